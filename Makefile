@@ -1,0 +1,47 @@
+# Everything here runs in .venv, which is made on first use: `make demo` works from a fresh clone.
+.DEFAULT_GOAL := help
+.SUFFIXES:
+SHELL := /bin/sh
+
+PYTHON = python3
+PYTEST_ARGS =
+
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
+
+.PHONY: help demo test check format clean
+
+help:  ## list these targets
+	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
+
+demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a laptop
+	@$(BIN)/aiayn train scale=demo experiment=table3/base
+
+test: $(INSTALLED)  ## run every test; PYTEST_ARGS="-m 'not slow'" narrows it
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+check: $(INSTALLED)  ## formatting, lint, types and import contracts; changes nothing
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(INSTALLED)  ## format, and mend what the linter can
+	@$(BIN)/ruff format
+	@$(BIN)/ruff check --fix
+
+clean:  ## remove what the tools left behind; .venv, runs and the data cache stay
+	@rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml | $(BIN)/pip
+	@echo 'Installing into .venv' >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+# venv writes pip last, so an environment that was cut short is made anew.
+$(BIN)/pip:
+	$(if $(filter True,$(shell $(PYTHON) -c '$(SUPPORTED)' 2>&1 || echo False)),,\
+	  $(error PYTHON=$(PYTHON) is not Python 3.11 to 3.13: name one, as in `make PYTHON=python3.12`))
+	@$(PYTHON) -m venv --clear .venv

@@ -1,0 +1,1 @@
+"""The command line: one short main a command."""

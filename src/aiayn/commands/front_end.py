@@ -1,0 +1,183 @@
+"""`aiayn <verb> [noun] key=value ...`: one grammar for every command, in front of Hydra.
+
+Exit codes: 0, 2 for the user's mistake in one line, 1 for a failure.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+
+from omegaconf import DictConfig
+
+from aiayn import __version__
+from aiayn.config import store
+from aiayn.config.errors import RunFailedError, UserError
+
+
+@dataclass(frozen=True)
+class Command:
+    """A verb of the command line."""
+
+    summary: str
+    module: str
+    """Holds `main(config)`; imported only when the verb runs, so that help is quick."""
+    nouns: tuple[str, ...] = ()
+    """What the verb can be applied to, where it must be said."""
+
+
+COMMANDS = {
+    "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
+    "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
+    "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
+}
+
+USAGE = """\
+aiayn <verb> [noun] [group=option] [key=value] ...
+
+{verbs}
+
+aiayn <verb> --help lists a verb's groups and values; --cfg job --resolve shows what would run.
+Completion: eval "$(aiayn -sc install=bash)"   (zsh and fish likewise)
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    Args:
+        arguments: what follows the program's name; from the process by default.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words)
+    except UserError as error:
+        _complain(str(error))
+        return 2
+    except RunFailedError as error:
+        _complain(str(error))
+        return 1
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return 1
+    except BrokenPipeError:  # the reader of our output left
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_usage())  # noqa: T201
+        return 0 if words else 2
+    if words[0] == "--version":
+        print(f"aiayn {__version__}")  # noqa: T201
+        return 0
+    if words[0] in ("-sc", "--shell-completion"):
+        return _complete(words)
+    verb, rest = words[0], words[1:]
+    if stray := [word for word in rest if word.startswith("=")]:
+        raise UserError(f"{stray[0]}: a value without a key; write key=value without spaces around the =")
+    if verb not in COMMANDS:
+        raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
+    return _hydra(verb, _with_noun(verb, rest))
+
+
+def _usage() -> str:
+    verbs = "\n".join(
+        f"  {verb:<10}{command.summary}" + (f": {', '.join(command.nouns)}" if command.nouns else "")
+        for verb, command in COMMANDS.items()
+    )
+    return USAGE.format(verbs=verbs).rstrip()
+
+
+def _with_noun(verb: str, words: list[str]) -> list[str]:
+    """Turn the noun, the first bare word, into an override."""
+    nouns = COMMANDS[verb].nouns
+    if nouns and words and "=" not in words[0] and not words[0].startswith("-"):
+        if words[0] not in nouns:
+            raise UserError(f"aiayn {verb} {words[0]}: choose from {', '.join(nouns)}")
+        return [f"noun={words[0]}", *words[1:]]
+    wants_help = any(word.startswith("-") for word in words)
+    if nouns and not wants_help and not any(word.startswith("noun=") for word in words):
+        raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
+    return words
+
+
+def _hydra(verb: str, words: list[str]) -> int:
+    """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
+    import hydra
+    from hydra.core.hydra_config import HydraConfig
+    from hydra.errors import HydraException
+    from hydra.types import RunMode
+    from omegaconf.errors import OmegaConfBaseException
+
+    from aiayn.commands.mistakes import explain
+
+    store.register()
+    failures: list[UserError | RunFailedError] = []
+
+    def command(config: DictConfig) -> None:
+        main_function: Callable[[DictConfig], None] = import_module(COMMANDS[verb].module).main
+        try:
+            main_function(config)
+        except (UserError, RunFailedError) as error:  # raised past Hydra, they would be printed with its own remarks
+            failures.append(error)
+            if HydraConfig.get().mode is RunMode.MULTIRUN:
+                _complain(str(error))
+
+    # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    sys.argv = [f"aiayn {verb}", *words]
+    decorated = hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(command)
+    try:
+        decorated()
+    except (HydraException, OmegaConfBaseException) as error:
+        raise UserError(explain(error, verb)) from error
+    except SystemExit as error:  # argparse, and Hydra after --help
+        return error.code if isinstance(error.code, int) else 0 if error.code is None else 2
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise RunFailedError(
+            f"{len(failures)} jobs failed; the same command tries them again and leaves the others alone"
+        )
+    return 0
+
+
+def _complete(words: list[str]) -> int:
+    """Completion is called without a verb: take it from the line that is being completed."""
+    if "query" not in " ".join(words[1:]):
+        return _hydra_completion("train", words)
+    line = os.environ.get("COMP_LINE", "")
+    typed = line.split(" ")
+    if len(typed) < 3:
+        start = typed[1] if len(typed) > 1 else ""
+        print(" ".join(verb for verb in COMMANDS if verb.startswith(start)))  # noqa: T201
+        return 0
+    verb, rest = typed[1], typed[2:]
+    if verb not in COMMANDS:
+        return 0
+    nouns = COMMANDS[verb].nouns
+    if nouns and len(rest) == 1:
+        print(" ".join(noun for noun in nouns if noun.startswith(rest[0])))  # noqa: T201
+        return 0
+    os.environ["COMP_LINE"] = " ".join([typed[0], *(rest[1:] if nouns else rest)])
+    return _hydra_completion(verb, words)
+
+
+def _hydra_completion(verb: str, words: list[str]) -> int:
+    """Hydra names the program after `sys.argv[0]`, which completion must see as typed."""
+    import hydra
+
+    store.register()
+    sys.argv = ["aiayn", *words]
+    hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(lambda _: None)()
+    return 0
+
+
+def _complain(message: str) -> None:
+    line = " ".join(message.split())
+    print(f"aiayn: {line}", file=sys.stderr)  # noqa: T201

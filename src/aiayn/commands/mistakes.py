@@ -1,0 +1,107 @@
+"""Say in one line what Hydra and OmegaConf say in several."""
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from aiayn.config import store
+from aiayn.config.errors import UserError
+
+MOVED = {
+    "trainer.max_steps": "optimization.max_steps",
+    "trainer.max_epochs": "optimization.max_steps",
+    "trainer.accumulate_grad_batches": "optimization.max_tokens_per_device, from which it follows,",
+    "trainer.val_check_interval": "optimization.validation_interval",
+    "trainer.default_root_dir": "paths.runs",
+    "trainer.logger": "logger",
+    "trainer.callbacks": "callbacks",
+}
+"""Keys that Lightning knows and this program states elsewhere."""
+
+
+def explain(error: Exception, verb: str) -> str:
+    """One line naming the key, what is wrong, and the nearest right name.
+
+    Args:
+        error: what composing raised.
+        verb: the command that was composed.
+    """
+    chain = list(_chain(error))
+    for cause in chain:
+        if isinstance(cause, UserError):
+            return str(cause)
+    text = "\n".join(str(cause) for cause in chain)
+    return (
+        _unknown_key(text, verb)
+        or _unknown_option(text)
+        or _unparsable(text, type(error).__name__)
+        or _wrong_type(chain)
+        or text.splitlines()[0]
+    )
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _unknown_key(text: str, verb: str) -> str | None:
+    match = re.search(r"Could not override '([^']+)'", text)
+    if match is None:
+        return None
+    key = match[1]
+    if key in MOVED:
+        return f"{key}: state {MOVED[key]} instead"
+    return f"{key}: no such key; {_nearest(key, _keys(verb), otherwise=f'aiayn {verb} --help lists them')}"
+
+
+def _unknown_option(text: str) -> str | None:
+    match = re.search(r"Could not (?:find|load) '([^'/]+)/([^']+)'", text)
+    if match is None:
+        return None
+    group, option = match[1], match[2]
+    options = _options(group)
+    everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
+    return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
+
+
+def _unparsable(text: str, kind: str) -> str | None:
+    if kind != "OverrideParseException":
+        return None
+    shown = text.splitlines()[0].removeprefix("LexerNoViableAltException: ").strip()
+    return f"{shown}: not key=value as Hydra reads it; put special characters in two pairs of quotes: 'key=\"a, b\"'"
+
+
+def _wrong_type(chain: list[BaseException]) -> str | None:
+    for cause in chain:
+        key = re.search(r"full_key: (\S+)", str(cause))
+        if key and isinstance(cause, OmegaConfBaseException):
+            return f"{key[1]}: {str(cause).splitlines()[0]}"
+    return None
+
+
+def _nearest(name: str, names: list[str], *, otherwise: str) -> str:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    leaf = name.rsplit(".", 1)[-1]
+    close = close or [other for other in names if other.rsplit(".", 1)[-1] == leaf][:1]
+    return f"did you mean {close[0]}?" if close else otherwise
+
+
+def _options(group: str) -> list[str]:
+    """Every option of a group, those in its folders too."""
+    root = store.conf_directory() / group
+    return sorted(str(path.relative_to(root).with_suffix("")) for path in root.rglob("*.yaml"))
+
+
+def _keys(verb: str) -> list[str]:
+    """Every key of the command's default configuration, dotted, groups included."""
+    from aiayn.config.compose import compose_command
+    from aiayn.config.identity import flatten
+
+    content = OmegaConf.to_container(compose_command(verb), resolve=False)
+    assert isinstance(content, dict)
+    return [*flatten({str(key): value for key, value in content.items()}), *map(str, content)]

@@ -1,0 +1,28 @@
+"""`aiayn report <noun>`."""
+
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import typed
+from aiayn.config.schema import ReportConfig
+
+
+def main(composed: DictConfig) -> None:
+    """Print a report, or write it."""
+    config = typed(composed, ReportConfig)
+    output = None if config.output is None else Path(config.output)
+    if config.noun == "parameters":
+        from aiayn.reports.parameters import report_parameters
+
+        report_parameters(output)
+    elif config.noun == "run":
+        from aiayn.reports.run import report_run
+        from aiayn.runs.directory import open_run
+
+        if config.run is None:
+            raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
+        report_run(open_run(config.run), output)
+    else:
+        raise UserError(f"noun={config.noun}: choose from parameters, run")

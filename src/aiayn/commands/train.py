@@ -1,0 +1,58 @@
+"""`aiayn train`."""
+
+import shlex
+from contextlib import suppress
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import typed
+from aiayn.config.schema import TextFilesDataConfig, TrainConfig
+from aiayn.config.validation import validate
+
+
+def main(composed: DictConfig) -> None:
+    """Do the run that the configuration describes, and print its row beside the paper's."""
+    hydra = HydraConfig.get()
+    config = typed(composed, TrainConfig)
+    directory = Path(config.paths.runs) / config.identity.name
+    try:
+        validate(config)
+    except UserError:
+        _remove_empty(directory, Path(config.paths.runs))
+        raise
+    _make_absolute(config)
+    from aiayn.launch.dispatch import launch_run
+    from aiayn.reports.row import print_row
+
+    command = shlex.join(["aiayn", "train", *hydra.overrides.task])
+    record = launch_run(config, command=command, fresh_process=hydra.mode is RunMode.MULTIRUN)
+    print_row(record, directory)
+
+
+def _make_absolute(config: TrainConfig) -> None:
+    """Bind the paths to the folder that the command was started in: workers and later commands may stand elsewhere."""
+    config.paths.runs = str(Path(config.paths.runs).expanduser().absolute())
+    config.paths.cache = str(Path(config.paths.cache).expanduser().absolute())
+    if config.init_from is not None:
+        config.init_from = str(Path(config.init_from).expanduser().absolute())
+    if isinstance(config.data, TextFilesDataConfig):
+        for split in (config.data.train, config.data.dev, config.data.test):
+            split.source, split.target = _absolute(split.source), _absolute(split.target)
+
+
+def _absolute(files: object) -> object:
+    if isinstance(files, list):
+        return [_absolute(file) for file in files]
+    return str(Path(str(files)).expanduser().absolute())
+
+
+def _remove_empty(directory: Path, upto: Path) -> None:
+    """Take back the folder that Hydra made for a run that is refused."""
+    with suppress(OSError):
+        while directory != upto:
+            directory.rmdir()
+            directory = directory.parent

@@ -1,0 +1,1 @@
+"""The schema of all of conf/, its resolvers, composing and freezing."""

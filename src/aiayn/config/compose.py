@@ -1,0 +1,27 @@
+"""Compose a command's configuration in this process, as the command line does it."""
+
+from collections.abc import Sequence
+
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, open_dict
+
+from aiayn.config import store
+
+
+def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:
+    """The configuration that `aiayn <command> <overrides>` would run with, Hydra's own node removed.
+
+    Args:
+        command: a key of `store.COMMANDS`.
+        overrides: as typed on the command line.
+    """
+    store.register()
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(store.conf_directory()), version_base="1.3"):
+        config = compose(command, list(overrides), return_hydra_config=True)
+    HydraConfig.instance().set_config(config)
+    with open_dict(config):
+        del config["hydra"]
+    return config

@@ -1,0 +1,71 @@
+"""From a composed configuration to typed dataclasses and to the frozen file that every process of a run reads."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from aiayn.config.errors import UserError
+from aiayn.config.schema import DATA_TYPES, CorpusKind, TrainConfig
+
+Config = TypeVar("Config")
+
+
+def typed(composed: DictConfig, kind: type[Config]) -> Config:
+    """The composed configuration as the dataclass `kind`, every interpolation resolved.
+
+    Raises:
+        UserError: a mandatory value was not given.
+    """
+    missing = sorted(OmegaConf.missing_keys(composed))
+    if missing:
+        raise UserError(f"{missing[0]} has no value: state it, as in {missing[0]}=...")
+    config = OmegaConf.to_object(composed)
+    assert isinstance(config, kind)
+    _refuse_additions(config, "")
+    return config
+
+
+def _refuse_additions(node: object, prefix: str) -> None:
+    """Hydra's `+key=value` adds keys past the schema; nothing would read them."""
+    if not dataclasses.is_dataclass(node):
+        return
+    names = {field.name for field in dataclasses.fields(node)}
+    for key, value in vars(node).items():
+        if key not in names:
+            raise UserError(f"{prefix}{key}: no such key; + adds keys only below trainer, callbacks and logger")
+        _refuse_additions(value, f"{prefix}{key}.")
+
+
+def frozen_text(config: TrainConfig) -> str:
+    """The configuration as YAML, from which `thaw` makes the same dataclass again."""
+    return OmegaConf.to_yaml(OmegaConf.structured(config))
+
+
+def thaw(path: Path) -> TrainConfig:
+    """Read a frozen configuration.
+
+    Raises:
+        UserError: the file is missing, or no configuration of this version.
+    """
+    try:
+        content = OmegaConf.load(path)
+        assert isinstance(content, DictConfig)
+        schema = OmegaConf.structured(TrainConfig)
+        schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
+        return cast("TrainConfig", OmegaConf.to_object(OmegaConf.merge(schema, content)))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
+    except (OmegaConfBaseException, yaml.YAMLError, AssertionError, KeyError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "not a configuration"
+        raise UserError(f"{path}: not a configuration of this version ({reason})") from None
+
+
+def plain(config: TrainConfig) -> dict[str, Any]:
+    """The configuration as containers of plain values."""
+    content = OmegaConf.to_container(OmegaConf.structured(config), enum_to_str=True)
+    assert isinstance(content, dict)
+    return {str(key): value for key, value in content.items()}

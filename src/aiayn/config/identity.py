@@ -1,0 +1,69 @@
+"""Run identity: the hash of everything in a configuration that can change a result."""
+
+import enum
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale"})
+"""Groups that never change a result; the scale acts only through the values that it scales."""
+
+NEUTRAL_KEYS = frozenset(
+    {
+        "optimization.max_tokens_per_device",
+        "optimization.checkpoint_interval",
+        "decoding.batch_tokens",
+        "data.name",
+        "trainer._target_",
+        "trainer.accelerator",
+        "trainer.strategy",
+        "trainer.devices",
+        "trainer.num_nodes",
+        "trainer.logger",
+        "trainer.callbacks",
+        "trainer.default_root_dir",
+        "trainer.log_every_n_steps",
+        "trainer.enable_checkpointing",
+        "trainer.enable_progress_bar",
+        "trainer.enable_model_summary",
+        "trainer.num_sanity_val_steps",
+        "trainer.profiler",
+        "trainer.plugins",
+    }
+)
+"""Keys inside the other groups that never change a result."""
+
+
+def configuration_hash(content: Mapping[str, Any], *, fidelity: str) -> str:
+    """Eight hexadecimal digits that two runs share exactly when their results may be compared as one run.
+
+    Args:
+        content: the resolved configuration as plain containers.
+        fidelity: the name of the fidelity profile.
+    """
+    leaves = {
+        key: value
+        for key, value in flatten(content).items()
+        if key.split(".", 1)[0] not in NEUTRAL_GROUPS and key not in NEUTRAL_KEYS
+    }
+    text = json.dumps({"fidelity": fidelity, **leaves}, sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one mapping with dotted keys; empty mappings stay as values."""
+    leaves: dict[str, Any] = {}
+    for key, value in content.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            leaves.update(flatten(value, f"{path}."))
+        else:
+            leaves[path] = value
+    return leaves
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, enum.Enum):
+        return value.name
+    raise TypeError(f"{value!r} cannot be part of a run's identity")

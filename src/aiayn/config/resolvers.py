@@ -1,0 +1,53 @@
+"""The interpolations that conf/ may use beyond OmegaConf's own."""
+
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from aiayn.config.errors import UserError
+from aiayn.config.identity import configuration_hash
+
+
+def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
+    """A size of the paper times the scale's factor for one axis, at least 1.
+
+    `${scaled:512}` follows the width; the other axes are named: `${scaled:100000,steps}`.
+    """
+    factor = _root_.scale.get(axis)
+    if factor is None:
+        raise UserError(f"scaled:{value},{axis}: the scale has no axis {axis!r}; it has {', '.join(_root_.scale)}")
+    return max(1, round(value * float(factor)))
+
+
+def head_width(d_model: int, num_heads: int) -> int:
+    """d_model / h, the paper's width of one head (section 3.2.2); heads that do not divide need d_k and d_v stated."""
+    if num_heads < 1:
+        raise UserError(f"model.num_heads={num_heads}: must be at least 1")
+    if d_model % num_heads:
+        raise UserError(
+            f"model.num_heads={num_heads} does not divide model.d_model={d_model}: "
+            "choose heads that do, or state model.d_k and model.d_v"
+        )
+    return d_model // num_heads
+
+
+def share(total: int, parts: int) -> int:
+    """One of `parts` equal shares of a total, at least 1."""
+    return max(1, total // parts)
+
+
+def run_hash(*, _root_: DictConfig) -> str:
+    """The run's identity; see `aiayn.config.identity`."""
+    content: dict[str, Any] = {
+        str(key): OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
+        for key in _root_
+        if key not in ("hydra", "identity", "paths")
+        for node in (_root_[key],)
+    }
+    return configuration_hash(content, fidelity=_root_.identity.fidelity)
+
+
+def register_resolvers() -> None:
+    """Make the resolvers known to OmegaConf; calling it again changes nothing."""
+    for function in (scaled, head_width, share, run_hash):
+        OmegaConf.register_new_resolver(function.__name__, function, replace=True)

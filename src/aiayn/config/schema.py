@@ -1,0 +1,334 @@
+"""The schema of every command's configuration: names and types; the values live in conf/.
+
+No field has a default: a value that no file under conf/ states is an error when the configuration is composed.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from omegaconf import MISSING
+
+
+class Positions(Enum):
+    """How a model knows word order (section 3.5, Table 3 row E)."""
+
+    sinusoidal = "sinusoidal"
+    learned = "learned"
+
+
+class Norm(Enum):
+    """Where layer normalisation stands: after the residual sum (the paper) or before the sub-layer."""
+
+    post = "post"
+    pre = "pre"
+
+
+class CorpusKind(Enum):
+    """Where sentence pairs come from."""
+
+    grammar = "grammar"
+    text_files = "text_files"
+    hub = "hub"
+
+
+@dataclass
+class ScaleConfig:
+    """How much of the paper's size and budget to spend; `${scaled:value,axis}` multiplies by these factors."""
+
+    width: float = MISSING
+    """Factor of d_model, d_ff, d_k and d_v."""
+    depth: float = MISSING
+    """Factor of num_layers."""
+    vocabulary: float = MISSING
+    """Factor of the vocabulary size."""
+    tokens: float = MISSING
+    """Factor of the global batch, source and target tokens."""
+    steps: float = MISSING
+    """Factor of the number of optimizer steps."""
+    warmup: float = MISSING
+    """Factor of the warm-up steps."""
+
+
+@dataclass
+class DataConfig:
+    """A corpus of sentence pairs; each kind adds its own fields."""
+
+    kind: CorpusKind = MISSING
+    """Which reader serves it."""
+    name: str = MISSING
+    """What the records and tables call this corpus."""
+    source_language: str = MISSING
+    """ISO 639-1 code of the source side."""
+    target_language: str = MISSING
+    """ISO 639-1 code of the target side."""
+    max_length: int = MISSING
+    """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
+
+
+@dataclass
+class GrammarDataConfig(DataConfig):
+    """The embedded corpus, generated from a grammar."""
+
+    sentences: int = MISSING
+    """Training pairs."""
+    dev_sentences: int = MISSING
+    """Development pairs."""
+    test_sentences: int = MISSING
+    """Test pairs."""
+    seed: int = MISSING
+    """Seed of the generator; another seed is another corpus."""
+
+
+@dataclass
+class SplitFilesConfig:
+    """The aligned files of one split."""
+
+    source: Any = MISSING
+    """A path, a glob or a list of them; plain or gzip, one sentence a line."""
+    target: Any = MISSING
+    """The same for the other side, line by line."""
+
+
+@dataclass
+class TextFilesDataConfig(DataConfig):
+    """Aligned text files on disk."""
+
+    train: SplitFilesConfig = MISSING
+    """Training pairs."""
+    dev: SplitFilesConfig = MISSING
+    """Development pairs."""
+    test: SplitFilesConfig = MISSING
+    """Test pairs."""
+
+
+@dataclass
+class SplitNamesConfig:
+    """What a data set of the hub calls the three splits."""
+
+    train: str = MISSING
+    """Name of the training split."""
+    dev: str = MISSING
+    """Name of the development split."""
+    test: str = MISSING
+    """Name of the test split."""
+
+
+@dataclass
+class HubDataConfig(DataConfig):
+    """A data set of the Hugging Face hub, or a local folder of the same shape."""
+
+    path: str = MISSING
+    """Repository on the hub, or a folder."""
+    subset: str | None = MISSING
+    """Configuration name inside the data set."""
+    revision: str | None = MISSING
+    """Commit or tag of the data set."""
+    splits: SplitNamesConfig = MISSING
+    """Its names of the splits."""
+
+
+DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
+    CorpusKind.grammar: GrammarDataConfig,
+    CorpusKind.text_files: TextFilesDataConfig,
+    CorpusKind.hub: HubDataConfig,
+}
+"""The fields of each kind of corpus."""
+
+
+@dataclass
+class TokenizerConfig:
+    """The shared source and target vocabulary."""
+
+    vocabulary_size: int = MISSING
+    """Byte-pair entries to learn, special tokens and bytes included (section 5.1)."""
+
+
+@dataclass
+class ModelConfig:
+    """The architecture, in the paper's symbols (section 3)."""
+
+    d_model: int = MISSING
+    """Width of every layer's output."""
+    d_ff: int = MISSING
+    """Inner width of the position-wise feed-forward layers."""
+    num_layers: int = MISSING
+    """N: layers of the encoder, and of the decoder."""
+    num_heads: int = MISSING
+    """h: attention heads."""
+    d_k: int = MISSING
+    """Width of one head's queries and keys."""
+    d_v: int = MISSING
+    """Width of one head's values."""
+    dropout: float = MISSING
+    """P_drop: on each sub-layer's output and on the sums of embeddings and positions (section 5.4)."""
+    positions: Positions = MISSING
+    """Sinusoidal or learned."""
+    norm: Norm = MISSING
+    """Post (the paper) or pre."""
+    projection_bias: bool = MISSING
+    """Whether the attention's projections have biases."""
+    layer_norm_epsilon: float = MISSING
+    """Added to the variance in layer normalisation."""
+    max_positions: int = MISSING
+    """Rows of the table of learned positions; sinusoids grow on demand."""
+    vocabulary_rows: int | None = MISSING
+    """Rows of the embedding matrix; null: as many as the vocabulary has entries."""
+
+
+@dataclass
+class OptimizationConfig:
+    """The training recipe (section 5)."""
+
+    max_steps: int = MISSING
+    """Optimizer steps."""
+    warmup_steps: int = MISSING
+    """Steps of the linear warm-up (equation 3)."""
+    learning_rate_factor: float = MISSING
+    """Multiplies the paper's learning rate."""
+    adam_beta1: float = MISSING
+    """Decay of Adam's first moment."""
+    adam_beta2: float = MISSING
+    """Decay of Adam's second moment."""
+    adam_epsilon: float = MISSING
+    """Adam's epsilon."""
+    label_smoothing: float = MISSING
+    """Epsilon_ls (section 5.4)."""
+    source_tokens: int = MISSING
+    """Global batch of one optimizer step, in padded source tokens."""
+    target_tokens: int = MISSING
+    """Global batch of one optimizer step, in padded target tokens."""
+    max_tokens_per_device: int = MISSING
+    """Most padded tokens a side that one device takes at once; accumulation follows. Does not change results."""
+    validation_interval: int = MISSING
+    """Optimizer steps between two validations."""
+    checkpoint_interval: int = MISSING
+    """Optimizer steps between two checkpoints. Does not change results."""
+    divergence_factor: float = MISSING
+    """A run whose training loss exceeds this many times its first loss is stopped as failed."""
+
+
+@dataclass
+class DecodingConfig:
+    """Beam search (section 6.1)."""
+
+    beam_size: int = MISSING
+    """Hypotheses kept per sentence; 1 is greedy search."""
+    length_penalty_alpha: float = MISSING
+    """Alpha of ((5 + L) / 6)^alpha."""
+    max_extra_length: int = MISSING
+    """Output is at most this many tokens longer than the input."""
+    batch_tokens: int = MISSING
+    """Padded source tokens decoded at once. Does not change results."""
+
+
+@dataclass
+class LaunchConfig:
+    """How processes are started."""
+
+    timeout_seconds: int = MISSING
+    """How long one rank waits for another before the group is failed."""
+    keep_allocator_memory: bool = MISSING
+    """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
+
+
+@dataclass
+class PathsConfig:
+    """Folders that commands write to."""
+
+    runs: str = MISSING
+    """Run directories."""
+    cache: str = MISSING
+    """Tokenizers and prepared corpora."""
+
+
+@dataclass
+class IdentityConfig:
+    """What a run is called; the same configuration is the same run."""
+
+    experiment: str = MISSING
+    """The experiment chosen, such as table3/base."""
+    scale: str = MISSING
+    """The scale chosen."""
+    fidelity: str = MISSING
+    """The fidelity profile chosen."""
+    hash: str = MISSING
+    """Of everything in the configuration that can change a result."""
+    name: str = MISSING
+    """Folder of the run below paths.runs."""
+
+
+@dataclass
+class TrainConfig:
+    """`aiayn train`."""
+
+    seed: int = MISSING
+    """Everything random derives from it."""
+    init_from: str | None = MISSING
+    """A run directory or a checkpoint whose weights a new run starts from."""
+    scale: ScaleConfig = MISSING
+    """How much of the paper's size and budget to spend."""
+    data: DataConfig = MISSING
+    """The corpus."""
+    tokenizer: TokenizerConfig = MISSING
+    """The vocabulary."""
+    model: ModelConfig = MISSING
+    """The architecture."""
+    optimization: OptimizationConfig = MISSING
+    """The training recipe."""
+    decoding: DecodingConfig = MISSING
+    """The search at the end of training."""
+    trainer: dict[str, Any] = MISSING
+    """Lightning's Trainer, with any of its arguments."""
+    callbacks: dict[str, Any] = MISSING
+    """Lightning callbacks by name, each with its _target_."""
+    logger: dict[str, Any] = MISSING
+    """The tracker beside metrics.jsonl, with its _target_; empty for none."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
+    paths: PathsConfig = MISSING
+    """Folders."""
+    identity: IdentityConfig = MISSING
+    """What the run is called."""
+
+
+@dataclass
+class DecodingOverridesConfig:
+    """Decoding settings that differ from the run's own; null keeps the run's."""
+
+    beam_size: int | None = MISSING
+    """Hypotheses kept per sentence."""
+    length_penalty_alpha: float | None = MISSING
+    """Alpha of the length penalty."""
+    max_extra_length: int | None = MISSING
+    """Output is at most this many tokens longer than the input."""
+    batch_tokens: int | None = MISSING
+    """Padded source tokens decoded at once."""
+
+
+@dataclass
+class EvaluateConfig:
+    """`aiayn evaluate`."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    splits: list[str] = MISSING
+    """Which of dev and test to score."""
+    decoding: DecodingOverridesConfig = MISSING
+    """What to search differently."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
+
+
+@dataclass
+class ReportConfig:
+    """`aiayn report <noun>`."""
+
+    noun: str = MISSING
+    """What to report: parameters, or run."""
+    run: str | None = MISSING
+    """A run directory, for the report of a run."""
+    output: str | None = MISSING
+    """A Markdown file to write; null prints to the terminal."""

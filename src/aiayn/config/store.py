@@ -1,0 +1,34 @@
+"""Hand the schema to Hydra and find the folder that holds the values."""
+
+from pathlib import Path
+
+from hydra.core.config_store import ConfigStore
+
+from aiayn.config import schema
+from aiayn.config.resolvers import register_resolvers
+
+COMMANDS: dict[str, type] = {
+    "train": schema.TrainConfig,
+    "evaluate": schema.EvaluateConfig,
+    "report": schema.ReportConfig,
+}
+"""The commands and the type of each one's configuration."""
+
+
+def register() -> None:
+    """Register resolvers and schemas; calling it again changes nothing."""
+    register_resolvers()
+    store = ConfigStore.instance()
+    for command, node in COMMANDS.items():
+        store.store(name=f"{command}_schema", node=node)
+    for kind, node in schema.DATA_TYPES.items():
+        store.store(name=f"{kind.name}_data_schema", node=node)
+
+
+def conf_directory() -> Path:
+    """The folder of configuration values: inside an installed package, or beside src/ in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    for candidate in (package / "conf", package.parents[1] / "conf"):
+        if (candidate / "train.yaml").is_file():
+            return candidate
+    raise FileNotFoundError(f"no conf/train.yaml beside {package}: the installation is incomplete")

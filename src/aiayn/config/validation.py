@@ -1,0 +1,69 @@
+"""Ranges that types cannot express, checked once, before anything is built."""
+
+from aiayn.config.errors import UserError
+from aiayn.config.schema import Positions, TrainConfig
+
+
+def validate(config: TrainConfig) -> None:
+    """Refuse values out of range.
+
+    Raises:
+        UserError: naming the key, the value and what is allowed.
+    """
+    _validate_counts(config)
+    model, optimization = config.model, config.optimization
+    if model.positions is Positions.sinusoidal and model.d_model % 2:
+        raise UserError(f"model.d_model={model.d_model}: must be even with model.positions=sinusoidal")
+    _in_range("model.dropout", model.dropout, 0.0, 1.0)
+    _in_range("optimization.label_smoothing", optimization.label_smoothing, 0.0, 1.0)
+    _in_range("optimization.adam_beta1", optimization.adam_beta1, 0.0, 1.0)
+    _in_range("optimization.adam_beta2", optimization.adam_beta2, 0.0, 1.0)
+    for key, value in {
+        "optimization.learning_rate_factor": optimization.learning_rate_factor,
+        "optimization.adam_epsilon": optimization.adam_epsilon,
+        "optimization.divergence_factor": optimization.divergence_factor,
+        "model.layer_norm_epsilon": model.layer_norm_epsilon,
+    }.items():
+        if not value > 0:
+            raise UserError(f"{key}={value}: must be greater than 0")
+    if config.decoding.length_penalty_alpha < 0:
+        raise UserError(f"decoding.length_penalty_alpha={config.decoding.length_penalty_alpha}: must not be negative")
+    if config.decoding.max_extra_length < 0:
+        raise UserError(f"decoding.max_extra_length={config.decoding.max_extra_length}: must not be negative")
+    budget = min(optimization.source_tokens, optimization.target_tokens, optimization.max_tokens_per_device)
+    if config.data.max_length > budget:
+        raise UserError(
+            f"data.max_length={config.data.max_length}: a sentence this long does not fit the smallest of "
+            f"optimization.source_tokens, target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
+        )
+
+
+def _validate_counts(config: TrainConfig) -> None:
+    """Everything that counts something must count at least one."""
+    groups = {
+        "data": (config.data, ("max_length",)),
+        "model": (config.model, ("d_model", "d_ff", "num_layers", "num_heads", "d_k", "d_v", "max_positions")),
+        "optimization": (
+            config.optimization,
+            (
+                "max_steps",
+                "warmup_steps",
+                "source_tokens",
+                "target_tokens",
+                "max_tokens_per_device",
+                "validation_interval",
+                "checkpoint_interval",
+            ),
+        ),
+        "decoding": (config.decoding, ("beam_size", "batch_tokens")),
+        "launch": (config.launch, ("timeout_seconds",)),
+    }
+    for group, (node, names) in groups.items():
+        for name in names:
+            if getattr(node, name) < 1:
+                raise UserError(f"{group}.{name}={getattr(node, name)}: must be at least 1")
+
+
+def _in_range(key: str, value: float, low: float, high: float) -> None:
+    if not low <= value < high:
+        raise UserError(f"{key}={value}: must be at least {low:g} and less than {high:g}")

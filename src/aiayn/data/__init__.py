@@ -1,0 +1,1 @@
+"""Corpora, tokenizer, prepared data, token batching and collation."""

@@ -1,0 +1,103 @@
+"""Sentence numbers to the tensors of one forward pass."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from aiayn.data.prepared import PreparedSplit, TokenArray
+
+
+class TranslationBatch(NamedTuple):
+    """The pairs that one rank sees in one forward pass, padded on the right.
+
+    A named tuple, because every part of Lightning and torch can move, pin and rebuild one; the counts are made on the
+    host, so that reading them never waits for a device.
+
+    Attributes:
+        source: int64 `[batch, source_len]`, each sentence ending with eos.
+        target_input: int64 `[batch, target_len]`, bos and the sentence without its eos.
+        target_output: int64 `[batch, target_len]`, the sentence with its eos: what each position is to predict.
+        indices: int64 `[batch]`, each pair's number in its split.
+        num_source_tokens: tokens of `source` that are no padding.
+        num_target_tokens: tokens of `target_output` that are no padding.
+        step_source_tokens: source tokens over all ranks and accumulations of the optimizer step.
+        step_target_tokens: target tokens over all of them: the loss' normaliser.
+        epoch: which pass over the corpus, from 0.
+        step: which optimizer step, from 0.
+    """
+
+    source: Tensor
+    target_input: Tensor
+    target_output: Tensor
+    indices: Tensor
+    num_source_tokens: int
+    num_target_tokens: int
+    step_source_tokens: int
+    step_target_tokens: int
+    epoch: int
+    step: int
+
+    def to(self, device: torch.device | str | int, *, non_blocking: bool = False) -> Self:
+        """Return the batch with its tensors on a device."""
+        return self._replace(
+            source=self.source.to(device, non_blocking=non_blocking),
+            target_input=self.target_input.to(device, non_blocking=non_blocking),
+            target_output=self.target_output.to(device, non_blocking=non_blocking),
+            indices=self.indices.to(device, non_blocking=non_blocking),
+        )
+
+
+def collate(
+    split: PreparedSplit,
+    indices: NDArray[np.int64],
+    *,
+    pad_id: int,
+    bos_id: int,
+    step_source_tokens: int | None = None,
+    step_target_tokens: int | None = None,
+    epoch: int = 0,
+    step: int = 0,
+) -> TranslationBatch:
+    """Gather the pairs of given numbers `[batch]` into padded tensors; without step counts the batch is a whole step.
+
+    No numbers at all give a batch of weight zero, so that every rank takes part in every step: pair 0 with nothing to
+    predict and no tokens counted.
+    """
+    weightless = len(indices) == 0
+    if weightless:
+        indices = np.zeros(1, np.int64)
+    source = _padded(split.source, indices, pad_id)
+    target_output = _padded(split.target, indices, pad_id)
+    target_input = np.full_like(target_output, pad_id)
+    target_input[:, 0] = bos_id
+    # The eos of a shorter sentence is predicted, never read: it stays out of the input.
+    np.copyto(target_input[:, 1:], target_output[:, :-1], where=target_output[:, 1:] != pad_id)
+    if weightless:
+        target_output[:] = pad_id
+    num_source_tokens = 0 if weightless else int(split.source.lengths[indices].sum())
+    num_target_tokens = 0 if weightless else int(split.target.lengths[indices].sum())
+    return TranslationBatch(
+        source=torch.from_numpy(source),
+        target_input=torch.from_numpy(target_input),
+        target_output=torch.from_numpy(target_output),
+        indices=torch.from_numpy(indices.astype(np.int64)),
+        num_source_tokens=num_source_tokens,
+        num_target_tokens=num_target_tokens,
+        step_source_tokens=num_source_tokens if step_source_tokens is None else step_source_tokens,
+        step_target_tokens=num_target_tokens if step_target_tokens is None else step_target_tokens,
+        epoch=epoch,
+        step=step,
+    )
+
+
+def _padded(side: TokenArray, indices: NDArray[np.int64], pad_id: int) -> NDArray[np.int64]:
+    """Return sentences padded to the longest of them: int64 `[batch, length]`."""
+    lengths = side.lengths[indices]
+    columns = np.arange(lengths.max())
+    real = columns < lengths[:, None]
+    padded = np.full(real.shape, pad_id, np.int64)
+    padded[real] = side.tokens[(side.offsets[indices, None] + columns)[real]]
+    return padded

@@ -1,0 +1,36 @@
+"""What every parallel corpus is: two languages, three splits, and an identity that stands for every sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import datasets
+
+Split = Literal["train", "dev", "test"]
+SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+
+
+class Corpus(Protocol):
+    """Aligned sentence pairs in the order they are given, one table a split.
+
+    Attributes:
+        source_language: ISO 639-1 code of the source side, such as ``en``.
+        target_language: ISO 639-1 code of the target side, such as ``de``.
+    """
+
+    source_language: str
+    target_language: str
+
+    @property
+    def identity(self) -> str:
+        """Hexadecimal SHA-256 that changes whenever any sentence, or the order of two, would."""
+        ...
+
+    def split(self, split: Split) -> datasets.Dataset:
+        """Return the split as a memory-mapped table with the text columns ``source`` and ``target``.
+
+        Raises:
+            UserError: the split cannot be read; the one line names the key, the file and what to do.
+        """
+        ...

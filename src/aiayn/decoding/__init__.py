@@ -1,0 +1,1 @@
+"""Greedy and beam search over a step function; knows no model."""

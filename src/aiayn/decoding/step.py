@@ -1,0 +1,90 @@
+"""What the searches ask of a model, and what they give back."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
+
+from torch import Tensor
+
+from aiayn.config.errors import RunFailedError, UserError
+
+
+class DecodingState(Protocol):
+    """What a model remembers between two steps: one memory for each beam of each sentence in the batch.
+
+    Both methods return a new state and leave the old one alone.
+    """
+
+    def reorder(self, beams: Tensor) -> Self:
+        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]` of the same sentence.
+
+        Args:
+            beams: int64 [sentences, new_beam]; new_beam may differ from the number of old beams.
+        """
+        ...
+
+    def keep(self, sentences: Tensor) -> Self:
+        """Keep only these sentences, in this order.
+
+        Args:
+            sentences: int64 [kept], rows of the present batch.
+        """
+        ...
+
+
+State = TypeVar("State", bound=DecodingState)
+
+
+class StepFunction(Protocol[State]):
+    """One step of a model: the last token of each beam in, the log-probabilities of the next one out."""
+
+    def __call__(self, tokens: Tensor, state: State, /) -> tuple[Tensor, State]:
+        """Read one token per beam.
+
+        Args:
+            tokens: int64 [sentences, beam]; bos at the first step, where every sentence has one beam.
+            state: what came back from the step before, or the model's first state.
+
+        Returns:
+            Log-probabilities of the next token, float32 [sentences, beam, vocabulary], never above 0, in a tensor of
+            their own that the search may overwrite; and the state after `tokens`.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One output of a search."""
+
+    tokens: tuple[int, ...]
+    """Token ids without bos and eos."""
+    log_probability: float
+    """Sum over the generated tokens in nats, eos included where the hypothesis is finished."""
+    score: float
+    """What hypotheses are ranked by: the log-probability, divided by the length penalty where there is one."""
+    finished: bool
+    """True: ends in eos. False: was cut at its length limit."""
+
+
+def hypothesis_from_path(path: Sequence[int], *, log_probability: float, score: float, eos_id: int) -> Hypothesis:
+    """Make a hypothesis of a path, the tokens generated after bos; what follows the first eos does not count.
+
+    A log-probability of -inf means that the model allowed no continuation at all: nothing of the path is shown then.
+    """
+    if math.isnan(log_probability):
+        msg = "decoding: the model's log-probabilities are not numbers (nan); it diverged in training or overflows here"
+        raise RunFailedError(msg)
+    if log_probability == -math.inf:
+        return Hypothesis(tokens=(), log_probability=-math.inf, score=-math.inf, finished=False)
+    finished = eos_id in path
+    tokens = path[: path.index(eos_id)] if finished else path
+    return Hypothesis(tuple(tokens), log_probability, score, finished)
+
+
+def longest_output(max_lengths: Tensor) -> int:
+    """The largest of the limits int64 [sentences]; 0 for an empty batch. A limit below 1 is a UserError."""
+    limits = max_lengths.tolist()
+    if min(limits, default=1) < 1:
+        raise UserError(f"decoding: length limit {min(limits)}: every sentence needs room for at least 1 token, eos")
+    return max(limits, default=0)

@@ -1,0 +1,52 @@
+"""One sentence's scores on disk, so that two systems can be compared sentence by sentence later."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from aiayn import files
+from aiayn.config.errors import UserError
+
+
+@dataclass(frozen=True)
+class SentenceScores:
+    """What one sentence adds to the scores of its corpus."""
+
+    nll: float
+    """Negative log-likelihood of the reference without label smoothing, in nats, summed over its tokens."""
+    tokens: int
+    """Tokens of the reference, eos included."""
+    bleu_statistics: tuple[int, ...]
+    """One row of `aiayn.evaluation.bleu.sentence_statistics`."""
+
+
+def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:
+    """Write one JSON object a line; the file is whole or, after a crash, as it was before."""
+    files.write_text(path, "".join(json.dumps(asdict(row)) + "\n" for row in rows))
+
+
+def read_sentence_scores(path: Path) -> list[SentenceScores]:
+    """Read what `write_sentence_scores` wrote.
+
+    Raises:
+        UserError: the file is missing, or a line of it is not a sentence's scores.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; evaluate the run to write its sentence scores") from None
+    return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+
+
+def _parse(line: str, place: str) -> SentenceScores:
+    try:
+        fields = json.loads(line)
+        return SentenceScores(
+            nll=float(fields["nll"]),
+            tokens=int(fields["tokens"]),
+            bleu_statistics=tuple(int(count) for count in fields["bleu_statistics"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"{place}: not a sentence's scores ({type(error).__name__}: {error}); evaluate the run again"
+        raise UserError(msg) from error

@@ -1,0 +1,54 @@
+"""Files that are whole or not there: written under a temporary name, synced, renamed."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
+    """Open a binary file that appears under `path` only when the block ends without an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        sync_directory(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a whole file atomically: readers see the old content or the new, also after a crash."""
+    with atomic_writer(path) as stream:
+        stream.write(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole UTF-8 text file atomically."""
+    write_bytes(path, text.encode())
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename inside `directory` survive a power cut, where the file system can."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    """The process's mask, which the system only tells by setting one."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

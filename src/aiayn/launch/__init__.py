@@ -1,0 +1,1 @@
+"""One frozen configuration to the right process."""

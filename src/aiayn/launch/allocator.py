@@ -1,0 +1,23 @@
+"""Tell the C allocator to keep freed memory.
+
+Every training step frees and allocates the same large tensors. By default glibc returns such memory to the kernel and
+pays for fresh pages at the next step; kept, training on CPUs is up to 1.5 times as fast (docs/architecture.md).
+"""
+
+import ctypes
+import sys
+
+M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
+"""glibc's malloc.h."""
+
+
+def keep_memory() -> bool:
+    """Never return memory to the kernel and never map single allocations; True where the C library took it."""
+    if sys.platform != "linux":
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except AttributeError:  # another C library than glibc
+        return False
+    settings = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: 64 * 2**20}
+    return all(mallopt(parameter, value) == 1 for parameter, value in settings.items())

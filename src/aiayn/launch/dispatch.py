@@ -1,0 +1,97 @@
+"""One composed configuration to one run: in this process, or in fresh ones that read the frozen file."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from aiayn import files
+from aiayn.config.errors import RunFailedError, UserError
+from aiayn.config.freeze import frozen_text
+from aiayn.config.schema import TrainConfig
+from aiayn.launch import processes
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, Status, read_record
+
+USER_MISTAKE = 2
+"""Exit code of a worker that refuses its configuration."""
+
+GRACE_SECONDS = 60.0
+"""How long an interrupted group may take to write its checkpoint."""
+
+
+def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Record:
+    """Do a run to its end and return its record; a finished run is not done again.
+
+    Args:
+        config: what to run.
+        command: what the user typed, for the record.
+        fresh_process: whether this process must stay clean, as in a multirun.
+
+    Raises:
+        UserError: the configuration, the data or the directory cannot be used.
+        RunFailedError: the run started and could not finish.
+    """
+    directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
+    if processes.is_rank():
+        return _run_here(config, directory, command)
+    with directory.locked():
+        if directory.record.is_file() and read_record(directory.record).status is Status.finished:
+            return read_record(directory.record)
+        files.write_text(directory.config, frozen_text(config))
+        count = processes.devices_per_node(config.trainer)
+        if count == 1 and not fresh_process:
+            return _run_here(config, directory, command)
+        _run_group(directory, command, processes_per_node=count)
+        return read_record(directory.record)
+
+
+def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Record:
+    from aiayn.launch.worker import run  # imports torch and Lightning
+
+    return run(config, directory, command=command)
+
+
+def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int) -> None:
+    """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens."""
+    worker = ["-m", "aiayn.launch.worker", str(directory.path), command]
+    if processes_per_node > 1:
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
+        worker = [*torchrun, *worker]
+    group = subprocess.Popen([sys.executable, *worker], env=_clean(os.environ), start_new_session=True)
+    try:
+        code = group.wait()
+    except BaseException:
+        _stop(group)
+        raise
+    finally:
+        _signal(group, signal.SIGKILL)
+    if code == 0:
+        return
+    message = read_record(directory.record).message if directory.record.is_file() else None
+    if code == USER_MISTAKE:
+        raise UserError(message or f"{directory.path}: refused; see {directory.log}")
+    raise RunFailedError(message or f"{directory.path}: the worker ended with code {code}; see {directory.log}")
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in environment.items() if key not in processes.GROUP_VARIABLES}
+
+
+def _stop(group: subprocess.Popen[bytes]) -> None:
+    """Ask the group to stop at the next step, and wait for its checkpoint."""
+    _signal(group, signal.SIGTERM)
+    try:
+        group.wait(timeout=GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        _signal(group, signal.SIGKILL)
+        group.wait()
+
+
+def _signal(group: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    try:
+        os.killpg(group.pid, number)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,56 @@
+"""Bring a run's corpus into the cache, with a progress bar where it takes a while."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from aiayn.build import build_corpus, preparation_settings
+from aiayn.config.schema import TrainConfig
+from aiayn.data.prepared import PreparedData, prepare
+
+
+def prepare_data(config: TrainConfig) -> PreparedData:
+    """The prepared corpus of a run; made once, shared by every later run and rank.
+
+    Raises:
+        UserError: the corpus or the cache cannot be used.
+    """
+    cache = Path(config.paths.cache)
+    bar = _StageBar()
+    try:
+        return prepare(
+            build_corpus(config.data, cache=cache),
+            settings=preparation_settings(config),
+            cache=cache,
+            progress=bar.show,
+        )
+    finally:
+        bar.close()
+
+
+class _StageBar:
+    """A bar that counts sentence pairs, one stage after another; silent where standard error is no terminal."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[Any] | None = None
+        self._stage = ""
+
+    def show(self, stage: str, pairs: int) -> None:
+        """Show that `pairs` pairs of the stage are done."""
+        bar = self._bar
+        if bar is None or stage != self._stage:
+            self.close()
+            self._stage = stage
+            description = "prepare" if stage == "tokenizer" else f"prepare {stage}"
+            bar = self._bar = tqdm(
+                desc=description, unit=" pairs", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False
+            )
+        bar.update(pairs - bar.n)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -1,0 +1,22 @@
+"""Keep the libraries' remarks that no user can act on out of the terminal."""
+
+import logging
+import os
+import warnings
+
+NOISE = (
+    r".*LeafSpec.*",  # torch's pytree, on every fit
+    r".*does not have many workers.*",  # batches are read from memory-mapped arrays; workers would be slower
+    r".*[Cc]heckpoint directory .* exists and is not empty.*",  # a resumed run's
+    r".*`_get_pg_default_device`.*",
+)
+
+
+def quiet_libraries() -> None:
+    """Silence them in this process."""
+    os.environ.setdefault("WANDB_SILENT", "true")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    for message in NOISE:
+        warnings.filterwarnings("ignore", message=message)
+    for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)

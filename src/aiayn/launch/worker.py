@@ -1,0 +1,287 @@
+"""One process of a run: prepare, train, evaluate, record.
+
+Started on a frozen run directory: `python -m aiayn.launch.worker <run directory> <command typed>`.
+"""
+
+import datetime
+import logging
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from aiayn import build
+from aiayn.config.errors import RunFailedError, UserError
+from aiayn.config.freeze import thaw
+from aiayn.config.schema import TrainConfig
+from aiayn.data.prepared import PreparedData
+from aiayn.launch import processes
+from aiayn.launch.allocator import keep_memory
+from aiayn.launch.preparation import prepare_data
+from aiayn.launch.quiet import quiet_libraries
+from aiayn.launch.scoring import score_splits
+from aiayn.models.cost import training_flops
+from aiayn.models.transformer import count_parameters
+from aiayn.runs import provenance
+from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
+from aiayn.training.checkpoint_io import load_checkpoint
+from aiayn.training.module import TranslationModule
+from aiayn.training.tracking import summarize, tracked
+
+logger = logging.getLogger("aiayn")
+
+
+class InterruptedRunError(RunFailedError):
+    """A run that was asked to stop; the same command takes it up again."""
+
+
+def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record:
+    """Do the run, or what is left of it; its record tells the state at every moment.
+
+    Args:
+        config: the frozen configuration.
+        directory: the run's folder, held by the caller.
+        command: what the user typed.
+
+    Raises:
+        UserError: the configuration or the data cannot be used.
+        RunFailedError: training stopped before its end.
+    """
+    quiet_libraries()
+    if config.launch.keep_allocator_memory:
+        keep_memory()
+    leader = processes.rank() == 0
+    record = _open_record(config, directory, command)
+    with _logging_to(directory.log if leader else None):
+        try:
+            _run(_Job(config, directory, record, leader))
+            record.status = Status.finished
+        except BaseException as error:
+            record.status = Status.interrupted if _is_interruption(error) else Status.failed
+            record.message = _reason(error)
+            if not isinstance(error, UserError | RunFailedError | KeyboardInterrupt):
+                logger.exception("the run failed")
+            raise
+        finally:
+            record.ended = _now()
+            if leader:
+                record.write(directory.record)
+    return record
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What every stage of a run needs."""
+
+    config: TrainConfig
+    directory: RunDirectory
+    record: Record
+    leader: bool
+
+    def write_record(self) -> None:
+        if self.leader:
+            self.record.write(self.directory.record)
+
+
+def _run(job: _Job) -> None:
+    """The stages of a run, one after another; the record follows them."""
+    record = job.record
+    job.write_record()
+    data = prepare_data(job.config)
+    if record.data_fingerprint not in (None, data.fingerprint):
+        raise UserError(
+            f"{job.directory.path}: begun on data {record.data_fingerprint}, but the corpus now gives "
+            f"{data.fingerprint}: restore the corpus, or remove this folder to start anew"
+        )
+    record.data_fingerprint = data.fingerprint
+    record.data_counts = {split: dict(counts) for split, counts in data.manifest["splits"].items()}
+    job.write_record()
+    last = max(job.directory.steps().items(), default=None)
+    with _trackers(job, start_step=last[0] if last else 0) as loggers:
+        module = _train(job, data, loggers, resume_from=last[1] if last else None)
+        if job.leader:
+            _evaluate(job, data, module, loggers)
+
+
+def _train(job: _Job, data: PreparedData, loggers: list[Any], *, resume_from: Path | None) -> TranslationModule:
+    """Train to the end, from the checkpoint where there is one."""
+    config, record = job.config, job.record
+    model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
+    if resume_from is None and config.init_from is not None:
+        _take_weights(model, config.init_from)
+    module = build.build_module(config, model, data_fingerprint=data.fingerprint)
+    session = build.build_session(
+        config, job.directory, loggers=loggers, world_size=processes.world_size(config.trainer)
+    )
+    record.parameters = count_parameters(model)
+    record.vocabulary_rows = len(model.embedding.weight)
+    record.hardware = provenance.hardware()
+    record.precision = session.precision
+    job.write_record()
+    try:
+        session.fit(module, build.build_batches(config, data), resume_from=resume_from)
+    finally:
+        _count(record, module, steps=session.step)
+    if session.stopped_by is not None:
+        raise InterruptedRunError(
+            f"stopped by {session.stopped_by} after step {session.step} of {config.optimization.max_steps}; "
+            "the same command takes it up again"
+        )
+    return module
+
+
+def _take_weights(model: torch.nn.Module, source: str) -> None:
+    """Start from the weights of another run or checkpoint.
+
+    Raises:
+        UserError: there are none, or they belong to another architecture.
+    """
+    path = Path(source)
+    if path.is_dir():
+        path = open_run(source).checkpoint("last")[1]
+    load_weights(model, path, key="init_from")
+
+
+def load_weights(model: torch.nn.Module, path: Path, *, key: str) -> None:
+    """Load a checkpoint's weights into a model.
+
+    Args:
+        model: of the same architecture.
+        path: the checkpoint.
+        key: the configuration key to blame.
+
+    Raises:
+        UserError: the file cannot be read, or its weights have another shape.
+    """
+    state = load_checkpoint(path)["state_dict"]
+    weights = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UserError(f"{key}={path}: its weights do not fit this model ({reason})") from None
+
+
+def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
+    """Bring the record's counters up to date."""
+    progress = module.progress
+    record.steps = steps
+    record.tokens = progress.source_tokens + progress.target_tokens
+    record.seconds = progress.seconds
+    record.tokens_per_second = record.tokens / progress.seconds if progress.seconds else None
+    record.flops = training_flops(
+        module.model, source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
+    )
+
+
+def _evaluate(job: _Job, data: PreparedData, module: TranslationModule, loggers: list[Any]) -> None:
+    """Score the final weights on dev and test, and tell the trackers."""
+    record = job.record
+    job.write_record()
+    record.scores = score_splits(
+        module.model,
+        data,
+        build.build_search(job.config.decoding),
+        job.directory,
+        splits=["dev", "test"],
+        checkpoint_step=record.steps,
+        device=build.scoring_device(job.config),
+    )
+    summary: dict[str, float | int | None] = {"parameters": record.parameters}
+    for split, result in record.scores.items():
+        summary |= {f"{split}/bleu": result.bleu.score, f"{split}/ppl": result.ppl, f"{split}/chrf": result.chrf.score}
+    summarize(loggers, summary)
+
+
+@contextmanager
+def _trackers(job: _Job, *, start_step: int) -> Iterator[list[Any]]:
+    """The trackers of the leader; the other ranks have none."""
+    if not job.leader:
+        yield []
+        return
+    description = build.describe(job.config, run_id=job.record.run_id)
+    with tracked(job.config.logger, description, metrics=job.directory.metrics, start_step=start_step) as loggers:
+        yield loggers
+
+
+def _open_record(config: TrainConfig, directory: RunDirectory, command: str) -> Record:
+    """The record of an earlier go, taken up again, or a new one."""
+    if directory.record.is_file():
+        record = read_record(directory.record)
+        if record.config_hash != config.identity.hash:
+            raise UserError(f"{directory.path}: holds run {record.config_hash}, not {config.identity.hash}")
+    else:
+        record = Record(
+            schema_version=SCHEMA_VERSION,
+            run_id=secrets.token_hex(4),
+            name=config.identity.name,
+            experiment=config.identity.experiment,
+            scale=config.identity.scale,
+            fidelity=config.identity.fidelity,
+            seed=config.seed,
+            command=command,
+            config_hash=config.identity.hash,
+            data=config.data.name,
+            status=Status.running,
+            started=_now(),
+        )
+    record.status, record.message = Status.running, None
+    record.versions = provenance.versions()
+    record.commit, record.dirty = provenance.code_version()
+    return record
+
+
+@contextmanager
+def _logging_to(path: Path | None) -> Iterator[None]:
+    """Write what is logged to the run's own file as well."""
+    if path is None:
+        yield
+        return
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        handler.close()
+
+
+def _is_interruption(error: BaseException) -> bool:
+    return isinstance(error, InterruptedRunError | KeyboardInterrupt | SystemExit)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        return "interrupted before the first checkpoint; the same command starts it again"
+    text = str(error).strip().splitlines()
+    return text[0] if isinstance(error, UserError | RunFailedError) and text else f"{type(error).__name__}: {error}"
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def main() -> int:
+    """Entry point of a fresh process; the parent reports the record's message."""
+    path, command = sys.argv[1:]
+    directory = RunDirectory(Path(path))
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    try:
+        run(thaw(directory.config), directory, command=command)
+    except UserError:
+        return 2
+    except (RunFailedError, KeyboardInterrupt):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

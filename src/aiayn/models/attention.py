@@ -1,0 +1,121 @@
+"""Multi-head attention (section 3.2)."""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from aiayn.models.initialization import projection
+from aiayn.models.keys_values import KeysValues, Past
+
+
+class SelfAttention(nn.Module):
+    """Attention of a sequence to itself: one product makes queries, keys and values of all heads."""
+
+    def __init__(self, *, d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.widths = (num_heads * d_k, num_heads * d_k, num_heads * d_v)
+        self.query_key_value = projection(d_model, *self.widths, bias=bias)
+        self.output = projection(num_heads * d_v, d_model, bias=bias)
+
+    def forward(self, states: Tensor, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+        """Let every position attend.
+
+        Args:
+            states: `[batch, length, d_model]`.
+            mask: bool, broadcast to `[batch, num_heads, length, length]` (queries, then keys); True = may attend.
+            is_causal: each position attends to itself and those before it; not together with `mask`.
+
+        Returns:
+            `[batch, length, d_model]`.
+        """
+        query, own = self._project(states)
+        result: Tensor = self.output(attend(query, own, mask=mask, is_causal=is_causal))
+        return result
+
+    def extend(self, states: Tensor, past: Past, *, mask: Tensor) -> tuple[Tensor, Past]:
+        """Let new positions attend to past ones and to each other.
+
+        Args:
+            states: `[batch, new, d_model]`.
+            past: keys and values of the positions before.
+            mask: bool, broadcast to `[batch, num_heads, new, past + new]`; True = may attend.
+
+        Returns:
+            `[batch, new, d_model]`, and the past with the new positions at its end.
+        """
+        query, own = self._project(states)
+        past = past.append(own)
+        return self.output(attend(query, past.filled, mask=mask)), past
+
+    def _project(self, states: Tensor) -> tuple[Tensor, KeysValues]:
+        query, keys, values = self.query_key_value(states).split(self.widths, dim=-1)
+        return split_heads(query, self.num_heads), KeysValues(
+            split_heads(keys, self.num_heads), split_heads(values, self.num_heads)
+        )
+
+
+class CrossAttention(nn.Module):
+    """Attention of one sequence to another, whose keys and values are made once by `keys_values`."""
+
+    def __init__(self, *, d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.widths = (num_heads * d_k, num_heads * d_v)
+        self.query = projection(d_model, num_heads * d_k, bias=bias)
+        self.key_value = projection(d_model, *self.widths, bias=bias)
+        self.output = projection(num_heads * d_v, d_model, bias=bias)
+
+    def keys_values(self, memory: Tensor) -> KeysValues:
+        """Keys and values of what is attended to, `[batch, source_len, d_model]`."""
+        keys, values = self.key_value(memory).split(self.widths, dim=-1)
+        return KeysValues(split_heads(keys, self.num_heads), split_heads(values, self.num_heads))
+
+    def forward(self, states: Tensor, memory: KeysValues, *, mask: Tensor | None) -> Tensor:
+        """Let every position attend to the memory.
+
+        Args:
+            states: `[batch, length, d_model]`.
+            memory: from `keys_values`.
+            mask: bool, broadcast to `[batch, num_heads, length, source_len]`; True = may attend.
+
+        Returns:
+            `[batch, length, d_model]`.
+        """
+        result: Tensor = self.output(attend(split_heads(self.query(states), self.num_heads), memory, mask=mask))
+        return result
+
+
+def attend(query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+    """Scaled dot-product attention, softmax(Q K^T / sqrt(d_k)) V (equation 1), in all heads at once.
+
+    The paper has no dropout on the attention's weights, and neither has this.
+
+    Args:
+        query: `[batch, num_heads, length, d_k]`.
+        memory: keys and values of the positions attended to.
+        mask: bool, broadcast to `[batch, num_heads, length, memory_len]`; True = may attend.
+        is_causal: as in `SelfAttention.forward`.
+
+    Returns:
+        The heads side by side, `[batch, length, num_heads * d_v]`.
+    """
+    heads = F.scaled_dot_product_attention(query, memory.keys, memory.values, attn_mask=mask, is_causal=is_causal)
+    return heads.transpose(1, 2).flatten(2)  # [batch, heads, length, d_v] -> [batch, length, heads * d_v]
+
+
+def split_heads(states: Tensor, num_heads: int) -> Tensor:
+    """View `[batch, length, num_heads * d]` as `[batch, num_heads, length, d]`."""
+    batch, length, _ = states.shape
+    return states.view(batch, length, num_heads, -1).transpose(1, 2)
+
+
+def padding_mask(is_real: Tensor) -> Tensor | None:
+    """The mask that hides pads from every query, bool `[batch, 1, 1, length]`, from `[batch, length]`, True = real.
+
+    None where there is nothing to hide, which is faster; only the CPU may look: elsewhere asking would wait for the
+    device, and a compiled graph would break.
+    """
+    if is_real.device.type == "cpu" and not torch.compiler.is_compiling() and bool(is_real.all()):
+        return None
+    return is_real[:, None, None, :]

@@ -1,0 +1,25 @@
+"""Embeddings and softmax (section 3.4)."""
+
+import math
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from aiayn.models.initialization import table
+
+
+class TiedEmbedding(nn.Module):
+    """One matrix `[vocabulary_size, d_model]` for source, target and the projection before the softmax."""
+
+    def __init__(self, *, vocabulary_size: int, d_model: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_model)
+        self.weight = table(vocabulary_size, d_model)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Look tokens up, int64 `[batch, length]`, and scale by sqrt(d_model): `[batch, length, d_model]`."""
+        return F.embedding(tokens, self.weight) * self.scale
+
+    def project(self, states: Tensor) -> Tensor:
+        """Logits `[..., vocabulary_size]` of states `[..., d_model]`: unscaled, and without a bias."""
+        return F.linear(states, self.weight)

@@ -1,0 +1,137 @@
+"""The layers of encoder and decoder (section 3.1)."""
+
+from typing import Literal
+
+from torch import Tensor, nn
+
+from aiayn.models.attention import CrossAttention, SelfAttention
+from aiayn.models.feed_forward import FeedForward
+from aiayn.models.keys_values import KeysValues, Past
+
+
+class Residual(nn.Module):
+    """What surrounds a sub-layer: residual connection, layer normalisation, and dropout on its output (section 5.4).
+
+    post: LayerNorm(x + Dropout(Sublayer(x))), as in the paper. pre: x + Dropout(Sublayer(LayerNorm(x))), as in the
+    authors' later code; there the stack needs one more normalisation at its end.
+    """
+
+    def __init__(self, *, d_model: int, dropout: float, norm: Literal["post", "pre"], epsilon: float) -> None:
+        super().__init__()
+        self.is_pre = norm == "pre"
+        self.norm = nn.LayerNorm(d_model, eps=epsilon)
+        self.dropout = nn.Dropout(dropout)
+
+    def before(self, states: Tensor) -> Tensor:
+        """What the sub-layer reads, `[..., d_model]`."""
+        if self.is_pre:
+            states = self.norm(states)
+        return states
+
+    def after(self, states: Tensor, output: Tensor) -> Tensor:
+        """Join the states `[..., d_model]` and the sub-layer's output of the same shape."""
+        states = states + self.dropout(output)
+        if not self.is_pre:
+            states = self.norm(states)
+        return states
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network."""
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        d_ff: int,
+        num_heads: int,
+        d_k: int,
+        d_v: int,
+        dropout: float,
+        norm: Literal["post", "pre"],
+        projection_bias: bool,
+        layer_norm_epsilon: float,
+    ) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(
+            d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v, bias=projection_bias
+        )
+        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff)
+        self.around_self_attention, self.around_feed_forward = (
+            Residual(d_model=d_model, dropout=dropout, norm=norm, epsilon=layer_norm_epsilon) for _ in range(2)
+        )
+
+    def forward(self, states: Tensor, *, mask: Tensor | None) -> Tensor:
+        """Map `[batch, source_len, d_model]` to the same shape.
+
+        Args:
+            states: the layer below.
+            mask: see `padding_mask`.
+        """
+        attended = self.self_attention(self.around_self_attention.before(states), mask=mask)
+        states = self.around_self_attention.after(states, attended)
+        return self.around_feed_forward.after(states, self.feed_forward(self.around_feed_forward.before(states)))
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention to earlier positions, attention to the encoder's output, then a feed-forward network."""
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        d_ff: int,
+        num_heads: int,
+        d_k: int,
+        d_v: int,
+        dropout: float,
+        norm: Literal["post", "pre"],
+        projection_bias: bool,
+        layer_norm_epsilon: float,
+    ) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(
+            d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v, bias=projection_bias
+        )
+        self.cross_attention = CrossAttention(
+            d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v, bias=projection_bias
+        )
+        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff)
+        self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
+            Residual(d_model=d_model, dropout=dropout, norm=norm, epsilon=layer_norm_epsilon) for _ in range(3)
+        )
+
+    def forward(self, states: Tensor, memory: KeysValues, *, memory_mask: Tensor | None) -> Tensor:
+        """Map `[batch, target_len, d_model]` to the same shape, all positions at once.
+
+        Args:
+            states: the layer below.
+            memory: this layer's keys and values of the encoder's output.
+            memory_mask: see `padding_mask`.
+        """
+        # Causality alone hides the pads: they end a target, so no real position has one before it, and what pad
+        # positions compute is never read.
+        attended = self.self_attention(self.around_self_attention.before(states), is_causal=True)
+        return self._finish(states, attended, memory, memory_mask)
+
+    def step(
+        self, states: Tensor, past: Past, memory: KeysValues, *, past_mask: Tensor, memory_mask: Tensor | None
+    ) -> tuple[Tensor, Past]:
+        """Map new positions `[sentences, new, d_model]` to the same shape, and extend the past by them.
+
+        Args:
+            states: the layer below.
+            past: this layer's keys and values of earlier positions.
+            memory: this layer's keys and values of the encoder's output.
+            past_mask: bool `[sentences, 1, new, past + new]`; True = may attend.
+            memory_mask: see `padding_mask`.
+        """
+        attended, past = self.self_attention.extend(self.around_self_attention.before(states), past, mask=past_mask)
+        return self._finish(states, attended, memory, memory_mask), past
+
+    def _finish(self, states: Tensor, attended: Tensor, memory: KeysValues, memory_mask: Tensor | None) -> Tensor:
+        """Everything that follows the self-attention."""
+        states = self.around_self_attention.after(states, attended)
+        attended = self.cross_attention(self.around_cross_attention.before(states), memory, mask=memory_mask)
+        states = self.around_cross_attention.after(states, attended)
+        return self.around_feed_forward.after(states, self.feed_forward(self.around_feed_forward.before(states)))

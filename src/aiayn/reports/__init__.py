@@ -1,0 +1,1 @@
+"""The paper's tables beside a user's own."""

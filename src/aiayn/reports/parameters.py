@@ -1,0 +1,124 @@
+"""The parameter audit: which vocabulary and which biases the paper's last column implies."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from aiayn import files
+from aiayn.models.transformer import Transformer, count_parameters
+from aiayn.paper.table3 import Row, load_table3
+
+PAPER_ROWS = 37_000
+"""Vocabulary entries of section 5.1."""
+
+TENSOR2TENSOR_ROWS = 40_960
+"""Rows that the authors' code of June 2017 gave the embedding matrix."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """One row of the table, counted."""
+
+    row: Row
+    text: int
+    """Parameters with 37,000 rows and projections without biases, as the text has it."""
+    code: int
+    """Parameters with 40,960 rows and biased projections, as the authors' code of the time had it."""
+
+    @property
+    def printed(self) -> str:
+        """The paper's integer, in brackets where the cell is blank and base's holds."""
+        cell = self.row.parameters
+        return str(cell) if cell.printed else f"({load_table3().row('base').parameters})"
+
+    def matches(self, count: int) -> bool | None:
+        """Whether a count rounds to the printed integer; None where none is printed."""
+        return str(round(count / 1e6)) == str(self.row.parameters) if self.row.parameters.printed else None
+
+
+def audit_parameters() -> list[Audit]:
+    """Count every row of Table 3 under both readings; no weight is allocated."""
+    table = load_table3()
+    return [
+        Audit(
+            row,
+            text=_count(dict(row.settings(table)), rows=PAPER_ROWS, projection_bias=False),
+            code=_count(dict(row.settings(table)), rows=TENSOR2TENSOR_ROWS, projection_bias=True),
+        )
+        for row in table.rows
+    ]
+
+
+def _count(settings: dict[str, Any], *, rows: int, projection_bias: bool) -> int:
+    model = {key.removeprefix("model."): value for key, value in settings.items() if key.startswith("model.")}
+    with torch.device("meta"):
+        return count_parameters(
+            Transformer(
+                vocabulary_size=rows,
+                projection_bias=projection_bias,
+                norm="post",
+                layer_norm_epsilon=1e-6,
+                max_positions=1024,
+                **model,
+            )
+        )
+
+
+def report_parameters(output: Path | None) -> None:
+    """Print the audit, or write it as Markdown."""
+    audits = audit_parameters()
+    if output is not None:
+        files.write_text(output, markdown(audits))
+        print(output)  # noqa: T201
+        return
+    table = Table(title="Table 3, parameters in millions", caption=_summary(audits), caption_justify="left")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right")
+    for audit in audits:
+        table.add_row(*_cells(audit))
+    Console(highlight=False).print(table)
+
+
+HEADINGS = ("row", "change", "paper", "37,000 rows", "40,960 rows, biases")
+
+
+def markdown(audits: list[Audit]) -> str:
+    """The audit as a Markdown table with its reading."""
+    lines = [
+        "# Table 3, parameters in millions",
+        "",
+        "Written by `aiayn report parameters`.",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|---|---|---:|---:|---:|",
+        *("| " + " | ".join(_cells(audit)) + " |" for audit in audits),
+        "",
+        _summary(audits),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _cells(audit: Audit) -> tuple[str, ...]:
+    def cell(count: int) -> str:
+        matches = audit.matches(count)
+        return f"{count / 1e6:.1f}" + ("" if matches is None else " =" if matches else " ≠")
+
+    return audit.row.id, audit.row.label, audit.printed, cell(audit.text), cell(audit.code)
+
+
+def _summary(audits: list[Audit]) -> str:
+    printed = [audit for audit in audits if audit.row.parameters.printed]
+    text = sum(bool(audit.matches(audit.text)) for audit in printed)
+    code = sum(bool(audit.matches(audit.code)) for audit in printed)
+    missed = ", ".join(audit.row.id for audit in printed if not audit.matches(audit.code))
+    return (
+        f"Of the {len(printed)} printed integers, {PAPER_ROWS:,} vocabulary rows and projections without biases "
+        f"(the text) reproduce {text}; {TENSOR2TENSOR_ROWS:,} rows and biased projections (the authors' code of "
+        f"June 2017) reproduce {code}. Known exception: {missed}. "
+        "Numbers in brackets are base's: the paper leaves these cells blank."
+    )

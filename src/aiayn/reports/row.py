@@ -1,0 +1,106 @@
+"""One run beside the paper's row, on the terminal."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from aiayn.paper.table3 import Row, load_table3
+from aiayn.runs.record import Record, SplitScores, Status
+
+
+def paper_row(experiment: str) -> Row | None:
+    """The paper's row for an experiment such as table3/base; None for the user's own experiments."""
+    table, _, row_id = experiment.partition("/")
+    rows = {row.id: row for row in load_table3().rows} if table == "table3" else {}
+    return rows.get(row_id)
+
+
+def print_row(record: Record, directory: Path) -> None:
+    """Print the run's row beside the paper's, and where the run lies.
+
+    Args:
+        record: of the run.
+        directory: its folder, as the user would name it.
+    """
+    console = Console(highlight=False, soft_wrap=True)
+    if record.status is not Status.finished or not record.scores:
+        console.print(f"{record.experiment}: {record.status.value}; {directory}")
+        return
+    console.print(row_table(record))
+    console.print(footer(record))
+    console.print(f"run: {directory}")
+
+
+def row_table(record: Record) -> Table:
+    """Paper and run, one line each; the paper's columns are of its development set, so ours are too."""
+    paper = paper_row(record.experiment)
+    table = Table(
+        title=f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}", min_width=64
+    )
+    for heading in ("", "PPL (dev)", "BLEU (dev)", "params", "steps"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    if paper is not None:
+        table.add_row("paper", *paper_cells(paper))
+    dev = record.scores["dev"]
+    table.add_row(
+        "this run", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}", millions(record.parameters), f"{record.steps:,}"
+    )
+    return table
+
+
+def paper_cells(paper: Row) -> tuple[str, str, str, str]:
+    """PPL, BLEU, parameters and steps as the paper prints them; a blank cell means "as base"."""
+    table = load_table3()
+    base = table.row("base")
+    parameters = f"{paper.parameters}M" if paper.parameters.printed else f"({base.parameters}M)"
+    return str(paper.ppl), str(paper.bleu), parameters, f"{paper.settings(table)['optimization.max_steps']:,}"
+
+
+def footer(record: Record) -> str:
+    """What the table's numbers are, in a few lines."""
+    test, dev = record.scores.get("test"), record.scores["dev"]
+    lines = []
+    if test is not None:
+        scores = f"PPL {test.ppl:.2f}, BLEU {test.bleu.score:.1f}, chrF {test.chrf.score:.1f}"
+        lines.append(f"test: {scores} ({test.sentences:,} sentences)")
+    lines.append(f"BLEU: {dev.bleu.signature}")
+    speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
+    lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")
+    return "\n".join(lines)
+
+
+def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
+    """Print the scores of one evaluation."""
+    table = Table(title=run)
+    for heading in ("split", "PPL", "BLEU", "chrF", "sentences", "step"):
+        table.add_column(heading, justify="left" if heading == "split" else "right")
+    for split, result in scores.items():
+        table.add_row(
+            split,
+            f"{result.ppl:.2f}",
+            f"{result.bleu.score:.2f}",
+            f"{result.chrf.score:.2f}",
+            f"{result.sentences:,}",
+            f"{result.checkpoint_step:,}",
+        )
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(table)
+    for split, result in scores.items():
+        console.print(f"{split}: {Path(run) / result.hypotheses}")
+    console.print("BLEU: " + next(iter(scores.values())).bleu.signature)
+
+
+def millions(count: int | None) -> str:
+    """A count in millions with one decimal, as in 63.1M."""
+    return "" if count is None else f"{count / 1e6:.1f}M"
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds, as in 1 h 02 min 03 s."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min {rest:02d} s"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

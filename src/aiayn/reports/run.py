@@ -1,0 +1,108 @@
+"""One run as a page: command, configuration, cost and scores, all from its record."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from aiayn import files
+from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, row_table
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, read_record
+
+
+def report_run(directory: RunDirectory, output: Path | None) -> None:
+    """Print a run's report; with an output, write it as Markdown with the record beside it as JSON.
+
+    Args:
+        directory: the run's folder.
+        output: a Markdown file, or None for the terminal.
+
+    Raises:
+        UserError: the record cannot be read.
+    """
+    record = read_record(directory.record)
+    if output is None:
+        console = Console(highlight=False, soft_wrap=True)
+        if record.scores:
+            console.print(row_table(record))
+            console.print(footer(record))
+        console.print(f"status: {record.status.value}" + (f" ({record.message})" if record.message else ""))
+        console.print(f"command: {record.command}", markup=False)
+        return
+    files.write_text(output, markdown(record, directory.config.read_text(encoding="utf-8")))
+    record.write(output.with_suffix(".json"))
+    print(output)  # noqa: T201
+
+
+def markdown(record: Record, config: str) -> str:
+    """The whole page.
+
+    Args:
+        record: of the run.
+        config: its frozen configuration, YAML.
+    """
+    sections = [
+        f"# {record.experiment} at scale {record.scale}",
+        "Written by `aiayn report run` from the run's record.",
+        _scores(record),
+        _facts(record),
+        f"## Command\n\n```\n{record.command}\n```",
+        f"## Configuration\n\n```yaml\n{config.strip()}\n```",
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _scores(record: Record) -> str:
+    lines = ["| | split | PPL | BLEU | chrF | parameters | steps |", "|---|---|---:|---:|---:|---:|---:|"]
+    paper = paper_row(record.experiment)
+    if paper is not None:
+        ppl, bleu, parameters, steps = paper_cells(paper)
+        lines.append(f"| paper (newstest2013) | dev | {ppl} | {bleu} | | {parameters} | {steps} |")
+    for split, result in record.scores.items():
+        lines.append(
+            f"| this run ({record.data}) | {split} | {result.ppl:.2f} | {result.bleu.score:.2f} "
+            f"| {result.chrf.score:.2f} | {millions(record.parameters)} | {record.steps:,} |"
+        )
+    if not record.scores:
+        return f"No scores: {record.status.value}" + (f" ({record.message})." if record.message else ".")
+    result = next(iter(record.scores.values()))
+    lines += [
+        "",
+        "Perplexity is per sub-word of this run's own vocabulary, and BLEU is of this run's own data: neither compares "
+        "with the paper's number unless data and vocabulary are the paper's.",
+        "",
+        f"- BLEU: `{result.bleu.signature}`",
+        f"- chrF: `{result.chrf.signature}`",
+    ]
+    return "\n".join(lines)
+
+
+def _facts(record: Record) -> str:
+    changes = " (with uncommitted changes)" if record.dirty else ""
+    hardware = record.hardware
+    gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
+    facts = {
+        "status": record.status.value,
+        "training time": duration(record.seconds),
+        "tokens": f"{record.tokens:,} source and target tokens",
+        "tokens/s": f"{record.tokens_per_second:,.0f}" if record.tokens_per_second else "",
+        "FLOPs": f"{record.flops:.2e}" if record.flops else "",
+        "evaluation time": duration(sum(result.seconds for result in record.scores.values())),
+        "machine": f"{hardware.get('processor')}, {hardware.get('threads')} threads, "
+        f"{hardware.get('memory_gib')} GiB{gpus}",
+        "precision": record.precision or "",
+        "seed": str(record.seed),
+        "config hash": record.config_hash,
+        "data fingerprint": record.data_fingerprint or "",
+        "data": "; ".join(
+            f"{split} {counts['pairs']:,} pairs"
+            + (f", {counts['dropped_too_long']:,} too long" if counts.get("dropped_too_long") else "")
+            + (f", {counts['dropped_empty']:,} empty" if counts.get("dropped_empty") else "")
+            for split, counts in record.data_counts.items()
+        ),
+        "commit": f"{record.commit}{changes}" if record.commit else "not a checkout",
+        "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+        "started, ended": f"{record.started}, {record.ended}",
+    }
+    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
+    return f"| | |\n|---|---|\n{rows}"

@@ -1,0 +1,1 @@
+"""The run directory: identity, lock, state and record."""

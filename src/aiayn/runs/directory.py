@@ -1,0 +1,112 @@
+"""The run directory: where everything of one run lies, and who may write there."""
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import filelock
+
+from aiayn.config.errors import UserError
+
+CHECKPOINT = re.compile(r"(?P<kind>step|best)-(?P<step>\d+)\.ckpt")
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """The layout of one run's folder."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The frozen configuration that every process of the run reads."""
+        return self.path / "config.yaml"
+
+    @property
+    def record(self) -> Path:
+        """What the run was and what came of it."""
+        return self.path / "run.json"
+
+    @property
+    def metrics(self) -> Path:
+        """One JSON object a line, by optimizer step."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def log(self) -> Path:
+        """What was said while it ran."""
+        return self.path / "run.log"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints: step-<n>.ckpt, best-<n>.ckpt."""
+        return self.path / "checkpoints"
+
+    @property
+    def evaluations(self) -> Path:
+        """Hypotheses, per-sentence scores and scores, one folder for each checkpoint and search."""
+        return self.path / "evaluations"
+
+    def steps(self, kind: str = "step") -> dict[int, Path]:
+        """The checkpoints of one kind, "step" or "best", by optimizer step, ascending."""
+        found = {}
+        for path in self.checkpoints.glob(f"{kind}-*.ckpt"):
+            if match := CHECKPOINT.fullmatch(path.name):
+                found[int(match["step"])] = path
+        return dict(sorted(found.items()))
+
+    def checkpoint(self, which: str) -> tuple[int, Path]:
+        """The step and file of one checkpoint.
+
+        Args:
+            which: "last", "best", or an optimizer step.
+
+        Raises:
+            UserError: there is none such; the message lists what there is.
+        """
+        steps, best = self.steps(), self.steps("best")
+        if which == "last" and steps:
+            return next(reversed(steps.items()))
+        if which == "best" and best:
+            return next(reversed(best.items()))
+        if which.isdecimal() and int(which) in {**best, **steps}:
+            return int(which), {**best, **steps}[int(which)]
+        there = [*(["last"] if steps else []), *(["best"] if best else []), *map(str, sorted({**best, **steps}))]
+        raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(there) or 'no checkpoint'}")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory against other processes.
+
+        Raises:
+            UserError: another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        holder = self.path / ".holder"
+        lock = filelock.FileLock(self.path / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            who = holder.read_text(encoding="utf-8") if holder.is_file() else "another process"
+            raise UserError(f"{self.path}: {who} is running here: wait for it, or choose another seed") from None
+        try:
+            holder.write_text(f"process {os.getpid()} on {os.uname().nodename}", encoding="utf-8")
+            yield
+        finally:
+            holder.unlink(missing_ok=True)
+            lock.release()
+
+
+def open_run(path: str) -> RunDirectory:
+    """The run directory that the user named.
+
+    Raises:
+        UserError: it is none.
+    """
+    directory = RunDirectory(Path(path))
+    if not directory.record.is_file():
+        raise UserError(f"run={path}: not a run directory (no {directory.record.name} there)")
+    return directory

@@ -1,0 +1,58 @@
+"""Where a result came from: versions, commit, hardware."""
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("aiayn", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "tokenizers", "datasets", "sacrebleu")
+
+
+def versions() -> dict[str, str]:
+    """Python's version and that of every package that can change a result."""
+    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
+
+
+def code_version() -> tuple[str | None, bool | None]:
+    """The commit of the checkout that this package runs from and whether it has changes; (None, None) outside one."""
+    root = Path(__file__).resolve().parents[3]
+    if not (root / ".git").exists():
+        return None, None
+    commit = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return commit, None if changes is None else bool(changes)
+
+
+def hardware() -> dict[str, Any]:
+    """Processor, cores, memory in GiB, and GPUs where torch sees them."""
+    import torch
+
+    pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(pages * page / 2**30, 1),
+        "gpus": [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())],
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _processor() -> str:
+    """The model name where Linux tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        return platform.machine()
+    return platform.processor() or platform.machine()
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        result = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return result.stdout.strip()

@@ -1,0 +1,133 @@
+"""`run.json`: what a run was and what came of it; reports read records and nothing else."""
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from aiayn import files
+from aiayn.config.errors import UserError
+
+SCHEMA_VERSION = 1
+"""Rises whenever a field changes its meaning or goes away."""
+
+
+class Status(StrEnum):
+    """The state of a run."""
+
+    running = "running"
+    finished = "finished"
+    failed = "failed"
+    interrupted = "interrupted"
+
+
+@dataclass(frozen=True)
+class SignedScore:
+    """A score with the signature that says how it was computed."""
+
+    score: float
+    signature: str
+
+
+@dataclass(frozen=True)
+class SplitScores:
+    """The scores of one split."""
+
+    ppl: float
+    """exp of the mean unsmoothed negative log-likelihood per token, end marks included."""
+    bleu: SignedScore
+    """sacreBLEU on detokenised text."""
+    chrf: SignedScore
+    """chrF on detokenised text."""
+    sentences: int
+    """Sentence pairs scored, each once."""
+    checkpoint_step: int
+    """Optimizer step of the checkpoint scored."""
+    seconds: float
+    """Wall time of scoring and decoding."""
+    hypotheses: str
+    """The decoded sentences, relative to the run directory."""
+
+
+@dataclass
+class Record:
+    """One run. Fields are only ever added; `schema_version` says which are there."""
+
+    schema_version: int
+    run_id: str
+    """Made once; also the id of the W&B run."""
+    name: str
+    """Folder below the runs folder."""
+    experiment: str
+    scale: str
+    fidelity: str
+    seed: int
+    command: str
+    """What was typed."""
+    config_hash: str
+    data: str
+    """The corpus's name."""
+    status: Status
+    message: str | None = None
+    """Why a run failed or stopped."""
+    data_fingerprint: str | None = None
+    """Checksum of the prepared corpus."""
+    data_counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Per split: pairs kept and dropped, tokens."""
+    versions: dict[str, str] = field(default_factory=dict)
+    commit: str | None = None
+    dirty: bool | None = None
+    """Whether the checkout had changes that the commit does not hold."""
+    hardware: dict[str, Any] = field(default_factory=dict)
+    precision: str | None = None
+    parameters: int | None = None
+    """Trainable parameters, tied ones once."""
+    vocabulary_rows: int | None = None
+    """Rows of the embedding matrix."""
+    steps: int = 0
+    """Optimizer steps done."""
+    tokens: int = 0
+    """Source and target tokens trained on, pads excluded, end marks included."""
+    seconds: float = 0.0
+    """Wall time of training over all goes, validation included, preparation and evaluation excluded."""
+    tokens_per_second: float | None = None
+    flops: float | None = None
+    """Training FLOPs: 6 per matrix weight and token that it meets; attention's products are not counted."""
+    started: str | None = None
+    """First start, UTC, ISO 8601."""
+    ended: str | None = None
+    """Last end, UTC, ISO 8601."""
+    scores: dict[str, SplitScores] = field(default_factory=dict)
+    """By split: dev, test."""
+
+    def write(self, path: Path) -> None:
+        """Write the record atomically."""
+        files.write_text(path, json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False) + "\n")
+
+
+def read_record(path: Path) -> Record:
+    """Read a record.
+
+    Raises:
+        UserError: the file is missing, damaged, or of a later version.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not a record ({error})") from None
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if version != SCHEMA_VERSION:
+        raise UserError(f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}")
+    try:
+        scores = {split: _split_scores(value) for split, value in content.pop("scores").items()}
+        return Record(**{**content, "status": Status(content["status"]), "scores": scores})
+    except (TypeError, KeyError, ValueError) as error:
+        raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
+
+
+def _split_scores(value: dict[str, Any]) -> SplitScores:
+    return SplitScores(**{**value, "bleu": SignedScore(**value["bleu"]), "chrf": SignedScore(**value["chrf"])})

@@ -1,0 +1,1 @@
+"""Everything that needs Lightning: module, data module, callbacks, trainer."""

@@ -1,0 +1,104 @@
+"""What accompanies a training run: the progress bar, and the way to stop it without loss."""
+
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+from pytorch_lightning import Callback, LightningModule, Trainer
+from tqdm import tqdm
+
+from aiayn.training.module import TranslationModule
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopOnSignal(Callback):
+    """On Ctrl-C or SIGTERM, finish the optimizer step and stop; the second signal ends the process at once."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Take the signals over, where Python allows it."""
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {number: signal.signal(number, self._receive) for number in SIGNALS}
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        self.received = signal.Signals(number)
+        self._restore()
+
+    def on_train_batch_end(self, trainer: Trainer, *arguments: Any) -> None:
+        """Stop at the end of an optimizer step, so that a checkpoint holds whole steps."""
+        if (
+            self.received is not None
+            and trainer.fit_loop.epoch_loop.batch_progress.current.ready % (trainer.accumulate_grad_batches) == 0
+        ):
+            trainer.should_stop = True
+
+    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Give the signals back."""
+        self._restore()
+
+    def _restore(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}
+
+
+class TrainingBar(Callback):
+    """Loss, perplexity, tokens/s, learning rate and time left on standard error; where that is a file, plain lines."""
+
+    PLAIN_INTERVAL = 30.0
+    """Seconds between two lines where standard error is not a terminal."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[Any] | None = None
+        self._spoke = 0.0
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Open the bar where the run stands."""
+        assert isinstance(pl_module, TranslationModule)
+        if trainer.is_global_zero:
+            self._bar = tqdm(
+                total=trainer.max_steps,
+                initial=trainer.global_step,
+                desc="train",
+                unit="step",
+                file=sys.stderr,
+                dynamic_ncols=True,
+                disable=not sys.stderr.isatty(),
+            )
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
+        """Show the step and the metrics logged last."""
+        assert isinstance(pl_module, TranslationModule)
+        if self._bar is None:
+            return
+        metrics = _brief(pl_module.latest_metrics)
+        if not self._bar.disable:
+            self._bar.set_postfix_str(metrics, refresh=False)
+            self._bar.update(trainer.global_step - self._bar.n)
+        elif time.monotonic() - self._spoke > self.PLAIN_INTERVAL or trainer.global_step == trainer.max_steps:
+            self._spoke = time.monotonic()
+            print(f"train: step {trainer.global_step}/{trainer.max_steps} {metrics}", file=sys.stderr, flush=True)  # noqa: T201
+
+    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        """Leave the finished bar standing."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def _brief(metrics: dict[str, float]) -> str:
+    formats = {
+        "train/loss": "loss {:.3f}",
+        "train/ppl": "ppl {:.2f}",
+        "val/ppl": "val ppl {:.2f}",
+        "train/tokens_per_second": "{:,.0f} tok/s",
+        "train/lr": "lr {:.2e}",
+    }
+    return ", ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)

@@ -1,0 +1,46 @@
+"""Checkpoints that are whole or not there, and that hold nothing but data."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+from pytorch_lightning.plugins.io import CheckpointIO
+
+from aiayn import files
+from aiayn.config.errors import UserError
+
+
+class AtomicCheckpointIO(CheckpointIO):
+    """Writes under a temporary name and renames; loads with `weights_only=True`, whatever it is asked."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
+        """Write a checkpoint."""
+        assert storage_options is None
+        with files.atomic_writer(Path(path)) as stream:
+            torch.save(checkpoint, stream)
+
+    def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
+        """Read a checkpoint; see `load_checkpoint`."""
+        return load_checkpoint(Path(path), map_location=map_location)
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Delete a checkpoint that is no longer kept."""
+        Path(path).unlink(missing_ok=True)
+
+
+def load_checkpoint(path: Path, *, map_location: Any | None = "cpu") -> dict[str, Any]:
+    """Read a checkpoint of plain data.
+
+    Raises:
+        UserError: the file is missing, truncated or no checkpoint.
+    """
+    try:
+        content = torch.load(path, map_location=map_location or "cpu", weights_only=True)
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such checkpoint") from None
+    except (RuntimeError, pickle.UnpicklingError, EOFError, OSError) as error:
+        raise UserError(f"{path}: not a readable checkpoint ({str(error).splitlines()[0]})") from None
+    if not isinstance(content, dict) or "aiayn" not in content:
+        raise UserError(f"{path}: not a checkpoint of this program")
+    return content

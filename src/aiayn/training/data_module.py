@@ -1,0 +1,115 @@
+"""The LightningDataModule: streams of token batches for this rank."""
+
+from collections.abc import Iterator
+from typing import final
+
+from pytorch_lightning import LightningDataModule, Trainer
+
+from aiayn.data.batching import TrainingStream, evaluation_batches
+from aiayn.data.collation import TranslationBatch, collate
+from aiayn.data.prepared import PreparedData, PreparedSplit
+
+
+@final
+class TranslationDataModule(LightningDataModule):
+    """Serves one run's batches; which rank it serves it asks the trainer.
+
+    Args:
+        data: the prepared corpus.
+        source_tokens: global budget of one optimizer step.
+        target_tokens: global budget of one optimizer step.
+        evaluation_tokens: budget a side of one validation batch.
+        seed: the order of the batches derives from it.
+    """
+
+    def __init__(
+        self, data: PreparedData, *, source_tokens: int, target_tokens: int, evaluation_tokens: int, seed: int
+    ) -> None:
+        super().__init__()
+        self.data = data
+        self.source_tokens = source_tokens
+        self.target_tokens = target_tokens
+        self.evaluation_tokens = evaluation_tokens
+        self.seed = seed
+
+    def train_dataloader(self) -> "TrainingLoader":
+        """The micro-batches of this rank, from the step that the trainer stands at."""
+        trainer = self._attached()
+        stream = TrainingStream(
+            self.data.split("train"),
+            source_tokens=self.source_tokens,
+            target_tokens=self.target_tokens,
+            seed=self.seed,
+            rank=trainer.global_rank,
+            world_size=trainer.world_size,
+            accumulation=trainer.accumulate_grad_batches,
+            start_step=trainer.global_step,
+            max_steps=trainer.max_steps,
+            pad_id=self.data.tokenizer.pad_id,
+            bos_id=self.data.tokenizer.bos_id,
+        )
+        return TrainingLoader(stream, trainer)
+
+    def val_dataloader(self) -> "EvaluationStream":
+        """The development set, each sentence on exactly one rank."""
+        trainer = self._attached()
+        return EvaluationStream(
+            self.data.split("dev"),
+            tokens=self.evaluation_tokens,
+            rank=trainer.global_rank,
+            world_size=trainer.world_size,
+            pad_id=self.data.tokenizer.pad_id,
+            bos_id=self.data.tokenizer.bos_id,
+        )
+
+    def _attached(self) -> Trainer:
+        assert self.trainer is not None
+        return self.trainer
+
+
+@final
+class TrainingLoader:
+    """A training stream as Lightning expects a resumable loader.
+
+    To Lightning the whole run is one epoch. It counts micro-batches from the start of the run, also in a resumed one,
+    so the length is the run's, though only what is left of it is served. The state is the optimizer step alone.
+    """
+
+    def __init__(self, stream: TrainingStream, trainer: Trainer) -> None:
+        self.stream = stream
+        self._trainer = trainer
+
+    def __len__(self) -> int:
+        return self._trainer.max_steps * self._trainer.accumulate_grad_batches
+
+    def __iter__(self) -> Iterator[TranslationBatch]:
+        return iter(self.stream)
+
+    def state_dict(self) -> dict[str, int]:
+        """The optimizer steps done."""
+        return {"step": self._trainer.global_step}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Check that the stream, made after the trainer's own state was restored, starts where the state says."""
+        assert state["step"] == self._trainer.global_step, f"{state} but the trainer is at {self._trainer.global_step}"
+
+
+@final
+class EvaluationStream:
+    """One pass over a split in batches of similar length; a rank takes every `world_size`-th batch."""
+
+    def __init__(
+        self, split: PreparedSplit, *, tokens: int, pad_id: int, bos_id: int, rank: int = 0, world_size: int = 1
+    ) -> None:
+        self.split = split
+        self.pad_id = pad_id
+        self.bos_id = bos_id
+        batches = evaluation_batches(split.source.lengths, split.target.lengths, tokens=tokens)
+        self.batches = batches[rank::world_size]
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[TranslationBatch]:
+        for indices in self.batches:
+            yield collate(self.split, indices, pad_id=self.pad_id, bos_id=self.bos_id)

@@ -1,0 +1,77 @@
+"""Counters of a run: over its whole life, and between two log lines."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from aiayn.evaluation.perplexity import perplexity
+
+
+@dataclass
+class Progress:
+    """What a run has done over all its goes; kept in every checkpoint."""
+
+    source_tokens: int = 0
+    """Real source tokens trained on, over all ranks."""
+    target_tokens: int = 0
+    """Real target tokens trained on, over all ranks."""
+    seconds: float = 0.0
+    """Wall time of training, validation included."""
+    first_loss: float | None = None
+    """The first loss logged, against which divergence is judged."""
+
+
+class Meter:
+    """Sums losses on the device between two log lines, so that no training step waits for a number."""
+
+    def __init__(self) -> None:
+        self.reset(torch.device("cpu"))
+
+    def reset(self, device: torch.device) -> None:
+        """Start a new window."""
+        self.losses = torch.zeros(2, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
+        self.source_tokens = 0
+        self.target_tokens = 0
+        self.started = time.perf_counter()
+
+    def add_losses(self, *, smoothed: Tensor, nll: Tensor) -> None:
+        """Count one micro-batch of this rank; scalars, summed over target tokens."""
+        self.losses += torch.stack([smoothed.detach(), nll.detach()]).to(self.losses.dtype)
+
+    def add_step(self, *, source_tokens: int, target_tokens: int) -> None:
+        """Count the tokens of one optimizer step, over all ranks."""
+        self.source_tokens += source_tokens
+        self.target_tokens += target_tokens
+
+    def metrics(self, losses: Tensor) -> dict[str, float]:
+        """The metrics of the window.
+
+        Args:
+            losses: `[2]`, the sums of all ranks.
+        """
+        smoothed, nll = losses.tolist()
+        seconds = time.perf_counter() - self.started
+        return {
+            "train/loss": smoothed / self.target_tokens,
+            "train/ppl": perplexity(np.array([nll]), np.array([self.target_tokens])),
+            "train/tokens_per_second": (self.source_tokens + self.target_tokens) / seconds,
+        }
+
+    def state(self) -> dict[str, float]:
+        """The window as plain values, for a checkpoint in its middle."""
+        smoothed, nll = self.losses.tolist()
+        return {
+            "smoothed": smoothed,
+            "nll": nll,
+            "source_tokens": self.source_tokens,
+            "target_tokens": self.target_tokens,
+        }
+
+    def restore(self, state: dict[str, float]) -> None:
+        """Take a window up again; call after `reset`."""
+        self.losses += self.losses.new_tensor([state["smoothed"], state["nll"]])
+        self.source_tokens = int(state["source_tokens"])
+        self.target_tokens = int(state["target_tokens"])

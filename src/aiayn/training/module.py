@@ -1,0 +1,196 @@
+"""The LightningModule: one step of training and of validation."""
+
+import dataclasses
+import math
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from pytorch_lightning import LightningModule
+from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
+from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
+
+from aiayn.config.errors import RunFailedError
+from aiayn.data.collation import TranslationBatch
+from aiayn.evaluation.perplexity import perplexity
+from aiayn.models.transformer import Transformer
+from aiayn.training.loss import TokenLosses, token_losses
+from aiayn.training.meter import Meter, Progress
+from aiayn.training.schedule import learning_rate
+
+
+class AdamSettings(NamedTuple):
+    """Adam's constants (section 5.3)."""
+
+    beta1: float
+    beta2: float
+    epsilon: float
+
+
+class TranslationModule(LightningModule):
+    """Trains a model on token batches.
+
+    The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step,
+    over all micro-batches and ranks, so that every shape of the machine makes the same update.
+
+    Args:
+        model: what is trained.
+        d_model: width of the model, for the schedule.
+        label_smoothing: epsilon_ls (section 5.4).
+        warmup_steps: of the schedule (section 5.3).
+        learning_rate_factor: multiplies the paper's rate.
+        adam: its constants.
+        seed: dropout derives from it.
+        divergence_factor: a loss beyond this many times the first one logged fails the run.
+        log_interval: optimizer steps between two log lines.
+        provenance: plain strings kept in every checkpoint, such as the data's fingerprint.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Transformer,
+        d_model: int,
+        label_smoothing: float,
+        warmup_steps: int,
+        learning_rate_factor: float,
+        adam: AdamSettings,
+        seed: int,
+        divergence_factor: float,
+        log_interval: int,
+        provenance: dict[str, str],
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.d_model = d_model
+        self.label_smoothing = label_smoothing
+        self.warmup_steps = warmup_steps
+        self.learning_rate_factor = learning_rate_factor
+        self.adam = adam
+        self.seed = seed
+        self.divergence_factor = divergence_factor
+        self.log_interval = log_interval
+        self.provenance = provenance
+        self.progress = Progress()
+        self.latest_metrics: dict[str, float] = {}
+        self._meter = Meter()
+        self._window: dict[str, float] | None = None
+        self._validation = torch.zeros(2, dtype=torch.float64)
+        self._started = 0.0
+
+    def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
+        """Adam with the paper's schedule; the rate is a pure function of the step."""
+        optimizer = torch.optim.Adam(
+            self.parameters(),
+            lr=1.0,
+            betas=(self.adam.beta1, self.adam.beta2),
+            eps=self.adam.epsilon,
+            fused=True,
+        )
+        scheduler = LambdaLR(optimizer, lambda steps_done: self._rate(steps_done + 1))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step", "frequency": 1}}
+
+    def _rate(self, step: int) -> float:
+        return learning_rate(
+            step, d_model=self.d_model, warmup_steps=self.warmup_steps, factor=self.learning_rate_factor
+        )
+
+    def on_train_start(self) -> None:
+        """Start the clocks, and take up the window that a checkpoint interrupted."""
+        self._meter.reset(self.device)
+        if self._window is not None:
+            self._meter.restore(self._window)
+            self._window = None
+        self._started = time.perf_counter() - self.progress.seconds
+
+    def on_train_batch_start(self, batch: TranslationBatch, batch_idx: int) -> None:
+        """Seed dropout from (seed, step, micro-batch, rank): a resumed run draws what it would have drawn."""
+        entropy = np.random.SeedSequence((self.seed, batch.step, batch_idx, self.global_rank))
+        torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))
+
+    def training_step(self, batch: TranslationBatch) -> Tensor:
+        """The micro-batch's share of the optimizer step's loss, a scalar."""
+        losses = self._losses(batch)
+        self._meter.add_losses(smoothed=losses.smoothed, nll=losses.nll)
+        # Lightning divides by the accumulation and DDP by the ranks; the sum over the step must be divided by neither.
+        shares = self.trainer.accumulate_grad_batches * self.trainer.world_size
+        return losses.smoothed * (shares / batch.step_target_tokens)
+
+    def _losses(self, batch: TranslationBatch) -> TokenLosses:
+        """Losses summed over the real target tokens."""
+        states = self.model.decode(batch.target_input, self.model.encode(batch.source))
+        real = batch.target_output != self.model.pad_id
+        # Only real tokens reach the output layer, the largest product of a small model.
+        return token_losses(
+            self.model.project(states[real]), batch.target_output[real], label_smoothing=self.label_smoothing
+        )
+
+    def on_train_batch_end(self, outputs: object, batch: TranslationBatch, batch_idx: int) -> None:
+        """At the end of an optimizer step: count its tokens, and log every `log_interval`-th."""
+        if (batch_idx + 1) % self.trainer.accumulate_grad_batches:
+            return
+        self.progress.source_tokens += batch.step_source_tokens
+        self.progress.target_tokens += batch.step_target_tokens
+        self.progress.seconds = time.perf_counter() - self._started
+        self._meter.add_step(source_tokens=batch.step_source_tokens, target_tokens=batch.step_target_tokens)
+        step = self.trainer.global_step
+        if step == 1 or step % self.log_interval == 0:
+            self._log_training(step)
+
+    def _log_training(self, step: int) -> None:
+        losses = self.trainer.strategy.reduce(self._meter.losses, reduce_op="sum")
+        assert isinstance(losses, Tensor)
+        metrics = {**self._meter.metrics(losses), "train/lr": self._rate(step)}
+        self._meter.reset(self.device)
+        for logger in self.loggers:
+            logger.log_metrics(metrics, step)
+        self.latest_metrics.update(metrics)
+        self._refuse_divergence(metrics["train/loss"], step)
+
+    def _refuse_divergence(self, loss: float, step: int) -> None:
+        if not math.isfinite(loss):
+            raise RunFailedError(f"the training loss is {loss} at step {step}: lower optimization.learning_rate_factor")
+        if self.progress.first_loss is None:
+            self.progress.first_loss = loss
+        if loss > self.divergence_factor * self.progress.first_loss:
+            raise RunFailedError(
+                f"the training loss is {loss:.2f} at step {step} after {self.progress.first_loss:.2f} at the start: "
+                "the run diverged; lower optimization.learning_rate_factor or raise optimization.warmup_steps"
+            )
+
+    def on_validation_epoch_start(self) -> None:
+        """Forget the last validation."""
+        self._validation = torch.zeros(2, dtype=torch.float64, device=self.device)
+
+    def validation_step(self, batch: TranslationBatch) -> None:
+        """Sum the unsmoothed likelihood of every sentence once."""
+        nll = self._losses(batch).nll
+        self._validation += torch.stack([nll.double(), nll.new_tensor(batch.step_target_tokens, dtype=torch.float64)])
+
+    def on_validation_epoch_end(self) -> None:
+        """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included."""
+        sums = self.trainer.strategy.reduce(self._validation, reduce_op="sum")
+        assert isinstance(sums, Tensor)
+        nll, tokens = sums.cpu().numpy()
+        value = perplexity(np.array([nll]), np.array([tokens]))
+        self.log(
+            "val/ppl", value, logger=False
+        )  # for the checkpoint callbacks; Lightning's own log line is a step late
+        for logger in self.loggers:
+            logger.log_metrics({"val/ppl": value}, self.trainer.global_step)
+        self.latest_metrics["val/ppl"] = value
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Keep the counters of the run and where its data came from, as plain values."""
+        checkpoint["aiayn"] = {
+            "progress": dataclasses.asdict(self.progress),
+            "window": self._meter.state(),
+            "provenance": self.provenance,
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Take the counters up again."""
+        self.progress = Progress(**checkpoint["aiayn"]["progress"])
+        self._window = checkpoint["aiayn"]["window"]

@@ -1,0 +1,91 @@
+"""Every file under conf/ composes, in the promised order of precedence."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+import pytorch_lightning
+import yaml
+
+from aiayn.config.compose import compose_command
+from aiayn.config.store import COMMANDS, conf_directory
+
+CONF = conf_directory()
+GROUPS = ["experiment", "scale", "data", "tokenizer", "model", "optimization", "decoding", "fidelity", "trainer"]
+GROUPS += ["callbacks", "logger", "launch", "debug", "paths"]
+OPTIONS = sorted(path for group in GROUPS for path in (CONF / group).rglob("*.yaml"))
+
+OWNED = {"max_steps", "max_epochs", "min_steps", "min_epochs", "accumulate_grad_batches", "val_check_interval"}
+OWNED |= {"check_val_every_n_epoch", "use_distributed_sampler", "default_root_dir", "logger", "callbacks"}
+OWNED |= {"enable_checkpointing", "reload_dataloaders_every_n_epochs", "enable_autolog_hparams", "model_registry"}
+"""Arguments of the Trainer that follow from other groups or that nothing here uses."""
+
+
+def test_there_are_options_and_no_stray_folder() -> None:
+    assert len(OPTIONS) > 40
+    folders = {path.name for path in CONF.iterdir() if path.is_dir()}
+    assert folders == {*GROUPS, "hydra"}
+
+
+@pytest.mark.parametrize("path", OPTIONS, ids=lambda path: str(path.relative_to(CONF)))
+def test_every_option_composes(path: Path) -> None:
+    group, *rest = path.relative_to(CONF).with_suffix("").parts
+    config = compose_command("train", [f"{group}={'/'.join(rest)}"])
+    assert config.identity.hash
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_command_has_a_file_and_composes(command: str) -> None:
+    assert (CONF / f"{command}.yaml").is_file()
+    assert compose_command(command)
+
+
+def test_the_command_line_wins_over_the_experiment_and_the_experiment_over_the_scale() -> None:
+    assert compose_command("train", ["scale=paper"]).model.num_heads == 8
+    assert compose_command("train", ["scale=paper", "experiment=table3/a_h4"]).model.num_heads == 4
+    assert compose_command("train", ["experiment=table3/a_h4", "model.num_heads=2"]).model.num_heads == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], "schema"),
+        (["scale=probe"], "scale"),
+        (["scale=probe", "fidelity=probe"], "fidelity"),
+        (["scale=probe", "fidelity=probe", "experiment=probe"], "experiment"),
+        (["scale=probe", "fidelity=probe", "experiment=probe", "data.name=typed"], "typed"),
+    ],
+)
+def test_precedence(overrides: list[str], expected: str, tmp_path: Path) -> None:
+    for group in ("scale", "fidelity", "experiment"):
+        (tmp_path / group).mkdir()
+        text = f"# @package _global_\ndata:\n  name: {group}\n"
+        if group == "scale":
+            text += (CONF / "scale" / "demo.yaml").read_text().split("\nscale:\n")[1].join(["scale:\n", ""])
+        (tmp_path / group / "probe.yaml").write_text(text)
+    config = compose_command("train", [*overrides, f"hydra.searchpath=[file://{tmp_path}]"])
+    assert config.data.name == (expected if expected != "schema" else "grammar")
+
+
+def test_the_scale_names_the_default_corpus_and_data_overrides_it() -> None:
+    corpora = {
+        scale: compose_command("train", [f"scale={scale}"]).data.name for scale in ("demo", "nano", "small", "paper")
+    }
+    assert corpora == {"demo": "grammar", "nano": "grammar", "small": "multi30k", "paper": "wmt14_en_de"}
+    assert compose_command("train", ["scale=paper", "data=grammar"]).data.name == "grammar"
+
+
+def test_the_trainer_lists_every_argument_of_lightnings() -> None:
+    listed = set(yaml.safe_load((CONF / "trainer" / "auto.yaml").read_text())) - {"_target_"}
+    accepted = set(inspect.signature(pytorch_lightning.Trainer.__init__).parameters) - {"self"}
+    assert listed <= accepted
+    assert accepted - listed <= OWNED
+
+
+def test_heads_width_steps_and_warmup_scale_but_heads_and_dropout_do_not() -> None:
+    paper, small = (compose_command("train", [f"scale={scale}"]) for scale in ("paper", "small"))
+    assert small.model.d_model == paper.model.d_model * small.scale.width
+    assert small.model.num_layers == paper.model.num_layers * small.scale.depth
+    assert small.optimization.max_steps == paper.optimization.max_steps * small.scale.steps
+    assert (small.model.num_heads, small.model.dropout) == (paper.model.num_heads, paper.model.dropout)
+    assert small.optimization.label_smoothing == paper.optimization.label_smoothing

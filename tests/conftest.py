@@ -1,0 +1,26 @@
+"""Fixtures for every test."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("no_deadline", deadline=None)
+settings.load_profile("no_deadline")
+
+
+@pytest.fixture(scope="session")
+def aiayn_data() -> Path:
+    """The folder of real text named by AIAYN_DATA; a test that needs it skips where the variable is not set.
+
+    Under AIAYN_REQUIRE_DATA=1 (continuous integration) a missing folder fails instead.
+    """
+    value = os.environ.get("AIAYN_DATA", "")
+    if value and Path(value).is_dir():
+        return Path(value)
+    reason = f"AIAYN_DATA={value} is not a folder" if value else "AIAYN_DATA is not set"
+    if os.environ.get("AIAYN_REQUIRE_DATA") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)

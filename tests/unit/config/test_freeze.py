@@ -1,0 +1,44 @@
+"""A frozen configuration thaws to the same dataclass; what is no configuration is refused in one line."""
+
+from pathlib import Path
+
+import pytest
+
+from aiayn.config.compose import compose_command
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import frozen_text, thaw, typed
+from aiayn.config.schema import TrainConfig
+
+FILES = [f"data.{split}.{side}=x" for split in ("train", "dev", "test") for side in ("source", "target")]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [[], ["scale=paper"], ["data=text_files", *FILES], ["data=text_files", *FILES, "data.train.source=[a,b]"]],
+)
+def test_freezing_and_thawing_is_the_identity(overrides: list[str], tmp_path: Path) -> None:
+    config = typed(compose_command("train", overrides), TrainConfig)
+    path = tmp_path / "config.yaml"
+    path.write_text(frozen_text(config))
+    assert thaw(path) == config
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "a: b", "data: {kind: poetry}", "seed: [", "data: {kind: grammar}\nmodel: {x: 1}"]
+)
+def test_anything_else_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"config\.yaml") as refusal:
+        thaw(path)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_missing_value_is_named() -> None:
+    with pytest.raises(UserError, match=r"^data\.dev\.source has no value"):
+        typed(compose_command("train", ["data=text_files"]), TrainConfig)
+
+
+def test_keys_added_past_the_schema_are_refused() -> None:
+    with pytest.raises(UserError, match=r"^model\.n_heads: no such key"):
+        typed(compose_command("train", ["+model.n_heads=3"]), TrainConfig)

@@ -1,0 +1,51 @@
+"""Two configurations are the same run exactly when nothing that can change a result differs."""
+
+import pytest
+
+from aiayn.config.compose import compose_command
+
+NEUTRAL = [
+    "paths.runs=elsewhere",
+    "paths.cache=elsewhere",
+    "logger=none",
+    "logger.mode=disabled",
+    "trainer.devices=2",
+    "trainer.enable_progress_bar=false",
+    "launch.timeout_seconds=5",
+    "optimization.max_tokens_per_device=1000",
+    "optimization.checkpoint_interval=7",
+    "decoding.batch_tokens=99",
+]
+DECISIVE = [
+    "seed=2",
+    "model.d_ff=64",
+    "model.positions=learned",
+    "optimization.max_steps=501",
+    "optimization.source_tokens=1999",
+    "decoding.beam_size=5",
+    "data.seed=1",
+    "data.sentences=300",
+    "tokenizer.vocabulary_size=500",
+    "trainer.precision=bf16-mixed",
+    "trainer.max_time=00:00:01:00",
+    "trainer.gradient_clip_val=1.0",
+    "init_from=somewhere",
+]
+
+
+def identity(*overrides: str) -> str:
+    return str(compose_command("train", overrides).identity.hash)
+
+
+@pytest.mark.parametrize("override", NEUTRAL)
+def test_what_cannot_change_a_result_keeps_the_run(override: str) -> None:
+    assert identity(override) == identity()
+
+
+@pytest.mark.parametrize("override", DECISIVE)
+def test_what_can_change_a_result_makes_another_run(override: str) -> None:
+    assert identity(override) != identity()
+
+
+def test_the_same_values_reached_by_another_way_are_the_same_run() -> None:
+    assert identity("experiment=table3/a_h4") == identity("model.num_heads=4")

@@ -1,0 +1,42 @@
+"""Values out of range are refused by key, value and what is allowed."""
+
+import pytest
+
+from aiayn.config.compose import compose_command
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import typed
+from aiayn.config.schema import TrainConfig
+from aiayn.config.validation import validate
+
+OUT_OF_RANGE = [
+    "model.d_model=0",
+    "model.dropout=-0.1",
+    "model.dropout=1.0",
+    "model.num_layers=0",
+    "model.d_k=0",
+    "optimization.label_smoothing=1.5",
+    "optimization.max_steps=0",
+    "optimization.learning_rate_factor=0",
+    "optimization.source_tokens=-1",
+    "optimization.adam_beta2=1",
+    "decoding.beam_size=0",
+    "decoding.length_penalty_alpha=-1",
+    "decoding.max_extra_length=-1",
+    "data.max_length=1000000",
+    "launch.timeout_seconds=0",
+]
+
+
+@pytest.mark.parametrize("override", OUT_OF_RANGE)
+def test_out_of_range(override: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        validate(typed(compose_command("train", [override]), TrainConfig))
+    assert str(refusal.value).replace(".0:", ":").startswith(override.replace(".0", "") + ":")
+    assert "\n" not in str(refusal.value)
+
+
+def test_sinusoids_need_an_even_width() -> None:
+    overrides = ["model.d_model=127", "model.d_k=16", "model.d_v=16"]
+    with pytest.raises(UserError, match=r"^model\.d_model=127: must be even"):
+        validate(typed(compose_command("train", overrides), TrainConfig))
+    validate(typed(compose_command("train", [*overrides, "model.positions=learned"]), TrainConfig))

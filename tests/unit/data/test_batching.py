@@ -1,0 +1,204 @@
+"""Every sentence once, within budget, little padding, and the same step whatever the number of ranks."""
+
+import gzip
+from collections.abc import Callable, Iterator
+from itertools import combinations, islice, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from aiayn.config.errors import UserError
+from aiayn.data.batching import TrainingStream, evaluation_batches, micro_batches, plan_epoch
+from aiayn.data.collation import TranslationBatch
+from aiayn.data.prepared import PreparedData
+from aiayn.data.tokenizer import SubwordTokenizer
+
+Lengths = NDArray[np.int64]
+
+pairs_of_lengths = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=200).map(
+    lambda pairs: np.array(pairs, np.int64).reshape(-1, 2).T
+)
+
+
+def padded(batch: Lengths, lengths: Lengths) -> int:
+    return len(batch) * int(lengths[batch].max())
+
+
+def waste(batches: list[Lengths], lengths: Lengths) -> float:
+    """Share of padding among all positions."""
+    return 1 - int(lengths.sum()) / sum(padded(batch, lengths) for batch in batches)
+
+
+def assert_partition(parts: list[Lengths], whole: Lengths) -> None:
+    assert sorted(np.concatenate(parts).tolist() if parts else []) == sorted(whole.tolist())
+
+
+@given(pairs_of_lengths, st.integers(40, 300), st.integers(40, 300), st.integers(0, 2**63), st.integers(0, 9))
+def test_a_plan_holds_every_sentence_once_within_both_budgets(
+    lengths: Lengths, source_tokens: int, target_tokens: int, seed: int, epoch: int
+) -> None:
+    def plan() -> list[Lengths]:
+        return plan_epoch(*lengths, source_tokens=source_tokens, target_tokens=target_tokens, seed=seed, epoch=epoch)
+
+    batches = plan()
+    assert_partition(batches, np.arange(lengths.shape[1]))
+    assert all(padded(batch, lengths[0]) <= source_tokens for batch in batches)
+    assert all(padded(batch, lengths[1]) <= target_tokens for batch in batches)
+    assert all(map(np.array_equal, batches, plan())), "the same arguments give the same plan"
+
+
+def caption_lengths(pairs: int) -> Lengths:
+    """Lengths like those of image captions: 15 tokens on average, both sides correlated."""
+    rng = np.random.default_rng(0)
+    common = rng.gamma(9, 1.4, pairs)
+    return np.stack([1 + np.rint(common * rng.normal(1.1, 0.12, pairs)).clip(1) for _ in range(2)]).astype(np.int64)
+
+
+@pytest.mark.parametrize("budget", [2_000, 2_500, 3_000])
+def test_little_is_padding(budget: int) -> None:
+    lengths = caption_lengths(29_000)
+    batches = plan_epoch(*lengths, source_tokens=budget, target_tokens=budget, seed=0, epoch=0)
+    assert max(waste(batches, side) for side in lengths) < 0.06
+
+
+@pytest.mark.slow
+def test_little_is_padding_on_real_captions(aiayn_data: Path) -> None:
+    texts = [
+        gzip.decompress((aiayn_data / "multi30k" / f"train.{language}.gz").read_bytes()).decode().split("\n")[:-1]
+        for language in ("en", "de")
+    ]
+    tokenizer = SubwordTokenizer.train([line for text in texts for line in text], vocabulary_size=8_000)
+    source, target = (np.array([len(ids) + 1 for ids in tokenizer.encode_batch(text)]) for text in texts)
+    for budget, epoch in product([2_000, 2_500, 3_000], range(3)):
+        batches = plan_epoch(source, target, source_tokens=budget, target_tokens=budget, seed=0, epoch=epoch)
+        assert max(waste(batches, source), waste(batches, target)) < 0.06
+
+
+def test_epochs_and_seeds_group_the_sentences_anew() -> None:
+    lengths = caption_lengths(2_000)
+
+    def groups(seed: int, epoch: int) -> list[frozenset[int]]:
+        batches = plan_epoch(*lengths, source_tokens=500, target_tokens=500, seed=seed, epoch=epoch)
+        return [frozenset(batch.tolist()) for batch in batches]
+
+    first = groups(seed=0, epoch=0)
+    for other in groups(seed=0, epoch=1), groups(seed=1, epoch=0):
+        assert len(set(first) & set(other)) < 0.1 * len(first)
+        companions = [max(len(group & new) for new in other) / len(group) for group in first]
+        assert np.mean(companions) < 0.7, "sentences of one batch are spread over others the next time"
+
+
+def test_batches_come_in_no_order_of_length() -> None:
+    lengths = caption_lengths(5_000)
+    batches = plan_epoch(*lengths, source_tokens=500, target_tokens=500, seed=0, epoch=0)
+    means = [lengths[0][batch].mean() for batch in batches]
+    assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.3
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_sentence_over_the_budget_is_refused_by_the_budgets_name(side: str) -> None:
+    budgets = {"source_tokens": 10, "target_tokens": 10, f"{side}_tokens": 9}
+    with pytest.raises(UserError, match=rf"optimization\.{side}_tokens=9 .* 10 tokens") as caught:
+        plan_epoch(np.array([3, 10]), np.array([10, 3]), seed=0, epoch=0, **budgets)
+    assert "\n" not in str(caught.value)
+
+
+@given(pairs_of_lengths, st.integers(1, 12))
+def test_micro_batches_are_the_batch_and_none_idles_without_need(lengths: Lengths, parts: int) -> None:
+    batch = np.arange(lengths.shape[1])
+    cut = micro_batches(batch, *lengths, parts=parts)
+    assert len(cut) == parts
+    assert_partition(cut, batch)
+    assert sum(len(part) > 0 for part in cut) == min(parts, len(batch))
+    assert all(map(np.array_equal, cut, micro_batches(batch, *lengths, parts=parts)))
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=9), st.integers(1, 5))
+def test_the_costliest_micro_batch_is_as_cheap_as_any_cut_makes_it(tokens: list[int], parts: int) -> None:
+    lengths = np.array(tokens)
+
+    def costliest(cut: list[Lengths]) -> int:
+        return max(padded(part, lengths) for part in cut if len(part))
+
+    in_order = np.argsort(-lengths, kind="stable")
+    borders = combinations(range(1, len(tokens)), min(parts, len(tokens)) - 1)
+    best = min(costliest(np.split(in_order, list(border))) for border in borders)
+    assert costliest(micro_batches(np.arange(len(tokens)), lengths, lengths, parts=parts)) == best
+
+
+@given(pairs_of_lengths, st.integers(10, 300), st.integers(1, 5))
+def test_evaluation_sees_every_sentence_once_whatever_the_ranks(lengths: Lengths, tokens: int, ranks: int) -> None:
+    batches = evaluation_batches(*lengths, tokens=tokens)
+    assert_partition([batch for rank in range(ranks) for batch in batches[rank::ranks]], np.arange(lengths.shape[1]))
+    for batch in batches:
+        assert len(batch) == 1 or max(padded(batch, side) for side in lengths) <= tokens
+    in_order = [int(lengths[0][sentence]) for batch in batches for sentence in batch]
+    assert in_order == sorted(in_order, reverse=True)
+
+
+StreamMaker = Callable[..., TrainingStream]
+
+
+@pytest.fixture(scope="module")
+def stream(some_prepared: PreparedData) -> StreamMaker:
+    defaults = {"source_tokens": 400, "target_tokens": 400, "seed": 5, "rank": 0, "world_size": 1, "accumulation": 1}
+    defaults |= {"start_step": 0, "max_steps": 30, "pad_id": 0, "bos_id": 1}
+    return lambda **changes: TrainingStream(some_prepared.split("train"), **{**defaults, **changes})
+
+
+def contents(batches: Iterator[TranslationBatch]) -> list[tuple[object, ...]]:
+    return [tuple(part if isinstance(part, int) else part.tolist() for part in batch) for batch in batches]
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 30), st.integers(1, 3), st.integers(1, 3), st.data())
+def test_a_stream_resumes_exactly(
+    stream: StreamMaker, start_step: int, world_size: int, accumulation: int, data: st.DataObject
+) -> None:
+    shape = {"rank": data.draw(st.integers(0, world_size - 1)), "world_size": world_size, "accumulation": accumulation}
+    whole = stream(**shape)
+    resumed = stream(**shape, start_step=start_step)
+    assert contents(iter(resumed)) == contents(islice(whole, start_step * accumulation, None))
+    assert len(list(resumed)) == len(resumed) == (30 - start_step) * accumulation
+
+
+@pytest.mark.parametrize(("world_size", "accumulation"), [(1, 1), (1, 8), (2, 4), (8, 1), (40, 1)])
+def test_a_step_is_the_same_in_every_shape(stream: StreamMaker, world_size: int, accumulation: int) -> None:
+    ranks = [
+        list(stream(rank=rank, world_size=world_size, accumulation=accumulation, max_steps=12))
+        for rank in range(world_size)
+    ]
+    for alone in stream(max_steps=12):
+        shared = [batch for rank in ranks for batch in rank if batch.step == alone.step]
+        assert len(shared) == world_size * accumulation
+        seen = [index for batch in shared if batch.num_target_tokens for index in batch.indices.tolist()]
+        assert sorted(seen) == sorted(alone.indices.tolist())
+        assert {batch.epoch for batch in shared} == {alone.epoch}
+        assert {batch.step_target_tokens for batch in shared} == {alone.num_target_tokens}
+        assert {batch.step_source_tokens for batch in shared} == {alone.num_source_tokens}
+        assert sum(batch.num_source_tokens for batch in shared) == alone.num_source_tokens
+        assert sum(batch.num_target_tokens for batch in shared) == alone.num_target_tokens
+
+
+def test_equal_products_of_ranks_and_accumulations_give_equal_micro_batches(stream: StreamMaker) -> None:
+    def micro(world_size: int, accumulation: int) -> list[tuple[object, ...]]:
+        shape = {"world_size": world_size, "accumulation": accumulation, "max_steps": 5}
+        ranks = [contents(iter(stream(rank=rank, **shape))) for rank in range(world_size)]
+        return [batch for batches in zip(*ranks, strict=True) for batch in batches]
+
+    assert micro(1, 4) == micro(2, 2) == micro(4, 1)
+
+
+def test_a_stream_passes_over_the_corpus_epoch_by_epoch(stream: StreamMaker) -> None:
+    batches = list(stream(max_steps=40))
+    assert [batch.step for batch in batches] == list(range(40))
+    epochs = [batch.epoch for batch in batches]
+    assert epochs == sorted(epochs)
+    assert epochs[-1] >= 2
+    for epoch in range(epochs[-1]):
+        seen = [index for batch in batches if batch.epoch == epoch for index in batch.indices.tolist()]
+        assert sorted(seen) == list(range(90))

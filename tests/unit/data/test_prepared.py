@@ -1,0 +1,314 @@
+"""Prepared data is what the corpus says, prepared once, never half, never damaged."""
+
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from string import ascii_letters
+from unittest import TestCase
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.data.corpus import SPLITS, Corpus, Split
+from aiayn.data.prepared import PreparationSettings, PreparedData, TokenArray, prepare
+
+CorpusMaker = Callable[..., Corpus]
+
+SETTINGS = PreparationSettings(vocabulary_size=270, max_length=12)
+TRAIN = [
+    ("a dog", "ein Hund"),
+    ("", "x"),
+    ("a" * 11, "y"),
+    ("z", " \t"),
+    (ascii_letters, "z"),
+    ("two dogs", "zwei Hunde"),
+]
+LINES = ["", "  a\u2028b\r", "a very long line that stays, whatever its length, because every line is scored", "c"]
+
+
+@pytest.fixture(scope="module")
+def corpus(pairs_corpus: CorpusMaker) -> Corpus:
+    return pairs_corpus(TRAIN, dev=[(line, line[::-1]) for line in LINES])
+
+
+@pytest.fixture(scope="module")
+def prepared(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
+    return prepare(corpus, settings=SETTINGS, cache=tmp_path_factory.mktemp("cache"))
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+def all_but_locks(parent: Path) -> list[Path]:
+    return [path for path in parent.iterdir() if path.suffix != ".lock"]
+
+
+# What is kept
+
+
+def test_ids_decode_to_the_kept_sentences(corpus: Corpus, prepared: PreparedData) -> None:
+    expected: dict[Split, list[tuple[str, str]]] = {
+        "train": [TRAIN[0], TRAIN[2], TRAIN[5]],
+        "dev": [(line, line[::-1]) for line in LINES],
+    }
+    for name in expected:
+        split = prepared.split(name)
+        sides = zip(split.source, split.target, strict=True)
+        assert [tuple(prepared.tokenizer.decode(ids) for ids in pair) for pair in sides] == expected[name]
+        assert len(split) == len(expected[name])
+    assert prepared.split("dev").source_lines() == LINES
+    assert prepared.split("dev").target_lines() == [line[::-1] for line in LINES]
+
+
+def test_the_manifest_counts_what_was_kept_and_dropped(corpus: Corpus, prepared: PreparedData) -> None:
+    counts = prepared.manifest["splits"]
+    reasons = "pairs", "dropped_empty", "dropped_too_long"
+    assert [counts["train"][reason] for reason in reasons] == [3, 2, 1]
+    assert [counts["dev"][reason] for reason in reasons] == [len(LINES), 0, 0]
+    for name in SPLITS:
+        split = prepared.split(name)
+        assert counts[name]["pairs"] == len(split)
+        assert counts[name]["source_tokens"] == sum(len(ids) for ids in split.source) == split.source.lengths.sum()
+        assert counts[name]["target_tokens"] == sum(len(ids) for ids in split.target) == split.target.lengths.sum()
+    assert prepared.manifest["settings"] == {"vocabulary_size": 270, "max_length": 12}
+    about = {"identity": corpus.identity, "source_language": "en", "target_language": "de"}
+    assert prepared.manifest["corpus"] == about
+
+
+@settings(max_examples=10)
+@given(st.lists(st.text(st.sampled_from("ab "), max_size=9), min_size=1, max_size=6), st.integers(2, 9))
+def test_training_pairs_are_kept_exactly_within_max_length(
+    pairs_corpus: CorpusMaker, tmp_path_factory: pytest.TempPathFactory, lines: list[str], max_length: int
+) -> None:
+    pairs = [(line, "a") for line in [*lines, "b"]]
+    limits = PreparationSettings(vocabulary_size=259, max_length=max_length)  # so small that a token is a byte
+    data = prepare(pairs_corpus(pairs), settings=limits, cache=tmp_path_factory.mktemp("cache"))
+    kept = [line for line, _ in pairs if line.strip() and len(line) + 1 <= max_length]
+    assert data.tokenizer.decode_batch(data.split("train").source) == kept
+    assert data.split("train").source.lengths.tolist() == [len(line) + 1 for line in kept]
+
+
+def test_corpora_longer_than_a_chunk_keep_their_order(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
+    lines = [f"{number}" for number in range(4_321)]
+    done: list[tuple[str, int]] = []
+    data = prepare(
+        pairs_corpus(zip(lines, reversed(lines), strict=True)),
+        settings=PreparationSettings(vocabulary_size=400, max_length=12),
+        cache=tmp_path,
+        progress=lambda stage, pairs: done.append((stage, pairs)),
+    )
+    assert data.tokenizer.decode_batch(data.split("train").source) == lines
+    assert data.tokenizer.decode_batch(data.split("train").target) == lines[::-1]
+    assert list(dict(done).items()) == [("tokenizer", 4_321), ("train", 4_321), ("dev", 2), ("test", 1)]
+    assert done == sorted(done, key=lambda stage: ["tokenizer", *SPLITS].index(stage[0])), "stages in turn, growing"
+
+
+def test_token_arrays_are_read_from_disk_also_after_pickling(some_prepared: PreparedData) -> None:
+    side = some_prepared.split("train").source
+    pickled = pickle.dumps(side)
+    assert len(pickled) < side.tokens.nbytes / 4, "the pickle holds no data"
+    copy: TokenArray = pickle.loads(pickled)
+    assert all(map(np.array_equal, side, copy))
+    assert copy[0].dtype == np.int32
+    assert len(copy) == len(side)
+    assert side[-1].tolist() == side[len(side) - 1].tolist()
+    for outside in len(side), -len(side) - 1:
+        with pytest.raises(IndexError, match=f"sentence {outside} of {len(side)}"):
+            side[outside]
+
+
+# What makes two preparations the same
+
+
+def test_the_same_input_is_prepared_once_and_any_other_apart(
+    pairs_corpus: CorpusMaker, prepared: PreparedData, corpus: Corpus, tmp_path: Path
+) -> None:
+    shutil.copytree(prepared.directory.parent.parent, tmp_path, dirs_exist_ok=True)
+    stages: list[str] = []
+
+    def again(other: Corpus, vocabulary_size: int, max_length: int) -> PreparedData:
+        stages.clear()
+        limits = PreparationSettings(vocabulary_size, max_length)
+        return prepare(other, settings=limits, cache=tmp_path, progress=lambda stage, _: stages.append(stage))
+
+    assert again(corpus, 270, 12).fingerprint == prepared.fingerprint
+    assert stages == []
+    assert again(corpus, 270, 8).directory.name != prepared.directory.name
+    assert set(stages) == {*SPLITS}, "the tokenizer is shared by preparations that differ in other settings"
+    assert again(corpus, 265, 12).fingerprint != prepared.fingerprint
+    assert again(pairs_corpus([*TRAIN, ("more", "mehr")]), 270, 12).fingerprint != prepared.fingerprint
+    assert set(stages) == {"tokenizer", *SPLITS}
+
+
+def test_the_fingerprint_does_not_depend_on_where_and_when(
+    corpus: Corpus, prepared: PreparedData, tmp_path: Path
+) -> None:
+    elsewhere = prepare(corpus, settings=SETTINGS, cache=tmp_path)
+    assert files_of(elsewhere.directory) == files_of(prepared.directory)
+    assert (elsewhere.fingerprint, elsewhere.directory.name) == (prepared.fingerprint, prepared.directory.name)
+
+
+# What the user is told
+
+
+@pytest.mark.parametrize(
+    ("limits", "train", "dev", "message"),
+    [
+        (PreparationSettings(270, 1), TRAIN, [("a", "b")], r"data\.max_length=1 "),
+        (PreparationSettings(100, 9), TRAIN, [("a", "b")], r"tokenizer\.vocabulary_size=100 "),
+        (PreparationSettings(259, 3), [("long", "b")], [("a", "b")], r"train split .* all 1 .*data\.max_length=3"),
+        (SETTINGS, TRAIN, [], r"dev split has no sentence pairs"),
+        (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source holds a line break: 'a\\nb'"),
+    ],
+)
+def test_impossible_preparations_are_refused_in_one_line(
+    pairs_corpus: CorpusMaker,
+    tmp_path: Path,
+    limits: PreparationSettings,
+    train: list[tuple[str, str]],
+    dev: list[tuple[str, str]],
+    message: str,
+) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        prepare(pairs_corpus(train, dev=dev), settings=limits, cache=tmp_path)
+    assert "\n" not in str(caught.value)
+    assert [path for folder in tmp_path.glob("prepared") for path in all_but_locks(folder)] == []
+
+
+def test_a_cache_that_cannot_be_a_folder_is_named(corpus: Corpus, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(UserError, match=rf"paths\.cache={tmp_path / 'cache'}: "):
+        prepare(corpus, settings=SETTINGS, cache=tmp_path / "cache")
+
+
+# Many processes, crashes and damage
+
+PROGRAM = """
+import resource, sys, time
+from pathlib import Path
+from aiayn.config.errors import UserError
+from aiayn.data.prepared import PreparationSettings, prepare
+
+class Table(list):
+    def __getitem__(self, rows):
+        return {"source": super().__getitem__(rows), "target": super().__getitem__(rows)}
+
+class Numbers:
+    source_language, target_language, identity = "en", "de", "0123"
+    def split(self, split):
+        return Table(map(str, range(5_000 if split == "train" else 5)))
+
+def progress(stage, pairs):
+    with open(sys.argv[2], "a") as log:
+        log.write(f"{stage} {pairs}\\n")
+    if sys.argv[3] == f"stop at {stage}":
+        time.sleep(60)
+
+if sys.argv[3] == "full disk":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+try:
+    data = prepare(
+        Numbers(), settings=PreparationSettings(300, 20), cache=Path(sys.argv[1]), progress=progress
+    )
+except UserError as error:
+    sys.exit(str(error))
+assert data.tokenizer.decode(data.split("train").target[4_999]) == "4999"
+print(data.fingerprint)
+"""
+
+
+def start(cache: Path, log: Path, action: str = "") -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROGRAM, str(cache), str(log), action]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log"
+    path.touch()
+    return path
+
+
+def test_eight_processes_prepare_once(tmp_path: Path, log: Path) -> None:
+    processes = [start(tmp_path / "cache", log) for _ in range(8)]
+    outputs = [process.communicate(timeout=60) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 8, outputs
+    assert len({fingerprint for fingerprint, _ in outputs}) == 1
+    stages = log.read_text().splitlines()
+    assert len(stages) == len(set(stages)), "nothing was done twice"
+    assert {stage.split()[0] for stage in stages} == {"tokenizer", *SPLITS}
+    assert len(all_but_locks(tmp_path / "cache" / "prepared")) == 1
+
+
+@pytest.mark.parametrize("stage", ["tokenizer", "train", "test"])
+def test_a_killed_preparation_leaves_nothing_behind(tmp_path: Path, log: Path, stage: str) -> None:
+    cache = tmp_path / "cache"
+    process = start(cache, log, f"stop at {stage}")
+    while process.poll() is None and f"{stage} " not in log.read_text():
+        time.sleep(0.01)
+    waiting = start(cache, log)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    output, error = waiting.communicate(timeout=60)
+    assert waiting.returncode == 0, error
+    [folder], [_] = (all_but_locks(cache / kind) for kind in ("prepared", "tokenizers"))
+    assert output.strip() in (folder / "manifest.json").read_text()
+
+
+def test_a_full_disk_is_reported_and_freed(tmp_path: Path, log: Path) -> None:
+    process = start(tmp_path / "cache", log, "full disk")
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert error.startswith(f"paths.cache={tmp_path / 'cache'}: ")
+    assert error.count("\n") == 1
+    assert all_but_locks(tmp_path / "cache" / "prepared") == []
+
+
+@st.composite
+def damages(draw: st.DrawFn) -> Callable[[bytes], bytes | None]:
+    """What a disk, a user or a broken copy may do to a file; None deletes it."""
+    kind = draw(st.sampled_from(["flip", "cut", "extend", "delete"]))
+    where, bit = draw(st.floats(0, 1, exclude_max=True)), draw(st.integers(0, 7))
+
+    def damage(content: bytes) -> bytes | None:
+        position = int(where * len(content))
+        if kind == "flip":
+            return content[:position] + bytes([content[position] ^ (1 << bit)]) + content[position + 1 :]
+        return {"cut": content[:position], "extend": content + b"\0", "delete": None}[kind]
+
+    return damage
+
+
+@settings(max_examples=25)
+@given(st.data(), damages())
+def test_any_damage_is_noticed_and_mended(
+    corpus: Corpus,
+    prepared: PreparedData,
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+    damage: Callable[[bytes], bytes | None],
+) -> None:
+    cache = tmp_path_factory.mktemp("damaged")
+    shutil.copytree(prepared.directory.parent.parent, cache, dirs_exist_ok=True)
+    files = sorted(path.relative_to(cache) for path in (cache / "prepared").glob("*/*"))
+    files += [path.relative_to(cache) for path in (cache / "tokenizers").glob("*/*")]
+    damaged = cache / data.draw(st.sampled_from(files))
+    content = damage(damaged.read_bytes())
+    damaged.unlink() if content is None else damaged.write_bytes(content)
+    if damaged.parent.parent.name == "tokenizers":  # only looked at when data are prepared
+        shutil.rmtree(cache / "prepared")
+    with TestCase().assertLogs("aiayn", "WARNING") as logged:
+        mended = prepare(corpus, settings=SETTINGS, cache=cache)
+    assert [str(damaged.parent) in message for message in logged.output] == [True]
+    assert files_of(mended.directory) == files_of(prepared.directory)
+    assert files_of(damaged.parent) == files_of(prepared.directory.parent.parent / damaged.parent.relative_to(cache))

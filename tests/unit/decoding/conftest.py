@@ -1,0 +1,80 @@
+"""Small language models whose every probability is known, to search in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from torch import Tensor
+
+BOS, EOS = 1, 2
+
+
+@dataclass(frozen=True)
+class ToyState:
+    """Which sentence and which prefix, as hashes."""
+
+    sentences: Tensor  # int64 [sentences]
+    prefixes: Tensor  # int64 [sentences, beam]
+
+    def reorder(self, beams: Tensor) -> "ToyState":
+        return ToyState(self.sentences, self.prefixes.gather(1, beams))
+
+    def keep(self, sentences: Tensor) -> "ToyState":
+        return ToyState(self.sentences[sentences], self.prefixes[sentences])
+
+
+def scrambled(values: Tensor) -> Tensor:
+    """A fixed random-looking function of int64 to int64."""
+    for factor in (-7046029254386353131, -4658895280553007687):
+        values = (values ^ (values >> 29)) * factor
+    return values ^ (values >> 32)
+
+
+@dataclass
+class ToyLanguage:
+    """A random table of log-probabilities for every (sentence, whole prefix).
+
+    `levels` rounds them to so many values (exact in binary, so that sums tie exactly); `dead` is the share of -inf.
+    """
+
+    seed: int
+    vocabulary: int
+    levels: int = 0
+    dead: float = 0.0
+    batches: list[int] = field(default_factory=list)
+
+    def begin(self, sentences: Sequence[int]) -> ToyState:
+        keys = scrambled(torch.tensor(list(sentences), dtype=torch.int64) * 1009 + self.seed)
+        return ToyState(keys, keys.unsqueeze(1))
+
+    def step(self, tokens: Tensor, state: ToyState) -> tuple[Tensor, ToyState]:
+        assert tokens.shape == state.prefixes.shape
+        self.batches.append(len(tokens))
+        prefixes = scrambled(state.prefixes * 31 + tokens + 1)
+        bits = scrambled(prefixes.unsqueeze(-1) + torch.arange(self.vocabulary))
+        uniform = (bits & 0xFFFFFF).float() / 0x1000000
+        if self.levels:
+            log_probabilities = -((uniform * self.levels).floor() + 1) / 4
+        else:
+            log_probabilities = (4 * uniform).log_softmax(dim=-1)
+        is_dead = ((bits >> 24) & 0xFFFF).float() / 0x10000 < self.dead
+        return log_probabilities.masked_fill(is_dead, -torch.inf), ToyState(state.sentences, prefixes)
+
+    def log_probabilities(self, sentence: int, prefix: Sequence[int]) -> list[float]:
+        """Of each token after bos and this prefix, one step at a time and without any search."""
+        state, result = self.begin([sentence]), torch.empty(0)
+        for token in (BOS, *prefix):
+            result, state = self.step(torch.tensor([[token]]), state)
+        return [float(value) for value in result[0, 0]]
+
+    def total(self, sentence: int, generated: Sequence[int]) -> float:
+        """The log-probability of these tokens after bos."""
+        return sum(
+            self.log_probabilities(sentence, generated[:length])[token] for length, token in enumerate(generated)
+        )
+
+
+@pytest.fixture(scope="session")
+def toy() -> type[ToyLanguage]:
+    return ToyLanguage

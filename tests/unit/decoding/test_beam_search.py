@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import RunFailedError, UserError
+from aiayn.decoding.beam_search import beam_search
+from aiayn.decoding.greedy import greedy_search
+from aiayn.decoding.length_penalty import length_penalty
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.unit.decoding.conftest import ToyLanguage
+
+    from aiayn.decoding.step import Hypothesis
+
+PAD, BOS, EOS = 0, 1, 2
+FORBIDDEN = (PAD, BOS)
+
+seeds = st.integers(0, 10**6)
+alphas = st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.5])
+# Probabilities: all different; tying now and then; tying often; often impossible; both.
+kinds = st.sampled_from([(0, 0.0), (30, 0.0), (2, 0.0), (0, 0.6), (3, 0.4)])
+
+
+def search(
+    language: ToyLanguage,
+    sentences: Sequence[int],
+    limits: Sequence[int],
+    *,
+    beam_size: int = 4,
+    alpha: float = 0.6,
+    n_best: int = 1,
+) -> list[list[Hypothesis]]:
+    return beam_search(
+        language.step,
+        language.begin(sentences),
+        max_lengths=torch.tensor(limits, dtype=torch.int64),
+        beam_size=beam_size,
+        length_penalty_alpha=alpha,
+        bos_id=BOS,
+        eos_id=EOS,
+        forbidden_ids=FORBIDDEN,
+        n_best=n_best,
+    )
+
+
+def generated(hypothesis: Hypothesis) -> list[int]:
+    return [*hypothesis.tokens, EOS] if hypothesis.finished else [*hypothesis.tokens]
+
+
+@settings(max_examples=60)
+@given(
+    seed=seeds, vocabulary=st.integers(3, 9), kind=kinds, alpha=alphas, limits=st.lists(st.integers(1, 8), max_size=5)
+)
+def test_one_beam_is_greedy_search(
+    toy: type[ToyLanguage], seed: int, vocabulary: int, kind: tuple[int, float], alpha: float, limits: list[int]
+) -> None:
+    language = toy(seed, vocabulary, *kind)
+    greedy = greedy_search(
+        language.step,
+        language.begin(range(len(limits))),
+        max_lengths=torch.tensor(limits, dtype=torch.int64),
+        bos_id=BOS,
+        eos_id=EOS,
+        forbidden_ids=FORBIDDEN,
+    )
+    found = search(language, range(len(limits)), limits, beam_size=1, alpha=alpha)
+    for (one,), other in zip(found, greedy, strict=True):
+        assert (one.tokens, one.log_probability, one.finished) == (other.tokens, other.log_probability, other.finished)
+
+
+def every_output(language: ToyLanguage, sentence: int, limit: int) -> list[tuple[int, ...]]:
+    """All token sequences that end in eos within the limit and are not impossible."""
+    words = range(3, language.vocabulary)
+    outputs = [(*prefix, EOS) for n in range(limit) for prefix in itertools.product(words, repeat=n)]
+    return [output for output in outputs if language.total(sentence, output) > -math.inf]
+
+
+@settings(max_examples=40)
+@given(
+    seed=seeds,
+    vocabulary=st.integers(3, 6),
+    kind=kinds,
+    alpha=alphas,
+    limit=st.integers(1, 3),
+    n_best=st.integers(1, 3),
+)
+def test_a_beam_wide_enough_for_everything_finds_the_best_of_everything(
+    toy: type[ToyLanguage], seed: int, vocabulary: int, kind: tuple[int, float], alpha: float, limit: int, n_best: int
+) -> None:
+    language = toy(seed, vocabulary, *kind)
+    scores = sorted(
+        (
+            language.total(7, output) / length_penalty(len(output), alpha=alpha)
+            for output in every_output(language, 7, limit)
+        ),
+        reverse=True,
+    )
+    (found,) = search(language, [7], [limit], beam_size=vocabulary**limit, alpha=alpha, n_best=n_best)
+    if scores:
+        assert [each.score for each in found] == pytest.approx(scores[:n_best], rel=1e-5)
+        assert all(each.finished for each in found)
+    else:
+        assert not any(each.finished for each in found)
+
+
+def patient_search(
+    language: ToyLanguage, sentence: int, limit: int, *, beam_size: int, alpha: float, n_best: int
+) -> list[tuple[list[int], float]]:
+    """Beam search of one sentence with plain lists, which goes on to the limit in any case."""
+    live: list[tuple[list[int], np.float32]] = [([], np.float32(0))]
+    finished: list[tuple[list[int], np.float32]] = []
+    for length in range(1, limit + 1):
+        penalty = np.float32(length_penalty(length, alpha=alpha))
+        candidates = [
+            (path, token, total + np.float32(log_probability))
+            for path, total in live
+            for token, log_probability in enumerate(language.log_probabilities(sentence, path))
+            if token not in FORBIDDEN and log_probability > -math.inf
+        ]
+        candidates.sort(key=lambda candidate: -candidate[2])  # stable: better parents, then lower tokens first
+        candidates = candidates[: 2 * beam_size]
+        finished += [([*path, EOS], total / penalty) for path, token, total in candidates if token == EOS]
+        live = [([*path, token], total) for path, token, total in candidates if token != EOS][:beam_size]
+    penalty = np.float32(length_penalty(limit, alpha=alpha))
+    ranked = sorted(finished, key=lambda output: -output[1]) or [(path, total / penalty) for path, total in live]
+    return [(path, float(score)) for path, score in ranked[:n_best]]
+
+
+@settings(max_examples=150)
+@given(
+    seed=seeds,
+    vocabulary=st.sampled_from([3, 4, 5, 8, 13, 101, 150]),
+    kind=kinds,
+    alpha=alphas,
+    limits=st.lists(st.integers(1, 7), min_size=1, max_size=3),
+    beams=st.tuples(st.integers(2, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
+)
+def test_stopping_early_never_changes_the_result(
+    toy: type[ToyLanguage],
+    seed: int,
+    vocabulary: int,
+    kind: tuple[int, float],
+    alpha: float,
+    limits: list[int],
+    beams: tuple[int, int],
+) -> None:
+    language, (beam_size, n_best) = toy(seed, vocabulary, *kind), beams
+    found = search(language, range(len(limits)), limits, beam_size=beam_size, alpha=alpha, n_best=n_best)
+    for sentence, limit in enumerate(limits):
+        expected = patient_search(language, sentence, limit, beam_size=beam_size, alpha=alpha, n_best=n_best)
+        got = [(generated(each), each.score) for each in found[sentence]]
+        assert got == (expected or [([], -math.inf)])
+
+
+@settings(max_examples=40)
+@given(
+    seed=seeds, kind=kinds, alpha=alphas, beam_size=st.integers(2, 6), limits=st.lists(st.integers(1, 9), max_size=4)
+)
+def test_results_are_sorted_distinct_allowed_and_scored_by_their_own_steps(
+    toy: type[ToyLanguage], seed: int, kind: tuple[int, float], alpha: float, beam_size: int, limits: list[int]
+) -> None:
+    language = toy(seed, 8, *kind)
+    found = search(language, range(len(limits)), limits, beam_size=beam_size, alpha=alpha, n_best=beam_size)
+    for sentence, (limit, listed) in enumerate(zip(limits, found, strict=True)):
+        assert 1 <= len(listed) <= beam_size
+        assert [each.score for each in listed] == sorted((each.score for each in listed), reverse=True)
+        assert len({each.tokens for each in listed}) == len(listed)
+        assert len({each.finished for each in listed}) == 1
+        for each in listed:
+            tokens = generated(each)
+            assert len(tokens) <= limit
+            assert not {*each.tokens} & {*FORBIDDEN, EOS}
+            if each.log_probability > -math.inf:
+                assert each.finished or len(tokens) == limit
+                assert each.log_probability == pytest.approx(language.total(sentence, tokens), rel=1e-5)
+                penalty = length_penalty(len(tokens), alpha=alpha)
+                assert each.score == pytest.approx(each.log_probability / penalty, rel=1e-5)
+
+
+@settings(max_examples=40)
+@given(seed=seeds, kind=kinds, limits=st.lists(st.integers(1, 8), min_size=1, max_size=6), data=st.data())
+def test_a_sentence_gets_the_same_result_in_any_batch_and_order(
+    toy: type[ToyLanguage], seed: int, kind: tuple[int, float], limits: list[int], data: st.DataObject
+) -> None:
+    language = toy(seed, 7, *kind)
+    order = data.draw(st.permutations(range(len(limits))))
+    together = search(language, order, [limits[sentence] for sentence in order], n_best=2)
+    for sentence, listed in zip(order, together, strict=True):
+        assert listed == search(language, [sentence], [limits[sentence]], n_best=2)[0]
+
+
+def test_finished_sentences_leave_the_batch(toy: type[ToyLanguage]) -> None:
+    language, sentences, limit = toy(seed=3, vocabulary=5), range(12), 12
+    steps = []
+    for sentence in sentences:
+        language.batches.clear()
+        search(language, [sentence], [limit])
+        steps.append(len(language.batches))
+    assert len(set(steps)) > 2  # they end at different times, else this shows nothing
+    assert min(steps) < limit
+    language.batches.clear()
+    search(language, sentences, [limit] * len(sentences))
+    assert language.batches == [sum(ran >= step for ran in steps) for step in range(1, max(steps) + 1)]
+
+
+class MarkovState:
+    """The last token is all that counts, and the step is given it."""
+
+    def reorder(self, beams: torch.Tensor) -> MarkovState:
+        return self
+
+    def keep(self, sentences: torch.Tensor) -> MarkovState:
+        return self
+
+
+def markov_search(table: torch.Tensor, *, beam_size: int, alpha: float = 0.0, limit: int = 4) -> tuple[Hypothesis, int]:
+    """The best output of a model with the probabilities [last token, next token], and the number of steps taken."""
+    steps = 0
+
+    def step(tokens: torch.Tensor, state: MarkovState) -> tuple[torch.Tensor, MarkovState]:
+        nonlocal steps
+        steps += 1
+        return table[tokens].log(), state
+
+    ((best,),) = beam_search(
+        step,
+        MarkovState(),
+        max_lengths=torch.tensor([limit]),
+        beam_size=beam_size,
+        length_penalty_alpha=alpha,
+        bos_id=BOS,
+        eos_id=EOS,
+        forbidden_ids=FORBIDDEN,
+    )
+    return best, steps
+
+
+def test_a_second_beam_escapes_the_garden_path() -> None:
+    table = torch.zeros(5, 5)
+    table[BOS, 3], table[BOS, 4] = 0.6, 0.4
+    table[3, 3], table[3, 4], table[3, EOS] = 0.35, 0.35, 0.3  # the better start has no good end
+    table[4, EOS] = 1.0
+    assert markov_search(table, beam_size=1)[0].tokens != (4,)
+    assert markov_search(table, beam_size=2)[0].tokens == (4,)
+
+
+def test_a_stronger_length_penalty_prefers_the_longer_output() -> None:
+    table = torch.zeros(5, 5)
+    table[BOS, 3], table[BOS, EOS] = 0.4, 0.6
+    table[3, 4] = table[4, EOS] = 1.0
+    assert markov_search(table, beam_size=2, alpha=0.0)[0].tokens == ()
+    assert markov_search(table, beam_size=2, alpha=3.0)[0].tokens == (3, 4)
+
+
+def test_no_room_for_eos_leaves_the_output_unfinished() -> None:
+    table = torch.zeros(4, 4)
+    table[BOS, 3] = table[3, 3] = 1.0
+    best, _ = markov_search(table, beam_size=2, limit=3)
+    assert (best.tokens, best.finished) == ((3, 3, 3), False)
+
+
+def test_nothing_possible_is_an_empty_output_at_once() -> None:
+    best, steps = markov_search(torch.zeros(4, 4), beam_size=3)
+    assert steps == 1
+    assert (best.tokens, best.score, best.finished) == ((), -math.inf, False)
+
+
+def test_model_that_diverged_is_told() -> None:
+    with pytest.raises(RunFailedError, match="nan"):
+        markov_search(torch.full((4, 4), math.nan), beam_size=2)
+
+
+@pytest.mark.parametrize(
+    ("key", "setting"),
+    [
+        ("decoding.beam_size=0", {"beam_size": 0}),
+        ("decoding.n_best=0", {"n_best": 0}),
+        ("decoding.n_best=3", {"beam_size": 2, "n_best": 3}),
+        ("decoding.length_penalty_alpha=-0.1", {"alpha": -0.1}),
+        ("decoding.length_penalty_alpha=nan", {"alpha": math.nan}),
+    ],
+)
+def test_settings_out_of_range_are_named(toy: type[ToyLanguage], key: str, setting: dict[str, int]) -> None:
+    with pytest.raises(UserError, match=key):
+        search(toy(seed=0, vocabulary=5), [0], [3], **setting)

@@ -1,0 +1,111 @@
+import gzip
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.evaluation.bleu import (
+    TOKENIZERS,
+    bleu_from_statistics,
+    corpus_bleu,
+    corpus_chrf,
+    sentence_statistics,
+)
+
+# Few words, so that n-grams match; punctuation and case, so that tokenisation and case count.
+words = st.sampled_from(["a", "A", "tree", "Tree", "stands", "here,", "3.5", "(well)", "über", "&quot;", "'s", "."])
+lines = st.lists(words, max_size=9).map(" ".join)
+corpora = st.lists(st.tuples(lines, lines), min_size=1, max_size=8)
+
+
+def read(path: Path) -> list[str]:
+    return gzip.decompress(path.read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
+
+
+def test_published_scores_of_wmt17_are_reproduced(aiayn_data: Path) -> None:
+    folder = aiayn_data / "bleu_wmt17"
+    references = read(folder / "reference.de.gz")
+    published = dict(line.split("\t") for line in (folder / "expected.tsv").read_text().splitlines())
+    assert published
+    for system, score in published.items():
+        ours = corpus_bleu(read(folder / f"{system}.gz"), references)
+        assert round(ours.score, 2) == float(score), system
+        assert "tok:13a" in ours.signature
+
+
+def test_statistics_of_real_systems_add_up_to_any_resample(aiayn_data: Path) -> None:
+    folder, generator = aiayn_data / "bleu_wmt17", np.random.default_rng(0)
+    references = read(folder / "reference.de.gz")[:400]
+    hypotheses = read(folder / "newstest2017.xmu.4910.en-de.gz")[:400]
+    statistics = sentence_statistics(hypotheses, references)
+    for size in (1, 50, 400):
+        chosen = generator.integers(len(references), size=size)
+        expected = corpus_bleu([hypotheses[i] for i in chosen], [references[i] for i in chosen])
+        assert bleu_from_statistics(statistics[chosen]) == pytest.approx(expected.score, abs=1e-12)
+
+
+@settings(max_examples=60)
+@given(corpus=corpora, tokenize=st.sampled_from(TOKENIZERS), lowercase=st.booleans(), data=st.data())
+def test_statistics_give_the_corpus_score_of_any_selection(
+    corpus: list[tuple[str, str]], tokenize: str, lowercase: bool, data: st.DataObject
+) -> None:
+    hypotheses, references = ([*side] for side in zip(*corpus, strict=True))
+    statistics = sentence_statistics(hypotheses, references, tokenize=tokenize, lowercase=lowercase)
+    assert statistics.shape == (len(corpus), 10)
+    assert statistics.dtype == np.int64
+    chosen = data.draw(st.lists(st.integers(0, len(corpus) - 1), min_size=1, max_size=10))
+    expected = corpus_bleu(
+        [hypotheses[i] for i in chosen], [references[i] for i in chosen], tokenize=tokenize, lowercase=lowercase
+    )
+    assert bleu_from_statistics(statistics[chosen]) == pytest.approx(expected.score, abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(corpus=corpora)
+def test_a_text_of_long_lines_scores_full_against_itself(corpus: list[tuple[str, str]]) -> None:
+    text = [f"Four words and more {line}" for line, _ in corpus]
+    assert corpus_bleu(text, text).score == pytest.approx(100)
+    assert corpus_chrf(text, text).score == pytest.approx(100)
+
+
+def test_signatures_tell_definitions_apart() -> None:
+    text = ["A tree stands here (well)."]
+    shouted = [text[0].upper()]
+    assert corpus_bleu(shouted, text).score < corpus_bleu(shouted, text, lowercase=True).score
+    assert corpus_chrf(shouted, text).score < corpus_chrf(shouted, text, lowercase=True).score
+    signatures = {
+        corpus_bleu(text, text).signature,
+        corpus_bleu(text, text, lowercase=True).signature,
+        corpus_bleu(text, text, tokenize="intl").signature,
+        corpus_chrf(text, text).signature,
+        corpus_chrf(text, text, lowercase=True).signature,
+    }
+    assert len(signatures) == 5
+
+
+@pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, sentence_statistics])
+def test_lists_that_do_not_pair_are_told(score: Callable[[list[str], list[str]], object]) -> None:
+    with pytest.raises(UserError, match="empty"):
+        score([], [])
+    with pytest.raises(UserError, match="2 hypotheses for 1 references"):
+        score(["a", "b"], ["a"])
+
+
+def test_unknown_tokenisation_is_told() -> None:
+    with pytest.raises(UserError, match=r"'moses'.*13a"):
+        corpus_bleu(["a"], ["a"], tokenize="moses")
+
+
+def test_nothing_is_printed_and_sacrebleu_is_imported_late() -> None:
+    program = (
+        "import sys; from aiayn.evaluation.bleu import corpus_bleu; assert 'sacrebleu' not in sys.modules\n"
+        "corpus_bleu(['looks tokenised .'] * 200, ['a'] * 200)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout + done.stderr == ""

@@ -1,0 +1,54 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores, write_sentence_scores
+
+scores = st.builds(
+    SentenceScores,
+    nll=st.floats(min_value=0),
+    tokens=st.integers(1, 1000),
+    bleu_statistics=st.lists(st.integers(0, 1000), min_size=10, max_size=10).map(tuple),
+)
+
+
+@settings(deadline=None)  # waits for the disk
+@given(rows=st.lists(scores))
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[SentenceScores]) -> None:
+    path = tmp_path_factory.getbasetemp() / "sentences.jsonl"
+    write_sentence_scores(path, rows)
+    assert read_sentence_scores(path) == rows
+
+
+def test_a_crash_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    def breaking_off() -> Iterator[SentenceScores]:
+        yield new
+        raise KeyboardInterrupt
+
+    old, new = SentenceScores(1.0, 2, (3,)), SentenceScores(4.0, 5, (6,))
+    path = tmp_path / "sentences.jsonl"
+    write_sentence_scores(path, [old])
+    with pytest.raises(KeyboardInterrupt):
+        write_sentence_scores(path, breaking_off())
+    assert read_sentence_scores(path) == [old]
+    assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize(
+    "line", ["{", "3", "[]", '{"nll": 1.0, "tokens": 2}', '{"nll": "x", "tokens": 1, "bleu_statistics": []}']
+)
+def test_a_line_that_is_not_scores_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "sentences.jsonl"
+    write_sentence_scores(path, [SentenceScores(1.0, 2, (3,))])
+    path.write_text(path.read_text() + line + "\n")
+    with pytest.raises(UserError, match=r"sentences\.jsonl:2"):
+        read_sentence_scores(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no such file"):
+        read_sentence_scores(tmp_path / "none.jsonl")

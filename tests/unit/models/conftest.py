@@ -1,0 +1,60 @@
+"""A model small enough for every test."""
+
+from typing import Any, Protocol
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from aiayn.models.transformer import Transformer
+
+
+class Build(Protocol):
+    """Builds a model with some settings changed."""
+
+    def __call__(self, **changes: Any) -> Transformer: ...
+
+
+class Sentences(Protocol):
+    """Draws a batch of real tokens of the given lengths, pads at the ends."""
+
+    def __call__(self, *lengths: int) -> Tensor: ...
+
+
+@pytest.fixture(scope="session")
+def build() -> Build:
+    def build(**changes: Any) -> Transformer:
+        settings: dict[str, Any] = {
+            "vocabulary_size": 23,
+            "d_model": 16,
+            "d_ff": 24,
+            "num_layers": 2,
+            "num_heads": 4,
+            "d_k": 4,
+            "d_v": 4,
+            "dropout": 0.0,
+            "positions": "sinusoidal",
+            "norm": "post",
+            "projection_bias": False,
+            "layer_norm_epsilon": 1e-6,
+            "max_positions": 32,
+        }
+        model = Transformer(**settings | changes)
+        # Biases and gains start at 0 and 1, where mistakes with them would not show.
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                nn.init.normal_(parameter, mean=float(parameter.detach().mean()), std=0.3)
+        return model
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def sentences() -> Sentences:
+    def sentences(*lengths: int) -> Tensor:
+        batch = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
+        for row, length in zip(batch, lengths, strict=True):
+            row[:length] = torch.randint(1, 23, (length,))
+        return batch
+
+    return sentences

@@ -1,0 +1,101 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from aiayn.models.attention import CrossAttention, SelfAttention, attend, padding_mask
+from aiayn.models.keys_values import KeysValues
+
+SIZES = st.integers(1, 5)
+
+
+def attend_naively(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Equation 1, one head of one sentence and one query at a time."""
+    batch, num_heads, length, d_k = query.shape
+    result = torch.zeros(batch, length, num_heads, values.shape[-1], dtype=query.dtype)
+    for sentence in range(batch):
+        for head in range(num_heads):
+            for position in range(length):
+                visible = mask[sentence, position]
+                scores = keys[sentence, head, visible] @ query[sentence, head, position] / math.sqrt(d_k)
+                weights = scores.exp() / scores.exp().sum()
+                result[sentence, position, head] = weights @ values[sentence, head, visible]
+    return result.flatten(2)
+
+
+@given(SIZES, SIZES, SIZES, SIZES, SIZES, SIZES, st.integers(0, 2**32))
+@settings(max_examples=30)
+def test_attend_is_equation_1(
+    batch: int, num_heads: int, length: int, memory_length: int, d_k: int, d_v: int, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    query = torch.randn(batch, num_heads, length, d_k, dtype=torch.float64)
+    keys = torch.randn(batch, num_heads, memory_length, d_k, dtype=torch.float64)
+    values = torch.randn(batch, num_heads, memory_length, d_v, dtype=torch.float64)
+    mask = torch.rand(batch, length, memory_length) < 0.5
+    mask[:, :, torch.randint(memory_length, ())] = True
+    memory = KeysValues(keys, values)
+
+    torch.testing.assert_close(
+        attend(query, memory, mask=mask[:, None]), attend_naively(query, keys, values, mask), rtol=0, atol=1e-12
+    )
+    everything = torch.ones_like(mask)
+    torch.testing.assert_close(
+        attend(query, memory), attend_naively(query, keys, values, everything), rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("d_k", "d_v"), [(4, 4), (3, 5)])
+def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int, bias: bool) -> None:
+    torch.manual_seed(0)
+    heads, d_model, length = 2, 6, 4
+    attention = SelfAttention(d_model=d_model, num_heads=heads, d_k=d_k, d_v=d_v, bias=bias).double()
+    for parameter in attention.parameters():
+        torch.nn.init.normal_(parameter)
+    states = torch.randn(3, length, d_model, dtype=torch.float64)
+
+    rows = [d_k] * heads + [d_k] * heads + [d_v] * heads
+    weights = torch.split(attention.query_key_value.weight, rows)
+    projected = [states @ weight.T for weight in weights]
+    if bias:
+        biases = torch.split(attention.query_key_value.bias, rows)
+        projected = [states + shift for states, shift in zip(projected, biases, strict=True)]
+    query, keys, values = (torch.stack(projected[i : i + heads], dim=1) for i in range(0, 3 * heads, heads))
+    causal = torch.ones(length, length, dtype=torch.bool).tril().expand(3, -1, -1)
+    expected = attention.output(attend_naively(query, keys, values, causal))
+
+    torch.testing.assert_close(attention(states, is_causal=True), expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(attention(states, mask=causal[:, None]), expected, rtol=0, atol=1e-12)
+
+
+def test_cross_attention_to_itself_is_self_attention() -> None:
+    torch.manual_seed(0)
+    settings = {"d_model": 6, "num_heads": 2, "d_k": 3, "d_v": 5}
+    own = SelfAttention(**settings, bias=True)
+    cross = CrossAttention(**settings, bias=True)
+    queries = own.widths[0]
+    cross.query.weight.data, cross.key_value.weight.data = own.query_key_value.weight.data.tensor_split([queries])
+    cross.output.load_state_dict(own.output.state_dict())
+    states = torch.randn(2, 4, 6)
+    mask = padding_mask(torch.tensor([[True, True, True, False], [True, True, True, True]]))
+
+    torch.testing.assert_close(cross(states, cross.keys_values(states), mask=mask), own(states, mask=mask))
+
+
+def test_projections_have_biases_only_when_asked() -> None:
+    for kind in (SelfAttention, CrossAttention):
+        for bias in (True, False):
+            attention = kind(d_model=6, num_heads=2, d_k=3, d_v=3, bias=bias)
+            assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias
+
+
+def test_padding_mask_is_left_out_only_where_nothing_is_padded() -> None:
+    assert padding_mask(torch.ones(2, 3, dtype=torch.bool)) is None
+    is_real = torch.tensor([[True, True, False], [True, True, True]])
+    mask = padding_mask(is_real)
+    assert mask is not None
+    assert torch.equal(mask, is_real[:, None, None, :])

@@ -1,0 +1,251 @@
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from aiayn.config.errors import UserError
+from aiayn.models.layers import DecoderLayer, EncoderLayer
+from aiayn.models.transformer import Transformer, count_parameters
+
+Build = Callable[..., Transformer]
+Sentences = Callable[..., Tensor]
+Pair = tuple[list[Tensor], Tensor]
+
+LENGTHS = st.lists(st.integers(1, 5), min_size=1, max_size=3)
+
+
+def counterparts(ours: Transformer, theirs: nn.Transformer) -> Iterator[Pair]:
+    """Our parameters, to be stacked, and the one of `torch.nn.Transformer` they make up."""
+    for mine, other in zip(ours.encoder, theirs.encoder.layers, strict=True):
+        assert isinstance(mine, EncoderLayer)
+        assert isinstance(other, nn.TransformerEncoderLayer)
+        yield from attention_counterparts(
+            [mine.self_attention.query_key_value], mine.self_attention.output, other.self_attn
+        )
+        yield from same(mine.feed_forward.inner, other.linear1)
+        yield from same(mine.feed_forward.output, other.linear2)
+        yield from same(mine.around_self_attention.norm, other.norm1)
+        yield from same(mine.around_feed_forward.norm, other.norm2)
+    for mine, other in zip(ours.decoder, theirs.decoder.layers, strict=True):
+        assert isinstance(mine, DecoderLayer)
+        assert isinstance(other, nn.TransformerDecoderLayer)
+        yield from attention_counterparts(
+            [mine.self_attention.query_key_value], mine.self_attention.output, other.self_attn
+        )
+        cross = mine.cross_attention
+        yield from attention_counterparts([cross.query, cross.key_value], cross.output, other.multihead_attn)
+        yield from same(mine.feed_forward.inner, other.linear1)
+        yield from same(mine.feed_forward.output, other.linear2)
+        yield from same(mine.around_self_attention.norm, other.norm1)
+        yield from same(mine.around_cross_attention.norm, other.norm2)
+        yield from same(mine.around_feed_forward.norm, other.norm3)
+    for norm, other_norm in ((ours.encoder_norm, theirs.encoder.norm), (ours.decoder_norm, theirs.decoder.norm)):
+        if isinstance(norm, nn.LayerNorm):
+            assert isinstance(other_norm, nn.LayerNorm)
+            yield from same(norm, other_norm)
+
+
+def same(mine: nn.Linear | nn.LayerNorm, other: nn.Linear | nn.LayerNorm) -> Iterator[Pair]:
+    yield [mine.weight], other.weight
+    yield [mine.bias], other.bias
+
+
+def attention_counterparts(inputs: list[nn.Linear], output: nn.Linear, other: nn.MultiheadAttention) -> Iterator[Pair]:
+    yield [linear.weight for linear in inputs], other.in_proj_weight
+    yield [linear.bias for linear in inputs], other.in_proj_bias
+    yield from same(output, other.out_proj)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_equals_torch(build: Build, sentences: Sentences, norm: str) -> None:
+    """Same weights and padded batch in, same states and gradients out as `torch.nn.Transformer`."""
+    torch.manual_seed(0)
+    ours = build(norm=norm, projection_bias=True).double()
+    theirs = nn.Transformer(
+        16, 4, 2, 2, 24, dropout=0.0, layer_norm_eps=1e-6, batch_first=True, norm_first=norm == "pre"
+    ).double()
+    if norm == "post":  # theirs normalises once more at the end of each stack
+        theirs.encoder.norm = theirs.decoder.norm = None
+    pairs = list(counterparts(ours, theirs))
+    assert len({id(other) for _, other in pairs}) == len(list(theirs.parameters()))
+    assert sum(len(mine) for mine, _ in pairs) == len(list(ours.parameters())) - 1  # all but the embeddings
+    with torch.no_grad():
+        for mine, other in pairs:
+            other.copy_(torch.cat(mine))
+    source, target = sentences(4, 7, 2), sentences(5, 3, 6)
+
+    result = ours.decode(target, ours.encode(source))
+    embedded = [ours.embedding(tokens).detach() + ours.positions(tokens.shape[1]) for tokens in (source, target)]
+    expected = theirs(
+        *embedded,
+        tgt_mask=torch.ones(6, 6, dtype=torch.bool).triu(1),
+        src_key_padding_mask=source == 0,
+        tgt_key_padding_mask=target == 0,
+        memory_key_padding_mask=source == 0,
+    )
+    is_real = target != 0
+    torch.testing.assert_close(result[is_real], expected[is_real], rtol=0, atol=1e-10)
+
+    weights = torch.randn_like(result[is_real])
+    for states in (result, expected):
+        torch.autograd.backward((states[is_real] * weights).sum())
+    for mine, other in pairs:
+        gradients = [parameter.grad for parameter in mine if parameter.grad is not None]
+        torch.testing.assert_close(torch.cat(gradients), other.grad, rtol=0, atol=1e-10)
+
+
+@given(LENGTHS, st.integers(1, 6), st.data())
+@settings(max_examples=20)
+def test_no_position_sees_a_later_one(
+    build: Build, sentences: Sentences, lengths: list[int], target_length: int, data: st.DataObject
+) -> None:
+    position = data.draw(st.integers(0, target_length - 1))
+    torch.manual_seed(0)
+    model = build(norm=data.draw(st.sampled_from(["post", "pre"])))
+    memory = model.encode(sentences(*lengths))
+    seen: list[Tensor] = []
+    with torch.no_grad():
+        targets = sentences(*[target_length] * len(lengths))
+    handle = model.embedding.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
+    states = model.decode(targets, memory)
+    handle.remove()
+    at_position = states[:, position]
+    (gradient,) = torch.autograd.grad((at_position * torch.randn_like(at_position)).sum(), seen)
+    reaches = gradient.abs().amax(dim=-1)  # [batch, target_len]
+    assert (reaches[:, : position + 1] > 0).all()
+    assert (reaches[:, position + 1 :] == 0).all()
+
+
+@given(LENGTHS, st.integers(0, 3), st.integers(0, 3), st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_pads_change_nothing(
+    build: Build, sentences: Sentences, lengths: list[int], source_pads: int, target_pads: int, seed: int
+) -> None:
+    """Neither the result at a real position nor any parameter's gradient depends on pads."""
+    torch.manual_seed(seed)
+    model = build().double()
+    sources, targets = sentences(*lengths), sentences(*reversed(lengths))
+    padded = [nn.functional.pad(sources, (0, source_pads)), nn.functional.pad(targets, (0, target_pads))]
+    is_real = targets != 0
+    weights = torch.randn(int(is_real.sum()), 23, dtype=torch.float64)
+    results = []
+    for source, target in ((sources, targets), padded):
+        logits = model(source, target)[:, : targets.shape[1]][is_real]
+        results.append([logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))])
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=1e-10)
+
+
+def test_sentences_of_a_batch_are_independent(build: Build, sentences: Sentences) -> None:
+    torch.manual_seed(0)
+    model = build().double()
+    sources, targets = sentences(4, 2, 6), sentences(3, 5, 1)
+    together = model(sources, targets)
+    for row in range(3):
+        source, target = sources[row : row + 1], targets[row : row + 1]
+        alone = model(source[source != 0].unsqueeze(0), target[target != 0].unsqueeze(0))
+        torch.testing.assert_close(alone[0], together[row, : alone.shape[1]], rtol=0, atol=1e-10)
+
+
+def test_the_order_of_words_matters(build: Build) -> None:
+    """Attention alone would see a bag of words: this is what positions are for."""
+    source, target = torch.tensor([[5, 6, 7, 8], [8, 7, 6, 5]]), torch.tensor([[1], [1]])
+    for positions in ("sinusoidal", "learned"):
+        states = build(positions=positions)(source, target)
+        assert (states[0] - states[1]).abs().max() > 1e-3
+
+
+def test_source_target_and_softmax_share_one_matrix(build: Build, sentences: Sentences) -> None:
+    torch.manual_seed(0)
+    model = build()
+    tables = [parameter for parameter in model.parameters() if 23 in parameter.shape]
+    assert len(tables) == 1
+    states = torch.randn(2, 3, 16)
+    torch.testing.assert_close(model.project(states), states @ tables[0].T)
+    tokens = sentences(4)
+    torch.testing.assert_close(model.embedding(tokens)[0], 4 * tables[0][tokens[0]])  # sqrt(16) = 4
+
+
+def test_dropout_falls_on_the_sums_of_embeddings_and_positions(build: Build) -> None:
+    torch.manual_seed(0)
+    model = build(dropout=0.5)
+    seen: list[Tensor] = []
+    for layer in (model.encoder[0], model.decoder[0]):
+        layer.register_forward_pre_hook(lambda _module, inputs: seen.append(inputs[0]))
+    tokens = torch.randint(1, 23, (64, 20))
+    model(tokens, tokens)
+    whole = model.embedding(tokens) + model.positions(20)
+    for states in seen:
+        dropped = states == 0
+        assert abs(float(dropped.float().mean()) - 0.5) < 0.02  # 20,480 draws: five standard deviations
+        torch.testing.assert_close(states[~dropped], 2 * whole[~dropped])
+    assert len(seen) == 2
+    assert torch.equal(model.eval()(tokens, tokens), model(tokens, tokens))
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_runs_in_bfloat16(build: Build, sentences: Sentences, norm: str) -> None:
+    torch.manual_seed(0)
+    model = build(norm=norm, d_k=8, d_v=8)
+    sources, targets = sentences(4, 6), sentences(5, 3)
+    exact = model(sources, targets)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = model(sources, targets)
+        log_probabilities, _ = model.eval().step(targets[:, :1], model.begin(sources))
+    assert logits.dtype == torch.bfloat16
+    assert log_probabilities.dtype == torch.float32
+    assert (logits - exact).abs().max() < 0.1 * exact.abs().max()
+    torch.autograd.backward(logits.float().square().sum())
+    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+def test_compiles_to_one_graph(build: Build, sentences: Sentences) -> None:
+    torch.manual_seed(0)
+    model = build()
+    sources, targets = sentences(4, 6), sentences(5, 3)
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(sources, targets), model(sources, targets))
+
+
+def test_counting_leaves_out_buffers_and_repetitions(build: Build) -> None:
+    model = nn.Module()
+    model.register_parameter("first", nn.Parameter(torch.zeros(3, 4)))
+    model.register_parameter("tied", model.get_parameter("first"))
+    model.register_buffer("constant", torch.zeros(100))
+    assert count_parameters(model) == 12
+    assert count_parameters(build(max_positions=32)) == count_parameters(build(max_positions=64))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("d_model", 0),
+        ("d_model", 15),
+        ("d_ff", -1),
+        ("num_layers", 0),
+        ("num_heads", 0),
+        ("d_k", 0),
+        ("d_v", -8),
+        ("dropout", 1.0),
+        ("dropout", -0.1),
+        ("dropout", float("nan")),
+        ("positions", "rotary"),
+        ("norm", "both"),
+        ("layer_norm_epsilon", 0.0),
+        ("max_positions", 0),
+    ],
+)
+def test_settings_out_of_range_are_named(build: Build, key: str, value: object) -> None:
+    with pytest.raises(UserError) as error:
+        build(**{key: value})
+    assert str(error.value).startswith(f"model.{key}={value}: must be ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_sentence_longer_than_the_learned_table_is_refused(build: Build, sentences: Sentences) -> None:
+    model = build(positions="learned", max_positions=4)
+    with pytest.raises(UserError, match=r"^model\.max_positions=4: too few for 5 tokens"):
+        model(sentences(5), sentences(2))

@@ -129,7 +129,8 @@ def _rank(clause: Clause, negation: str) -> Literal["before time", "after time",
     if isinstance(thing, Thing) and not thing.determiner.definite and thing.owner is None:
         return "last"
     frequent = isinstance(clause.time, Adverb) and clause.time.medial
-    return "before time" if negation or frequent or verb.object_case == Case.DATIVE else "after time"
+    early = negation or frequent or isinstance(thing, Name) or verb.object_case == Case.DATIVE
+    return "before time" if early else "after time"
 
 
 def _manner_and_place(clause: Clause, front: Slot | None) -> Iterable[str]:

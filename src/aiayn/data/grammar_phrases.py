@@ -1,4 +1,4 @@
-"""Draws participants and circumstances that make sense: the smaller half of the embedded corpus's chance."""
+"""Draws participants and circumstances that make sense: who, what, where, when and how many."""
 
 from __future__ import annotations
 

@@ -60,8 +60,8 @@ class SentenceSampler:
         self._dice = Dice(seed)
         self._clauses = ClauseSampler(self._dice)
         shares = (
-            (30, self._statement),
-            (30, self._subordinate),
+            (23, self._statement),
+            (37, self._subordinate),
             (9, self._coordinate),
             (11, self._report),
             (8, self._purpose),
@@ -101,35 +101,45 @@ class SentenceSampler:
 
     def _subordinate(self) -> Sentence:
         link = self._dice.pick(_LINKS)
-        concurrent = link in (words.WHILE, words.BEFORE_DOING)
+        if link in (words.WHILE, words.BEFORE_DOING):
+            return self._concurrent(link)
         main_tense, other_tense = self._dice.pick(_PAIRS[link])
         if self._dice.chance(0.4):
             # Said first, the subordinate clause introduces whom the main clause takes up.
-            other, topic = self._doing(other_tense) if concurrent else self._any_clause(other_tense)
-            main = self._following(main_tense, topic, doing=concurrent)
+            other, topic = self._any_clause(other_tense)
+            main = self._following(main_tense, topic)
             return Sentence(replace(main, fronted=None), link, other, reversed=True)
-        main, topic = self._doing(main_tense) if concurrent else self._any_clause(main_tense, main=True)
+        main, topic = self._any_clause(main_tense, main=True)
         thing = main.object
-        if not concurrent and isinstance(thing, Thing) and thing.determiner.definite and thing.noun in INANIMATE:
+        if isinstance(thing, Thing) and thing.determiner.definite and thing.noun in INANIMATE:
             topic = Topic(thing, thing.noun) if self._dice.chance(0.4) else topic
-        return Sentence(main, link, self._following(other_tense, topic, doing=concurrent))
+        return Sentence(main, link, self._following(other_tense, topic))
 
-    def _doing(self, tense: Tense, *, timed: bool = True) -> tuple[Clause, Topic]:
-        """Draw an activity, which takes time and has an end."""
-        topic = self._clauses.topic(tense)
+    def _concurrent(self, link: Link) -> Sentence:
+        """Draw two activities side by side, of one person or two; when they happen is said of the main clause."""
+        tense, other_tense = self._dice.pick(_PAIRS[link])
+        first, second = self._clauses.topic(tense), self._clauses.topic(tense)
+        pronoun = pronoun_of(first)
+        if pronoun is not None and self._dice.chance(0.6):
+            second = Topic(pronoun, first.noun)
+        comes_first = self._dice.chance(0.4)
+        main = self._doing(tense, second if comes_first else first, timed=True)
+        other = self._doing(other_tense, first if comes_first else second, timed=False)
+        return Sentence(main, link, replace(other, negated=False), reversed=comes_first)
+
+    def _doing(self, tense: Tense, topic: Topic, *, timed: bool) -> Clause:
         verb = self._clauses.verb(topic.noun, tense, easy=True)
-        return self._clauses.action(tense, topic, verb=verb, timed=timed), topic
+        return self._clauses.action(tense, topic, verb=verb, timed=timed)
 
-    def _following(self, tense: Tense, topic: Topic | None, *, doing: bool = False, timed: bool = False) -> Clause:
+    def _following(self, tense: Tense, topic: Topic | None, *, timed: bool = False) -> Clause:
         """Draw a clause about the topic of the one before, or about another."""
         pronoun = pronoun_of(topic) if topic is not None and self._dice.chance(0.6) else None
         if topic is None or pronoun is None or (pronoun is words.YOU and tense is Tense.PAST):
-            return self._doing(tense, timed=timed)[0] if doing else self._any_clause(tense, timed=timed)[0]
+            return self._any_clause(tense, timed=timed)[0]
         taken_up = Topic(pronoun, topic.noun)
-        if topic.noun in INANIMATE or (not doing and self._dice.chance(0.25)):
+        if topic.noun in INANIMATE or self._dice.chance(0.25):
             return self._clauses.state(tense, taken_up, timed=timed)
-        verb = self._clauses.verb(topic.noun, tense, easy=doing)
-        return self._clauses.action(tense, taken_up, verb=verb, timed=timed)
+        return self._clauses.action(tense, taken_up, timed=timed)
 
     def _coordinate(self) -> Sentence:
         tense = self._dice.pick((Tense.PRESENT, Tense.PAST, Tense.FUTURE, Tense.PERFECT))

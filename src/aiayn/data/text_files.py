@@ -175,7 +175,9 @@ def _aligned(source: Path, target: Path, key: str) -> Iterator[tuple[str, str]]:
     """
     for left, right in zip_longest(_lines(source, f"{key}.source"), _lines(target, f"{key}.target")):
         if left is None or right is None:
-            sources, targets = (sum(1 for _ in _lines(path, key)) for path in (source, target))
+            sources, targets = (
+                sum(1 for _ in _lines(path, f"{key}.{side}")) for path, side in ((source, "source"), (target, "target"))
+            )
             raise UserError(
                 f"{key}: {source} has {sources} lines and {target} has {targets}; they must be aligned line by line"
             )

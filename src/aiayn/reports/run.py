@@ -29,7 +29,8 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
         console.print(f"status: {record.status.value}" + (f" ({record.message})" if record.message else ""))
         console.print(f"command: {record.command}", markup=False)
         return
-    files.write_text(output, markdown(record, directory.config.read_text(encoding="utf-8")))
+    config = directory.config.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")  # as one would type them here
+    files.write_text(output, markdown(record, config))
     record.write(output.with_suffix(".json"))
     print(output)  # noqa: T201
 

@@ -10,9 +10,25 @@ from typing import Any
 from pytorch_lightning import Callback, LightningModule, Trainer
 from tqdm import tqdm
 
+from aiayn.data.collation import TranslationBatch
 from aiayn.training.module import TranslationModule
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class StepCounter(Callback):
+    """Lets the module count and log each optimizer step before any other callback sees its end.
+
+    Lightning calls a module's own hook after the callbacks': a checkpoint would be written without its last step.
+    """
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: TranslationBatch, batch_idx: int
+    ) -> None:
+        """Finish the step after its last micro-batch."""
+        assert isinstance(pl_module, TranslationModule)
+        if (batch_idx + 1) % trainer.accumulate_grad_batches == 0:
+            pl_module.finish_step(batch)
 
 
 class StopOnSignal(Callback):

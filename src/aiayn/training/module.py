@@ -127,10 +127,12 @@ class TranslationModule(LightningModule):
             self.model.project(states[real]), batch.target_output[real], label_smoothing=self.label_smoothing
         )
 
-    def on_train_batch_end(self, outputs: object, batch: TranslationBatch, batch_idx: int) -> None:
-        """At the end of an optimizer step: count its tokens, and log every `log_interval`-th."""
-        if (batch_idx + 1) % self.trainer.accumulate_grad_batches:
-            return
+    def finish_step(self, batch: TranslationBatch) -> None:
+        """After an optimizer step: count its tokens, and log at every `log_interval`-th.
+
+        Args:
+            batch: the last micro-batch of the step.
+        """
         self.progress.source_tokens += batch.step_source_tokens
         self.progress.target_tokens += batch.step_target_tokens
         self.progress.seconds = time.perf_counter() - self._started

@@ -11,7 +11,7 @@ from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.strategies import DDPStrategy
 
-from aiayn.training.callbacks import StopOnSignal, TrainingBar
+from aiayn.training.callbacks import StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import TranslationModule
@@ -73,7 +73,7 @@ class TrainingSession:
             use_distributed_sampler=False,
             default_root_dir=str(checkpoints.parent),
             logger=list(loggers),
-            callbacks=[self._stop, *bar, *_callbacks(callbacks, checkpoints)],
+            callbacks=[StepCounter(), self._stop, *bar, *_callbacks(callbacks, checkpoints)],
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         assert isinstance(trainer, Trainer)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import wandb
 from hydra.utils import instantiate
 from pytorch_lightning.loggers import Logger, WandbLogger
 
@@ -63,6 +64,7 @@ def summarize(loggers: list[Logger], summary: Mapping[str, float | int | None]) 
 def _tracker(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> Logger:
     arguments = dict(settings)
     if str(settings["_target_"]).endswith("WandbLogger"):
+        wandb.setup()  # reads WANDB_SILENT before Lightning passes a setting that it warns of
         arguments |= {
             "id": description.run_id,
             "resume": "allow",

@@ -1,0 +1,62 @@
+"""A run small enough to be done many times: seconds on one core."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.commands.front_end import main
+
+TINY = (
+    "data.sentences=300",
+    "data.dev_sentences=12",
+    "data.test_sentences=12",
+    "data.max_length=60",
+    "tokenizer.vocabulary_size=400",
+    "model.d_model=16",
+    "model.d_ff=32",
+    "model.num_layers=1",
+    "model.num_heads=2",
+    "optimization.max_steps=12",
+    "optimization.warmup_steps=10",
+    "optimization.source_tokens=600",
+    "optimization.target_tokens=600",
+    "optimization.validation_interval=6",
+    "optimization.checkpoint_interval=3",
+    "decoding.beam_size=2",
+    "decoding.max_extra_length=2",
+    "trainer.log_every_n_steps=1",
+    "trainer.accelerator=cpu",
+)
+
+Train = Callable[..., int]
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all runs of the session."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
+    """`aiayn train` on a tiny configuration, in this process and in a folder of its own; returns the exit code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIAYN_CACHE", str(shared_cache))
+    monkeypatch.setenv("WANDB_SILENT", "true")
+
+    def call(*overrides: str, tracker: str = "none") -> int:
+        return main(["train", *TINY, f"logger={tracker}", *overrides])
+
+    return call
+
+
+@pytest.fixture
+def only_run(tmp_path: Path) -> Callable[[], Path]:
+    """The one run directory that the test has made."""
+
+    def find() -> Path:
+        (record,) = (tmp_path / "runs").glob("*/*/*/run.json")
+        return record.parent
+
+    return find

@@ -1,0 +1,49 @@
+"""Lightning callbacks that tests name by `_target_`: they watch a run, or disturb it."""
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import torch
+from pytorch_lightning import Callback, LightningModule, Trainer
+
+from aiayn.data.collation import TranslationBatch
+
+
+class BatchRecorder(Callback):
+    """Appends (step, sentence numbers) of every micro-batch to a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+
+    def on_train_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: TranslationBatch, batch_idx: int
+    ) -> None:
+        with self.path.open("a") as stream:
+            stream.write(json.dumps([batch.step, sorted(batch.indices.tolist())]) + "\n")
+
+
+class SignalAt(Callback):
+    """Sends this process a signal in the middle of the micro-batch with a given number."""
+
+    def __init__(self, batch: int, number: int = signal.SIGTERM) -> None:
+        self.batch = batch
+        self.number = number
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == self.batch:
+            os.kill(os.getpid(), self.number)
+
+
+class PoisonAt(Callback):
+    """Makes the weights NaN before a given micro-batch."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == self.batch:
+            with torch.no_grad():
+                next(pl_module.parameters()).fill_(float("nan"))

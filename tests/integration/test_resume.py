@@ -1,0 +1,136 @@
+"""However a run is stopped, the same command finishes it as if nothing had happened."""
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from aiayn.runs.record import Status, read_record
+
+Train = Callable[..., int]
+Find = Callable[[], Path]
+
+
+def losses(run: Path) -> list[tuple[int, float]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [(row["step"], row["train/loss"]) for row in rows if "train/loss" in row]
+
+
+def weights(run: Path) -> dict[str, Any]:
+    state: dict[str, Any] = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
+    return state
+
+
+def recorder(path: Path) -> str:
+    return f"+callbacks.recorder={{_target_: observers.BatchRecorder, path: {path}}}"
+
+
+def disturber(batch: int, number: int) -> str:
+    return f"+callbacks.disturber={{_target_: observers.SignalAt, batch: {batch}, number: {number}}}"
+
+
+@pytest.mark.parametrize(
+    ("batch", "number", "per_device"),
+    [(0, signal.SIGTERM, 600), (7, signal.SIGTERM, 600), (5, signal.SIGINT, 600), (10, signal.SIGTERM, 200)],
+)
+def test_an_interrupted_run_goes_on_exactly(
+    train: Train,
+    tmp_path: Path,
+    batch: int,
+    number: int,
+    per_device: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    budget = f"optimization.max_tokens_per_device={per_device}"
+    assert train("paths.runs=whole", budget, recorder(tmp_path / "whole.jsonl")) == 0
+    (whole,) = (path.parent for path in tmp_path.glob("whole/*/*/*/run.json"))
+    capsys.readouterr()
+
+    cut = ("paths.runs=cut", budget, recorder(tmp_path / "cut.jsonl"))
+    assert train(*cut, disturber(batch, number)) == 1
+    assert "the same command takes it up again" in capsys.readouterr().err
+    (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
+    stopped = read_record(run / "run.json")
+    accumulation = -(-600 // per_device)
+    assert (stopped.status, stopped.steps) == (Status.interrupted, batch // accumulation + 1)
+    assert train(*cut) == 0
+
+    assert read_record(run / "run.json").status is Status.finished
+    assert (tmp_path / "cut.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
+    assert losses(run) == losses(whole)
+    own, other = weights(run), weights(whole)
+    assert all(torch.equal(own["state_dict"][name], other["state_dict"][name]) for name in other["state_dict"])
+    assert own["aiayn"]["progress"]["target_tokens"] == other["aiayn"]["progress"]["target_tokens"]
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(train: Train, tmp_path: Path) -> None:
+    """What SIGKILL leaves: a record that says running, a torn line of metrics, a checkpoint behind the last step."""
+    assert train("paths.runs=whole") == 0
+    (whole,) = (path.parent for path in tmp_path.glob("whole/*/*/*/run.json"))
+    assert train("paths.runs=cut", disturber(8, signal.SIGTERM)) == 1
+    (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
+    (run / "checkpoints" / "step-0000009.ckpt").unlink()
+    record = read_record(run / "run.json")
+    record.status = Status.running
+    record.write(run / "run.json")
+    with (run / "metrics.jsonl").open("a") as metrics:
+        metrics.write('{"step": 10, "train/lo')
+    assert train("paths.runs=cut") == 0
+    assert losses(run) == losses(whole)
+
+
+def test_accumulation_does_not_change_the_update(train: Train, tmp_path: Path) -> None:
+    same = ("model.dropout=0.0", "optimization.max_steps=6")
+    assert train("paths.runs=one", *same) == 0
+    assert train("paths.runs=many", *same, "optimization.max_tokens_per_device=150") == 0
+    one, many = (losses(next(tmp_path.glob(f"{name}/*/*/*/run.json")).parent) for name in ("one", "many"))
+    assert [step for step, _ in one] == [step for step, _ in many]
+    assert [loss for _, loss in many] == pytest.approx([loss for _, loss in one], rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "complaint"),
+    [
+        ("optimization.divergence_factor=0.5", "diverged"),
+        ("+callbacks.poison={_target_: observers.PoisonAt, batch: 3}", "training loss is nan at step 4"),
+    ],
+)
+def test_a_run_that_diverges_fails_with_a_message_and_is_tried_again(
+    train: Train, only_run: Find, trouble: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(trouble) == 1
+    assert complaint in capsys.readouterr().err
+    record = read_record(only_run() / "run.json")
+    assert record.status is Status.failed
+    assert record.message is not None
+    assert complaint in record.message
+
+
+def test_other_data_under_the_same_configuration_is_refused(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for split in ("train", "dev", "test"):
+        for side in ("source", "target"):
+            (tmp_path / f"{split}.{side}").write_text("".join(f"{side} sentence {i} of {split}\n" for i in range(40)))
+    command = ["data=text_files", "data.max_length=60", "tokenizer.vocabulary_size=300"]
+    command += [f"data.{split}.{side}={split}.{side}" for split in ("train", "dev", "test") for side in ("source", "target")]
+    from aiayn.commands.front_end import main
+
+    from conftest import TINY  # type: ignore[import-not-found]
+
+    words = ["train", *(word for word in TINY if not word.startswith("data.")), *command, "logger=none"]
+    assert main([*words, disturber(4, signal.SIGTERM)]) == 1
+    first = read_record(next(tmp_path.glob("runs/*/*/*/run.json"))).data_fingerprint
+    (tmp_path / "train.source").write_text("".join(f"another sentence {i}\n" for i in range(40)))
+    capsys.readouterr()
+    assert main(words) == 2
+    shown = capsys.readouterr().err
+    assert first is not None
+    assert first in shown
+    assert "restore the corpus" in shown
+    (tmp_path / "train.source").write_text("".join(f"source sentence {i} of train\n" for i in range(40)))
+    assert main(words) == 0

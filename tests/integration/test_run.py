@@ -1,0 +1,170 @@
+"""One command makes a run directory that explains itself, and every later command reads it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from aiayn.commands.front_end import main
+from aiayn.config.freeze import thaw
+from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu
+from aiayn.evaluation.perplexity import perplexity
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+
+Train = Callable[..., int]
+Find = Callable[[], Path]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_run_explains_itself(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train() == 0
+    run = only_run()
+    shown = capsys.readouterr().out
+    assert "paper" in shown
+    assert "4.92" in shown
+    assert "this run" in shown
+    assert "INFO" not in shown
+
+    record = read_record(run / "run.json")
+    assert record.status is Status.finished
+    assert (record.experiment, record.scale, record.seed, record.steps) == ("table3/base", "demo", 1, 12)
+    assert record.config_hash in run.name
+    assert record.parameters == sum(
+        value.numel() for value in torch.load(run / "checkpoints/step-0000012.ckpt", weights_only=True)["state_dict"].values()
+    )
+    assert record.seconds > 0
+    assert record.tokens_per_second
+    assert record.data_fingerprint
+    assert record.hardware["cores"]
+    assert record.versions["torch"] == torch.__version__
+    assert thaw(run / "config.yaml").identity.hash == record.config_hash
+    assert (run / "run.log").read_text().count("BLEU") == 2
+
+
+def test_metrics_follow_the_optimizer_steps(train: Train, only_run: Find) -> None:
+    assert train() == 0
+    metrics = lines(only_run() / "metrics.jsonl")
+    training = [row for row in metrics if "train/loss" in row]
+    assert [row["step"] for row in training] == list(range(1, 13))
+    assert {"train/loss", "train/ppl", "train/tokens_per_second", "train/lr", "step"} == set(training[0])
+    assert [row["step"] for row in metrics if "val/ppl" in row] == [6, 12]
+    assert training[-1]["train/loss"] < training[0]["train/loss"]
+
+
+def test_scores_are_made_of_the_files(train: Train, only_run: Find, shared_cache: Path) -> None:
+    assert train() == 0
+    run = only_run()
+    record = read_record(run / "run.json")
+    for split, scores in record.scores.items():
+        hypotheses = (run / scores.hypotheses).read_text().split("\n")[:-1]
+        (references,) = (
+            path.read_text().split("\n")[:-1]
+            for path in shared_cache.glob(f"prepared/*/{split}.target.txt")
+            if path.read_text().count("\n") == scores.sentences
+        )
+        assert len(hypotheses) == len(references) == scores.sentences == 12
+        assert scores.bleu.score == corpus_bleu(hypotheses, references).score
+        assert "tok:13a" in scores.bleu.signature
+        sentences = read_sentence_scores((run / scores.hypotheses).parent / f"{split}.sentences.jsonl")
+        nll, tokens = np.array([row.nll for row in sentences]), np.array([row.tokens for row in sentences])
+        assert scores.ppl == pytest.approx(perplexity(nll, tokens))
+        statistics = np.array([row.bleu_statistics for row in sentences])
+        assert bleu_from_statistics(statistics) == pytest.approx(scores.bleu.score)
+    validated = [row["val/ppl"] for row in lines(run / "metrics.jsonl") if row["step"] == 12 and "val/ppl" in row]
+    assert validated == [pytest.approx(record.scores["dev"].ppl, rel=1e-5)]
+
+
+def test_a_finished_run_is_shown_and_not_done_again(
+    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train() == 0
+    first = capsys.readouterr().out
+    content = (only_run() / "run.json").read_bytes()
+    assert train("trainer.enable_progress_bar=false") == 0
+    assert capsys.readouterr().out == first
+    assert (only_run() / "run.json").read_bytes() == content
+
+
+def test_evaluate_scores_other_checkpoints_and_searches(
+    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train() == 0
+    run = only_run()
+    before = (run / "run.json").read_bytes()
+    capsys.readouterr()
+    assert main(["evaluate", f"run={run}", "checkpoint=best", "splits=[test]", "decoding.beam_size=1"]) == 0
+    assert "beam1" in capsys.readouterr().out
+    (scores,) = run.glob("evaluations/*beam1*/scores.json")
+    assert set(json.loads(scores.read_text())) == {"test"}
+    assert main(["evaluate", f"run={run}"]) == 0
+    (same,) = run.glob("evaluations/*beam2*/scores.json")
+    record = read_record(run / "run.json")
+    assert json.loads(same.read_text())["dev"]["bleu"]["score"] == record.scores["dev"].bleu.score
+    assert (run / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["checkpoint=7"], "checkpoint=7: "),
+        (["checkpoint=newest"], "checkpoint=newest: "),
+        (["splits=[train]"], "splits=train: choose from dev, test"),
+        (["decoding.beam_size=0"], "decoding.beam_size=0: must be at least 1"),
+    ],
+)
+def test_evaluate_refuses_in_one_line(
+    train: Train, only_run: Find, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train() == 0
+    capsys.readouterr()
+    assert main(["evaluate", f"run={only_run()}", *words]) == 2
+    shown = capsys.readouterr().err
+    assert complaint in shown
+    assert shown.count("\n") == 1
+
+
+def test_the_report_of_a_run_is_written_from_its_record(train: Train, only_run: Find, tmp_path: Path) -> None:
+    assert train() == 0
+    run = only_run()
+    assert main(["report", "run", f"run={run}", "output=result.md"]) == 0
+    assert read_record(tmp_path / "result.json") == read_record(run / "run.json")
+    page = (tmp_path / "result.md").read_text()
+    record = read_record(run / "run.json")
+    assert f"{record.scores['test'].bleu.score:.2f}" in page
+    assert record.scores["test"].bleu.signature in page
+    assert "aiayn train data.sentences=300" in page
+    assert "runs: runs" in page, "paths are shown from the folder that one stands in"
+
+
+def test_weights_of_another_run_start_a_new_one(
+    train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train() == 0
+    first = only_run()
+    assert train(f"init_from={first}", "optimization.max_steps=1", "optimization.learning_rate_factor=1e-20") == 0
+    (second,) = ((path.parent) for path in (tmp_path / "runs").glob("*/*/*/run.json") if path.parent != first)
+    old, new = (
+        torch.load(path, weights_only=True)["state_dict"]
+        for path in (first / "checkpoints/step-0000012.ckpt", second / "checkpoints/step-0000001.ckpt")
+    )
+    assert all(torch.allclose(old[name], new[name], atol=1e-7) for name in old)
+    assert train(f"init_from={first}", "model.d_ff=8") == 2
+    assert "init_from=" in capsys.readouterr().err
+
+
+def test_a_run_directory_is_held_by_one_process(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("optimization.max_steps=1") == 0
+    run = only_run()
+    (run / "run.json").unlink()
+    with RunDirectory(run).locked():
+        assert train("optimization.max_steps=1") == 2
+    assert "is running here" in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""The embedded corpus as a whole: its pairs, its splits, its identity."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from itertools import islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.data.corpus import SPLITS, Corpus
+from aiayn.data.grammar import GRAMMAR_VERSION, MOST_SENTENCES, GrammarCorpus, sentence_pairs
+from aiayn.data.grammar_lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar_verbs import VERBS
+
+PINNED = {
+    1: "d5f126c746d3097848982fcc4b20ec3edff86ffc4983dec8d436f68148922e90",
+}
+"""SHA-256 of the first 2,000 pairs of seed "pin" by grammar version."""
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=60, deadline=None)
+def test_sentences_are_well_formed(seed: int) -> None:
+    for source, target in islice(sentence_pairs(str(seed)), 10):
+        assert source.endswith("?") == target.endswith("?")
+        for side in (source, target):
+            assert 4 <= len(side.split()) <= 30
+            assert side[0].isupper()
+            assert side[-1] in ".?"
+            assert not any(wrong in side for wrong in ("  ", " ,", ",,", ",.", ",?", " .", "\n"))
+        for conjunction in ("weil", "obwohl", "dass", "bevor", "wenn", "ob"):
+            position = target.find(f" {conjunction} ")
+            assert position <= 0 or target[position - 1] == ","
+
+
+def test_one_english_sentence_has_one_german_one() -> None:
+    german: dict[str, str] = {}
+    for source, target in islice(sentence_pairs("one to one"), 20_000):
+        assert german.setdefault(source, target) == target
+
+
+def test_the_language_is_rich_enough() -> None:
+    lexemes = {id(lexeme) for lexemes in KINDS.values() for lexeme in lexemes}
+    described = {id(each) for known in (ADJECTIVES, COLOURS) for adjectives in known.values() for each in adjectives}
+    assert len(lexemes) + len(described) + len(VERBS) >= 340
+    pairs = list(islice(sentence_pairs("rich"), 6000))
+    for side in (0, 1):
+        tokens = [word.strip(",.?").lower() for pair in pairs for word in pair[side].split()]
+        assert len(set(tokens)) >= 1100
+        assert 12 <= len(tokens) / len(pairs) <= 16
+
+
+def test_a_changed_grammar_has_a_new_version() -> None:
+    pairs = islice(sentence_pairs("pin"), 2000)
+    digest = hashlib.sha256("\n".join(f"{source}\t{target}" for source, target in pairs).encode()).hexdigest()
+    assert PINNED.get(GRAMMAR_VERSION) == digest, (
+        "the sentences changed: raise GRAMMAR_VERSION and pin the new checksum, or undo the change"
+    )
+
+
+def test_splits_have_their_sizes_and_share_no_sentence() -> None:
+    corpus: Corpus = GrammarCorpus(sentences=6000, dev_sentences=4000, test_sentences=3000, seed=3)
+    tables = {split: corpus.split(split) for split in SPLITS}
+    assert {split: len(table) for split, table in tables.items()} == {"train": 6000, "dev": 4000, "test": 3000}
+    for column in ("source", "target"):
+        sentences = [sentence for table in tables.values() for sentence in table[column]]
+        assert len(set(sentences)) == len(sentences)
+    drawn = [source for split in SPLITS for source, _ in islice(sentence_pairs(f"3/{split}"), len(tables[split]))]
+    assert len(set(drawn)) < len(drawn), "nothing had to be left out, so this proves nothing"
+
+
+def test_training_size_does_not_change_what_is_measured_on() -> None:
+    def sides(sentences: int, dev_sentences: int) -> list[list[str]]:
+        corpus = GrammarCorpus(sentences=sentences, dev_sentences=dev_sentences, test_sentences=40, seed=5)
+        return [list(corpus.split("dev")["source"]), list(corpus.split("test")["source"])]
+
+    assert sides(10, 30) == sides(300, 30)
+    assert sides(10, 60)[0][:30] == sides(10, 30)[0]
+
+
+def test_identity_stands_for_the_settings() -> None:
+    settings_ = {"sentences": 10, "dev_sentences": 3, "test_sentences": 3, "seed": 1}
+    varied = [settings_, *({**settings_, key: value + 1} for key, value in settings_.items())]
+    assert len({GrammarCorpus(**each).identity for each in varied}) == len(varied)
+    assert GrammarCorpus(**settings_).identity == GrammarCorpus(**settings_).identity
+
+
+def test_pairs_are_the_same_in_every_process() -> None:
+    imports = "from itertools import islice; from aiayn.data.grammar import sentence_pairs"
+    program = f"{imports}; print([*islice(sentence_pairs('x'), 400)])"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4242")
+    }
+    assert printed == {f"{[*islice(sentence_pairs('x'), 400)]}\n".encode()}
+
+
+@pytest.mark.parametrize("key", ["sentences", "dev_sentences", "test_sentences"])
+@pytest.mark.parametrize("size", [0, -1])
+def test_a_split_without_sentences_is_refused(key: str, size: int) -> None:
+    with pytest.raises(UserError, match=rf"data\.{key}={size} must be at least 1"):
+        GrammarCorpus(**{"sentences": 9, "dev_sentences": 9, "test_sentences": 9, "seed": 0, key: size})
+
+
+def test_more_sentences_than_the_grammar_yields_are_refused() -> None:
+    with pytest.raises(UserError, match=rf"data\.sentences={MOST_SENTENCES}.*{MOST_SENTENCES} pairs"):
+        GrammarCorpus(sentences=MOST_SENTENCES, dev_sentences=1, test_sentences=1, seed=0)

@@ -1,0 +1,255 @@
+"""Corpora in text files: what a line is, which files belong together, and what is said when they do not."""
+
+import gc
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.data.corpus import Corpus
+from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+
+TEXT = st.text(st.characters(exclude_characters="\n\ufeff", exclude_categories=["Cs"])).filter(
+    lambda line: not line.endswith("\r")
+)
+BREAKING = "next\x85line, separator\u2028, page\x0c, \x1c and \x0b, return\rinside"
+
+
+def corpus_of(source: Sequence[str] | str, target: Sequence[str] | str, cache: Path | None = None) -> TextFilesCorpus:
+    files = SplitFiles(source=source, target=target)
+    return TextFilesCorpus(files={"train": files}, source_language="en", target_language="de", cache_directory=cache)
+
+
+def pairs(corpus: Corpus) -> list[tuple[str, str]]:
+    table = corpus.split("train")
+    return list(zip(table["source"], table["target"], strict=True))
+
+
+def write(path: Path, content: str | bytes) -> str:
+    data = content.encode() if isinstance(content, str) else content
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return str(path)
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8), st.sampled_from(["", ".gz"]))
+@settings(max_examples=40, deadline=None)
+def test_lines_come_back_as_they_are(lines: list[tuple[str, str]], suffix: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = (
+            write(Path(folder) / f"text.{side}{suffix}", "".join(f"{pair[number]}\n" for pair in lines))
+            for number, side in enumerate(("en", "de"))
+        )
+        assert pairs(corpus_of(source, target, Path(folder))) == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"),
+    [
+        ("a\nb\n", ["a", "b"]),
+        ("a\nb", ["a", "b"]),
+        ("a\r\nb\r\r\n", ["a", "b\r"]),
+        ("\n \n", ["", " "]),
+        (f"{BREAKING}\nb\n", [BREAKING, "b"]),
+        ("\ufeffa\n\ufeffb\n", ["a", "\ufeffb"]),
+    ],
+    ids=["unix", "no last newline", "windows", "empty lines", "other line breaks", "byte order mark"],
+)
+def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path, content: str, lines: list[str]) -> None:
+    corpus = corpus_of(write(tmp_path / "a.en", content), write(tmp_path / "a.de", content))
+    assert pairs(corpus) == [(line, line) for line in lines]
+
+
+def test_lists_keep_their_order_and_globs_are_sorted(tmp_path: Path) -> None:
+    for name in ("2", "10", "1"):
+        write(tmp_path / f"part{name}.en", f"source {name}\n")
+        write(tmp_path / f"part{name}.de.gz", f"target {name}\n")
+    source = [str(tmp_path / "part2.en"), str(tmp_path / "part1*.en")]
+    target = [str(tmp_path / "part2.de.gz"), str(tmp_path / "part1*.de.gz")]
+    found = pairs(corpus_of(source, target))
+    assert found == [(f"source {name}", f"target {name}") for name in ("2", "1", "10")]
+
+
+def test_a_name_that_looks_like_a_glob_is_a_name_first(tmp_path: Path) -> None:
+    name = write(tmp_path / "news[1].txt", "a\n")
+    assert pairs(corpus_of(name, name)) == [("a", "a")]
+
+
+def test_gzip_is_known_by_content(tmp_path: Path) -> None:
+    packed = tmp_path / "packed.en"
+    packed.write_bytes(gzip.compress(b"a\n"))
+    unpacked = tmp_path / "unpacked.de.gz"
+    unpacked.write_bytes(b"b\n")
+    assert pairs(corpus_of(str(packed), str(unpacked))) == [("a", "b")]
+
+
+def test_long_files_are_read_in_order(tmp_path: Path) -> None:
+    count = 25_001
+    source = write(tmp_path / "a.en", "".join(f"s{number}\n" for number in range(count)))
+    target = write(tmp_path / "a.de", "".join(f"t{number}\n" for number in range(count)))
+    assert pairs(corpus_of(source, target)) == [(f"s{number}", f"t{number}") for number in range(count)]
+
+
+def test_tables_are_mapped_from_the_cache_and_removed_after_use(tmp_path: Path) -> None:
+    name = write(tmp_path / "a.txt", "a\nb\n")
+    cache = tmp_path / "cache"
+    table = corpus_of(name, name, cache).split("train")
+    (mapped,) = (Path(file["filename"]) for file in table.cache_files)
+    assert mapped.is_relative_to(cache)
+    assert mapped.is_file()
+    del table
+    gc.collect()
+    assert list(cache.iterdir()) == []
+
+
+def test_identity_is_of_the_content(tmp_path: Path) -> None:
+    def identity(first: str, second: str, *, folder: str = "here", target: str = "t\nt\n") -> str:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        sources = [write(tmp_path / folder / "1.en", first), write(tmp_path / folder / "2.en", second)]
+        both = write(tmp_path / folder / "1.de", target)
+        return corpus_of(sources, [both, both]).identity
+
+    known = identity("a\nb\n", "c\nd\n")
+    assert identity("a\nb\n", "c\nd\n", folder="elsewhere") == known
+    others = {
+        identity("c\nd\n", "a\nb\n"),
+        identity("a\nb\n", "c\nd \n"),
+        identity("a\nb\nc\n", "d\n"),
+        identity("a\nb\n", "c\nd\n", target="t\nT\n"),
+    }
+    assert len(others | {known}) == 5
+
+
+def test_identity_is_of_the_languages_and_the_split(tmp_path: Path) -> None:
+    name = write(tmp_path / "a", "a\n")
+    files = SplitFiles(source=name, target=name)
+    identities = {
+        TextFilesCorpus(files={"train": files}, source_language="en", target_language="de").identity,
+        TextFilesCorpus(files={"train": files}, source_language="en", target_language="fr").identity,
+        TextFilesCorpus(files={"test": files}, source_language="en", target_language="de").identity,
+    }
+    assert len(identities) == 3
+
+
+Broken = Callable[[Path], tuple[Sequence[str] | str, Sequence[str] | str]]
+
+
+def good(folder: Path) -> str:
+    return write(folder / "good.en", "a\nb\nc\n")
+
+
+def truncated(folder: Path) -> str:
+    path = folder / "cut.gz"
+    content = gzip.compress("".join(f"{number * 7919}\n" for number in range(3000)).encode())
+    path.write_bytes(content[: len(content) // 2])
+    return str(path)
+
+
+def flipped(folder: Path) -> str:
+    path = folder / "flipped.gz"
+    content = bytearray(gzip.compress(b"a\nb\nc\n"))
+    content[-8] ^= 1  # the checksum
+    path.write_bytes(content)
+    return str(path)
+
+
+MISTAKES: dict[str, tuple[Broken, list[str]]] = {
+    "lines differ": (
+        lambda folder: (good(folder), write(folder / "short.de", "a\n")),
+        ["data.train", "good.en has 3 lines", "short.de has 1"],
+    ),
+    "numbers of files differ": (
+        lambda folder: ([good(folder)] * 2, good(folder)),
+        ["data.train.source names 2 files", "data.train.target 1"],
+    ),
+    "missing file": (
+        lambda folder: (good(folder), str(folder / "none.de")),
+        ["data.train.target", "none.de does not exist"],
+    ),
+    "glob without match": (
+        lambda folder: (str(folder / "*.xyz"), good(folder)),
+        ["data.train.source", "*.xyz matches no file"],
+    ),
+    "directory": (
+        lambda folder: (str(folder), good(folder)),
+        ["data.train.source", "is a directory"],
+    ),
+    "nothing named": (lambda folder: ([], good(folder)), ["data.train.source=[] names no file"]),
+    "empty name": (lambda folder: (good(folder), ""), ["data.train.target", "has the entry ''"]),
+    "not UTF-8": (
+        lambda folder: (write(folder / "latin.en", b"a\nb\n" + "ü\n".encode("latin-1")), good(folder)),
+        ["data.train.source", "latin.en, line 3", "not UTF-8"],
+    ),
+    "truncated gzip": (
+        lambda folder: (good(folder), truncated(folder)),
+        ["data.train.target", "cut.gz is a damaged gzip file"],
+    ),
+    "gzip with a wrong checksum": (
+        lambda folder: (flipped(folder), good(folder)),
+        ["data.train.source", "flipped.gz is a damaged gzip file"],
+    ),
+    "no sentence": (
+        lambda folder: (write(folder / "empty.en", ""), write(folder / "empty.de.gz", "")),
+        ["data.train", "no sentence"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("broken", "said"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_mistakes_are_said_in_one_line_and_leave_nothing(tmp_path: Path, broken: Broken, said: list[str]) -> None:
+    source, target = broken(tmp_path)
+    cache = tmp_path / "cache"
+    with pytest.raises(UserError) as caught:
+        corpus_of(source, target, cache).split("train")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert [part for part in said if part not in message] == []
+    assert not cache.exists() or list(cache.iterdir()) == []
+
+
+def test_a_split_without_files_is_named() -> None:
+    corpus = TextFilesCorpus(files={}, source_language="en", target_language="de")
+    with pytest.raises(UserError, match=r"data\.dev is not set.*data\.dev\.source"):
+        corpus.split("dev")
+
+
+def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    name = write(tmp_path / "file", "a\n")
+    with pytest.raises(UserError, match=r"cannot create .*paths\.cache"):
+        corpus_of(name, name, tmp_path / "file" / "cache").split("train")
+
+
+def test_neither_home_nor_network_nor_terminal_is_touched(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    name = write(tmp_path / "a.txt", "a\nb\n")
+    program = f"""
+import socket
+def refuse(*_): raise SystemExit("network")
+socket.socket.connect = socket.getaddrinfo = refuse
+from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+files = SplitFiles(source={name!r}, target={name!r})
+corpus = TextFilesCorpus(files={{"train": files}}, source_language="en", target_language="de")
+print(len(corpus.identity), len(corpus.split("train")))
+"""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**kept, "HOME": str(home)}, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("64 2\n", "")
+    assert list(home.rglob("*")) == []
+
+
+def test_real_text_keeps_its_lines(aiayn_data: Path) -> None:
+    folder = aiayn_data / "multi30k"
+    corpus = corpus_of(str(folder / "val.en.gz"), str(folder / "val.de.gz"))
+    with gzip.open(folder / "val.de.gz") as file:
+        lines = file.read().decode().split("\n")[:-1]
+    assert [target for _, target in pairs(corpus)] == lines

@@ -1,5 +1,8 @@
 """A run small enough to be done many times: seconds on one core."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,8 +48,27 @@ def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("AIAYN_CACHE", str(shared_cache))
     monkeypatch.setenv("WANDB_SILENT", "true")
 
-    def call(*overrides: str, tracker: str = "none") -> int:
-        return main(["train", *TINY, f"logger={tracker}", *overrides])
+    def call(*overrides: str, tracker: str = "none", corpus: str = "grammar") -> int:
+        tiny = [word for word in TINY if corpus == "grammar" or not word.startswith("data.")]
+        return main(["train", *tiny, f"logger={tracker}", f"data={corpus}", *overrides])
+
+    return call
+
+
+@pytest.fixture
+def command_line(tmp_path: Path, shared_cache: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The same as a user would start it: `python -m aiayn train` in a process of its own."""
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "aiayn", "train", *TINY, "logger=none", *words],
+            cwd=tmp_path,
+            env={**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
 
     return call
 

@@ -116,21 +116,18 @@ def test_other_data_under_the_same_configuration_is_refused(
     for split in ("train", "dev", "test"):
         for side in ("source", "target"):
             (tmp_path / f"{split}.{side}").write_text("".join(f"{side} sentence {i} of {split}\n" for i in range(40)))
-    command = ["data=text_files", "data.max_length=60", "tokenizer.vocabulary_size=300"]
-    command += [f"data.{split}.{side}={split}.{side}" for split in ("train", "dev", "test") for side in ("source", "target")]
-    from aiayn.commands.front_end import main
-
-    from conftest import TINY  # type: ignore[import-not-found]
-
-    words = ["train", *(word for word in TINY if not word.startswith("data.")), *command, "logger=none"]
-    assert main([*words, disturber(4, signal.SIGTERM)]) == 1
+    command = ["data.max_length=60", "tokenizer.vocabulary_size=300"]
+    command += [
+        f"data.{split}.{side}={split}.{side}" for split in ("train", "dev", "test") for side in ("source", "target")
+    ]
+    assert train(*command, disturber(4, signal.SIGTERM), corpus="text_files") == 1
     first = read_record(next(tmp_path.glob("runs/*/*/*/run.json"))).data_fingerprint
     (tmp_path / "train.source").write_text("".join(f"another sentence {i}\n" for i in range(40)))
     capsys.readouterr()
-    assert main(words) == 2
+    assert train(*command, corpus="text_files") == 2
     shown = capsys.readouterr().err
     assert first is not None
     assert first in shown
     assert "restore the corpus" in shown
     (tmp_path / "train.source").write_text("".join(f"source sentence {i} of train\n" for i in range(40)))
-    assert main(words) == 0
+    assert train(*command, corpus="text_files") == 0

@@ -39,7 +39,8 @@ def test_a_run_explains_itself(train: Train, only_run: Find, capsys: pytest.Capt
     assert (record.experiment, record.scale, record.seed, record.steps) == ("table3/base", "demo", 1, 12)
     assert record.config_hash in run.name
     assert record.parameters == sum(
-        value.numel() for value in torch.load(run / "checkpoints/step-0000012.ckpt", weights_only=True)["state_dict"].values()
+        value.numel()
+        for value in torch.load(run / "checkpoints/step-0000012.ckpt", weights_only=True)["state_dict"].values()
     )
     assert record.seconds > 0
     assert record.tokens_per_second
@@ -161,7 +162,9 @@ def test_weights_of_another_run_start_a_new_one(
     assert "init_from=" in capsys.readouterr().err
 
 
-def test_a_run_directory_is_held_by_one_process(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_directory_is_held_by_one_process(
+    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train("optimization.max_steps=1") == 0
     run = only_run()
     (run / "run.json").unlink()

@@ -34,6 +34,11 @@ COMMANDS = {
     "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
 }
 
+FLAGS = {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m", "--info", "-i"}
+FLAGS_WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--config-name", "-cn", "--config-path"}
+FLAGS_WITH_VALUE |= {"-cp", "--shell-completion", "-sc", "--experimental-rerun"}
+"""Hydra's own flags."""
+
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
 
@@ -78,11 +83,9 @@ def _run(words: list[str]) -> int:
     if words[0] in ("-sc", "--shell-completion"):
         return _complete(words)
     verb, rest = words[0], words[1:]
-    if stray := [word for word in rest if word.startswith("=")]:
-        raise UserError(f"{stray[0]}: a value without a key; write key=value without spaces around the =")
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
-    return _hydra(verb, _with_noun(verb, rest))
+    return _hydra(verb, _ordered(_with_noun(verb, rest)))
 
 
 def _usage() -> str:
@@ -104,6 +107,27 @@ def _with_noun(verb: str, words: list[str]) -> list[str]:
     if nouns and not wants_help and not any(word.startswith("noun=") for word in words):
         raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
     return words
+
+
+def _ordered(words: list[str]) -> list[str]:
+    """Overrides first, flags after them: Hydra refuses overrides on both sides of a flag."""
+    overrides, flags = [], []
+    rest = iter(words)
+    for word in rest:
+        name = word.split("=", 1)[0]
+        if word.startswith("="):
+            raise UserError(f"{word}: a value without a key; write key=value without spaces around the =")
+        if not word.startswith("-"):
+            overrides.append(word)
+        elif name in FLAGS:
+            flags.append(word)
+        elif name in FLAGS_WITH_VALUE:
+            flags.append(word)
+            if name == word and (value := next(rest, None)) is not None:
+                flags.append(value)
+        else:
+            raise UserError(f"{name}: no such flag; an override has no dashes, as in key=value; see --help")
+    return [*overrides, *flags]
 
 
 def _hydra(verb: str, words: list[str]) -> int:

@@ -9,17 +9,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
 from aiayn.config.errors import UserError
-
-MOVED = {
-    "trainer.max_steps": "optimization.max_steps",
-    "trainer.max_epochs": "optimization.max_steps",
-    "trainer.accumulate_grad_batches": "optimization.max_tokens_per_device, from which it follows,",
-    "trainer.val_check_interval": "optimization.validation_interval",
-    "trainer.default_root_dir": "paths.runs",
-    "trainer.logger": "logger",
-    "trainer.callbacks": "callbacks",
-}
-"""Keys that Lightning knows and this program states elsewhere."""
+from aiayn.config.validation import STATED_ELSEWHERE
 
 
 def explain(error: Exception, verb: str) -> str:
@@ -54,8 +44,9 @@ def _unknown_key(text: str, verb: str) -> str | None:
     if match is None:
         return None
     key = match[1]
-    if key in MOVED:
-        return f"{key}: state {MOVED[key]} instead"
+    group, _, argument = key.partition(".")
+    if group == "trainer" and argument in STATED_ELSEWHERE:
+        return f"{key}: state {STATED_ELSEWHERE[argument]} instead"
     return f"{key}: no such key; {_nearest(key, _keys(verb), otherwise=f'aiayn {verb} --help lists them')}"
 
 

@@ -3,6 +3,19 @@
 from aiayn.config.errors import UserError
 from aiayn.config.schema import Positions, TrainConfig
 
+STATED_ELSEWHERE = {
+    "max_steps": "optimization.max_steps",
+    "max_epochs": "optimization.max_steps",
+    "accumulate_grad_batches": "optimization.max_tokens_per_device, from which it follows,",
+    "val_check_interval": "optimization.validation_interval",
+    "check_val_every_n_epoch": "optimization.validation_interval",
+    "default_root_dir": "paths.runs",
+    "logger": "the group logger",
+    "callbacks": "the group callbacks",
+    "use_distributed_sampler": "nothing, since batches are dealt out to the ranks already,",
+}
+"""Arguments of Lightning's Trainer that follow from other keys, and which."""
+
 
 def validate(config: TrainConfig) -> None:
     """Refuse values out of range.
@@ -11,6 +24,9 @@ def validate(config: TrainConfig) -> None:
         UserError: naming the key, the value and what is allowed.
     """
     _validate_counts(config)
+    for argument in config.trainer:
+        if argument in STATED_ELSEWHERE:
+            raise UserError(f"trainer.{argument}: state {STATED_ELSEWHERE[argument]} instead")
     model, optimization = config.model, config.optimization
     if model.positions is Positions.sinusoidal and model.d_model % 2:
         raise UserError(f"model.d_model={model.d_model}: must be even with model.positions=sinusoidal")

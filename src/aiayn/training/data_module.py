@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import final
 
+import numpy as np
 from pytorch_lightning import LightningDataModule, Trainer
 
 from aiayn.data.batching import TrainingStream, evaluation_batches
@@ -105,7 +106,10 @@ class EvaluationStream:
         self.pad_id = pad_id
         self.bos_id = bos_id
         batches = evaluation_batches(split.source.lengths, split.target.lengths, tokens=tokens)
-        self.batches = batches[rank::world_size]
+        own = batches[rank::world_size]
+        # Every rank makes as many forward passes, for each may wait for the others': the last ones may weigh nothing.
+        rounds = -(-len(batches) // world_size)
+        self.batches = [*own, *[np.zeros(0, np.int64)] * (rounds - len(own))]
 
     def __len__(self) -> int:
         return len(self.batches)

@@ -177,9 +177,8 @@ class TranslationModule(LightningModule):
         assert isinstance(sums, Tensor)
         nll, tokens = sums.cpu().numpy()
         value = perplexity(np.array([nll]), np.array([tokens]))
-        self.log(
-            "val/ppl", value, logger=False
-        )  # for the checkpoint callbacks; Lightning's own log line is a step late
+        # For the checkpoint callbacks; equal on all ranks already. Lightning's own log line would be a step late.
+        self.log("val/ppl", value, logger=False, sync_dist=True)
         for logger in self.loggers:
             logger.log_metrics({"val/ppl": value}, self.trainer.global_step)
         self.latest_metrics["val/ppl"] = value

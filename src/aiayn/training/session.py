@@ -59,8 +59,7 @@ class TrainingSession:
         arguments = dict(settings)
         plugins = instantiate(arguments.pop("plugins", None)) or []
         if arguments["strategy"] == "auto" and world_size > 1:
-            # Ranks hold different numbers of validation batches: broadcasting buffers in their forward would hang.
-            arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds), broadcast_buffers=False)
+            arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
         trainer = instantiate(
             {**arguments, "enable_progress_bar": False},

@@ -1,0 +1,60 @@
+"""Multiruns start fresh processes, several devices start a group; the results are those of one process."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.runs.record import Status, read_record
+
+pytestmark = pytest.mark.slow
+
+Train = Callable[..., int]
+CommandLine = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def losses(record: Path) -> list[float]:
+    rows = [json.loads(line) for line in record.with_name("metrics.jsonl").read_text().splitlines()]
+    return [row["train/loss"] for row in rows if "train/loss" in row]
+
+
+def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Path, command_line: CommandLine) -> None:
+    swept = "optimization.divergence_factor=3.0,0.5,4.0"
+    result = command_line("-m", swept, "optimization.max_steps=3")
+    assert result.returncode == 1, result.stderr
+    assert "diverged" in result.stderr
+    assert "Traceback" not in result.stderr
+    records = [read_record(path) for path in tmp_path.glob("runs/*/*/*/run.json")]
+    assert sorted(record.status for record in records) == [Status.failed, Status.finished, Status.finished]
+    assert result.stdout.count("this run") == 2
+
+    before = {path: path.read_bytes() for path in tmp_path.glob("runs/*/*/*/run.json")}
+    again = command_line("-m", "optimization.divergence_factor=3.0,4.0", "optimization.max_steps=3")
+    assert again.returncode == 0, again.stderr
+    assert {path: path.read_bytes() for path in before} == before, "finished runs are shown, not done again"
+
+
+def test_two_processes_train_as_one(train: Train, tmp_path: Path, command_line: CommandLine) -> None:
+    same = ("model.dropout=0.0", "optimization.max_steps=6", "optimization.validation_interval=3")
+    assert train(*same, "paths.runs=one") == 0
+    result = command_line(*same, "paths.runs=two", "trainer.devices=2")
+    assert result.returncode == 0, result.stderr
+    (one,) = tmp_path.glob("one/*/*/*/run.json")
+    (two,) = tmp_path.glob("two/*/*/*/run.json")
+    assert one.parent.name == two.parent.name, "the number of devices is no part of a run's identity"
+    assert losses(two) == pytest.approx(losses(one), rel=1e-5)
+    alone, shared = read_record(one), read_record(two)
+    assert shared.tokens == alone.tokens
+    assert shared.scores["dev"].ppl == pytest.approx(alone.scores["dev"].ppl, rel=1e-4)
+
+
+def test_a_failing_group_is_reported_and_reaped(tmp_path: Path, command_line: CommandLine) -> None:
+    result = command_line("trainer.devices=2", "optimization.divergence_factor=0.5")
+    assert result.returncode == 1
+    assert "diverged" in result.stderr
+    (record,) = tmp_path.glob("runs/*/*/*/run.json")
+    assert read_record(record).status is Status.failed
+    alive = subprocess.run(["pgrep", "-f", str(record.parent)], capture_output=True, text=True, check=False).stdout
+    assert not alive

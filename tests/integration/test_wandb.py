@@ -1,0 +1,79 @@
+"""The offline W&B run holds what a dashboard needs, read back with W&B's own command."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiayn.runs.record import read_record
+
+pytestmark = pytest.mark.slow
+
+Train = Callable[..., int]
+Find = Callable[[], Path]
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    """Everything in the newest offline run of a run directory."""
+    offline = max((run / "wandb").glob("offline-run-*"))
+    command = [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--json", str(offline)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def of(kind: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row[kind] for row in rows if row["type"] == kind]
+
+
+def summary(run: Path) -> dict[str, Any]:
+    offline = max((run / "wandb").glob("offline-run-*"))
+    command = [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--summary", "--json", str(offline)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    content: dict[str, Any] = json.loads(output)
+    return content
+
+
+def test_a_finished_run(train: Train, only_run: Find) -> None:
+    assert train("experiment=table3/a_h4", "model.num_heads=4", tracker="wandb") == 0
+    run = only_run()
+    record = read_record(run / "run.json")
+    rows = records(run)
+    (described,) = of("run", rows)
+    assert described["run_id"] == record.run_id
+    assert (described["run_group"], described["job_type"]) == ("table3", "a_h4")
+    assert described["display_name"] == "a_h4 demo seed 1"
+    assert {"paper", "table3", "a_h4", "demo", "grammar"} == set(described["tags"])
+    history = [row["item"] for row in of("history", rows)]
+    assert [row["trainer/global_step"] for row in history if "train/loss" in row] == list(range(1, 13))
+    assert [row["trainer/global_step"] for row in history if "val/ppl" in row] == [6, 12]
+    (ended,) = of("exit", rows)
+    assert ended.get("exit_code", 0) == 0
+    content = summary(run)
+    assert content["config"]["model"]["num_heads"] == 4
+    assert content["config"]["optimization"]["max_steps"] == 12
+    text = json.dumps(content)
+    for number in (record.scores["dev"].bleu.score, record.scores["test"].ppl):
+        assert f"{number}"[:8] in text
+    assert str(record.parameters) in text
+
+
+def test_a_failed_run_is_shown_as_failed(train: Train, only_run: Find) -> None:
+    assert train("optimization.divergence_factor=0.5", tracker="wandb") == 1
+    (ended,) = of("exit", records(only_run()))
+    assert ended["exit_code"] == 1
+
+
+def test_a_resumed_run_continues_the_same_wandb_run(train: Train, only_run: Find) -> None:
+    disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 4}"
+    assert train(disturber, tracker="wandb") == 1
+    (first,) = of("run", records(only_run()))
+    assert train(tracker="wandb") == 0
+    rows = records(only_run())
+    (second,) = of("run", rows)
+    assert second["run_id"] == first["run_id"]
+    steps = [row["item"]["trainer/global_step"] for row in of("history", rows) if "train/loss" in row["item"]]
+    assert steps[0] == 6

@@ -20,6 +20,11 @@ def losses(run: Path) -> list[tuple[int, float]]:
     return [(row["step"], row["train/loss"]) for row in rows if "train/loss" in row]
 
 
+def validations(run: Path) -> list[tuple[int, float]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [(row["step"], row["val/ppl"]) for row in rows if "val/ppl" in row]
+
+
 def weights(run: Path) -> dict[str, Any]:
     state: dict[str, Any] = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
     return state
@@ -62,6 +67,7 @@ def test_an_interrupted_run_goes_on_exactly(
     assert read_record(run / "run.json").status is Status.finished
     assert (tmp_path / "cut.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
     assert losses(run) == losses(whole)
+    assert validations(run) == validations(whole)
     own, other = weights(run), weights(whole)
     assert all(torch.equal(own["state_dict"][name], other["state_dict"][name]) for name in other["state_dict"])
     assert own["aiayn"]["progress"]["target_tokens"] == other["aiayn"]["progress"]["target_tokens"]
@@ -81,6 +87,16 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(train: Train, tmp_path: P
         metrics.write('{"step": 10, "train/lo')
     assert train("paths.runs=cut") == 0
     assert losses(run) == losses(whole)
+
+
+def test_a_run_goes_on_under_another_accumulation(train: Train, tmp_path: Path) -> None:
+    assert train("paths.runs=whole", "model.dropout=0.0") == 0
+    cut = ("paths.runs=cut", "model.dropout=0.0")
+    assert train(*cut, disturber(4, signal.SIGTERM)) == 1
+    assert train(*cut, "optimization.max_tokens_per_device=150") == 0
+    whole, own = (losses(next(tmp_path.glob(f"{name}/*/*/*/run.json")).parent) for name in ("whole", "cut"))
+    assert [step for step, _ in own] == [step for step, _ in whole]
+    assert [loss for _, loss in own] == pytest.approx([loss for _, loss in whole], rel=1e-4)
 
 
 def test_accumulation_does_not_change_the_update(train: Train, tmp_path: Path) -> None:

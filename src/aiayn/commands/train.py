@@ -17,13 +17,13 @@ from aiayn.config.validation import validate
 def main(composed: DictConfig) -> None:
     """Do the run that the configuration describes, and print its row beside the paper's."""
     hydra = HydraConfig.get()
-    config = typed(composed, TrainConfig)
-    directory = Path(config.paths.runs) / config.identity.name
     try:
+        config = typed(composed, TrainConfig)
         validate(config)
     except UserError:
-        _remove_empty(directory, Path(config.paths.runs))
+        _remove_empty(Path(hydra.runtime.output_dir))
         raise
+    directory = Path(config.paths.runs) / config.identity.name
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run
     from aiayn.reports.row import print_row
@@ -50,9 +50,8 @@ def _absolute(files: object) -> object:
     return str(Path(str(files)).expanduser().absolute())
 
 
-def _remove_empty(directory: Path, upto: Path) -> None:
-    """Take back the folder that Hydra made for a run that is refused."""
+def _remove_empty(directory: Path) -> None:
+    """Take back the folders that Hydra made for a run that is refused: runs/<table>/<row>/<run>."""
     with suppress(OSError):
-        while directory != upto:
-            directory.rmdir()
-            directory = directory.parent
+        for folder in (directory, *directory.parents[:3]):
+            folder.rmdir()

@@ -1,7 +1,7 @@
 """Tell the C allocator to keep freed memory.
 
 Every training step frees and allocates the same large tensors. By default glibc returns such memory to the kernel and
-pays for fresh pages at the next step; kept, training on CPUs is up to 1.5 times as fast (docs/architecture.md).
+pays for fresh pages at the next step; docs/log.md has what keeping it was measured to be worth.
 """
 
 import ctypes

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from aiayn import files
@@ -35,13 +37,13 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
         RunFailedError: the run started and could not finish.
     """
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
-    if processes.is_rank():
+    if processes.rank() > 0:
         return _run_here(config, directory, command)
     with directory.locked():
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
             return read_record(directory.record)
         files.write_text(directory.config, frozen_text(config))
-        count = processes.devices_per_node(config.trainer)
+        count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
             return _run_here(config, directory, command)
         _run_group(directory, command, processes_per_node=count)
@@ -60,20 +62,34 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
     if processes_per_node > 1:
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
         worker = [*torchrun, *worker]
-    group = subprocess.Popen([sys.executable, *worker], env=_clean(os.environ), start_new_session=True)
-    try:
-        code = group.wait()
-    except BaseException:
-        _stop(group)
-        raise
-    finally:
-        _signal(group, signal.SIGKILL)
+    with _sigterm_as_interrupt():
+        group = subprocess.Popen([sys.executable, *worker], env=_clean(os.environ), start_new_session=True)
+        try:
+            code = group.wait()
+        except BaseException:
+            _stop(group)
+            raise
+        finally:
+            _signal(group, signal.SIGKILL)
     if code == 0:
         return
     message = read_record(directory.record).message if directory.record.is_file() else None
     if code == USER_MISTAKE:
         raise UserError(message or f"{directory.path}: refused; see {directory.log}")
     raise RunFailedError(message or f"{directory.path}: the worker ended with code {code}; see {directory.log}")
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM end the wait as Ctrl-C does: by default it would end this process and leave the group behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:

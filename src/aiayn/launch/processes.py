@@ -21,13 +21,13 @@ GROUP_VARIABLES = (
 
 
 def is_rank() -> bool:
-    """Whether torchrun or Slurm started this process as one of a group."""
-    return "TORCHELASTIC_RUN_ID" in os.environ or "SLURM_PROCID" in os.environ
+    """Whether torchrun, or Slurm with several tasks, started this process as one of a group."""
+    return "TORCHELASTIC_RUN_ID" in os.environ or int(os.environ.get("SLURM_NTASKS", "1")) > 1
 
 
 def rank() -> int:
     """This process's number in its group; 0 without one."""
-    return int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0")) if is_rank() else 0)
+    return int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0"))) if is_rank() else 0
 
 
 def devices_per_node(trainer: Mapping[str, Any]) -> int:

@@ -72,8 +72,10 @@ def score_splits(
         result = scores[split]
         logger.info("%s: BLEU %.2f, PPL %.2f on %d sentences", split, result.bleu.score, result.ppl, result.sentences)
     model.train(was_training)
-    content = {split: dataclasses.asdict(result) for split, result in scores.items()}
-    files.write_text(folder / "scores.json", json.dumps(content, indent=2) + "\n")
+    path = folder / "scores.json"
+    earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
+    files.write_text(path, json.dumps(content, indent=2) + "\n")
     return scores
 
 

@@ -101,6 +101,8 @@ def _run(job: _Job) -> None:
         )
     record.data_fingerprint = data.fingerprint
     record.data_counts = {split: dict(counts) for split, counts in data.manifest["splits"].items()}
+    if job.leader:
+        logger.info("%s: %s; vocabulary %d", record.data, record.data_summary(), data.tokenizer.vocabulary_size)
     job.write_record()
     last = max(job.directory.steps().items(), default=None)
     with _trackers(job, start_step=last[0] if last else 0) as loggers:
@@ -260,7 +262,7 @@ def _is_interruption(error: BaseException) -> bool:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt | SystemExit):
-        return "interrupted before the first checkpoint; the same command starts it again"
+        return "interrupted; the same command takes it up again"
     text = str(error).strip().splitlines()
     return text[0] if isinstance(error, UserError | RunFailedError) and text else f"{type(error).__name__}: {error}"
 

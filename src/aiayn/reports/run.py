@@ -95,12 +95,7 @@ def _facts(record: Record) -> str:
         "seed": str(record.seed),
         "config hash": record.config_hash,
         "data fingerprint": record.data_fingerprint or "",
-        "data": "; ".join(
-            f"{split} {counts['pairs']:,} pairs"
-            + (f", {counts['dropped_too_long']:,} too long" if counts.get("dropped_too_long") else "")
-            + (f", {counts['dropped_empty']:,} empty" if counts.get("dropped_empty") else "")
-            for split, counts in record.data_counts.items()
-        ),
+        "data": record.data_summary(),
         "commit": f"{record.commit}{changes}" if record.commit else "not a checkout",
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "started, ended": f"{record.started}, {record.ended}",

@@ -1,5 +1,7 @@
 """The run directory: where everything of one run lies, and who may write there."""
 
+import json
+import math
 import os
 import re
 from collections.abc import Iterator
@@ -71,11 +73,23 @@ class RunDirectory:
         if which == "last" and steps:
             return next(reversed(steps.items()))
         if which == "best" and best:
-            return next(reversed(best.items()))
+            perplexities = self._validation_perplexities()
+            step = min(best, key=lambda step: (perplexities.get(step, math.inf), -step))
+            return step, best[step]
         if which.isdecimal() and int(which) in {**best, **steps}:
             return int(which), {**best, **steps}[int(which)]
         there = [*(["last"] if steps else []), *(["best"] if best else []), *map(str, sorted({**best, **steps}))]
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(there) or 'no checkpoint'}")
+
+    def _validation_perplexities(self) -> dict[int, float]:
+        """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart."""
+        found = {}
+        lines = self.metrics.read_text(encoding="utf-8").splitlines() if self.metrics.is_file() else []
+        for line in lines:
+            if '"val/ppl"' in line and line.endswith("}"):
+                row = json.loads(line)
+                found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+        return found
 
     @contextmanager
     def locked(self) -> Iterator[None]:

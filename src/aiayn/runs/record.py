@@ -102,6 +102,15 @@ class Record:
     scores: dict[str, SplitScores] = field(default_factory=dict)
     """By split: dev, test."""
 
+    def data_summary(self) -> str:
+        """The pairs of each split and what was dropped, in one line."""
+        return "; ".join(
+            f"{split} {counts['pairs']:,} pairs"
+            + (f", {counts['dropped_too_long']:,} too long dropped" if counts.get("dropped_too_long") else "")
+            + (f", {counts['dropped_empty']:,} empty dropped" if counts.get("dropped_empty") else "")
+            for split, counts in self.data_counts.items()
+        )
+
     def write(self, path: Path) -> None:
         """Write the record atomically."""
         files.write_text(path, json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False) + "\n")

@@ -54,6 +54,7 @@ class StopOnSignal(Callback):
             and trainer.fit_loop.epoch_loop.batch_progress.current.ready % (trainer.accumulate_grad_batches) == 0
         ):
             trainer.should_stop = True
+            trainer.limit_val_batches = 0  # Lightning would validate first, and the disturbed run would differ
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Give the signals back."""

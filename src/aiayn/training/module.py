@@ -105,6 +105,10 @@ class TranslationModule(LightningModule):
             self._window = None
         self._started = time.perf_counter() - self.progress.seconds
 
+    def on_train_end(self) -> None:
+        """Stop the clock."""
+        self.progress.seconds = time.perf_counter() - self._started
+
     def on_train_batch_start(self, batch: TranslationBatch, batch_idx: int) -> None:
         """Seed dropout from (seed, step, micro-batch, rank): a resumed run draws what it would have drawn."""
         entropy = np.random.SeedSequence((self.seed, batch.step, batch_idx, self.global_rank))
@@ -195,3 +199,8 @@ class TranslationModule(LightningModule):
         """Take the counters up again."""
         self.progress = Progress(**checkpoint["aiayn"]["progress"])
         self._window = checkpoint["aiayn"]["window"]
+        # Lightning counts micro-batches, and a step may now be another number of them than when it was stopped.
+        done = checkpoint["global_step"] * self.trainer.accumulate_grad_batches
+        counters = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
+        for counter in (counters["total"], counters["current"]):
+            counter.update(dict.fromkeys(counter, done))

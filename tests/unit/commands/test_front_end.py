@@ -1,0 +1,111 @@
+"""One grammar for every command: results on standard output, exit code 0, 2 for a mistake, 1 for a failure."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from aiayn import __version__
+from aiayn.commands.front_end import COMMANDS
+from aiayn.config.compose import compose_command
+from aiayn.config.store import conf_directory
+
+CommandLine = Callable[..., Any]
+SCRIPT = Path(sysconfig.get_path("scripts")) / "aiayn"
+CLEAN = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
+
+
+@pytest.mark.parametrize("word", ["--help", "-h", "help"])
+def test_help_lists_every_verb_and_noun(aiayn: CommandLine, word: str) -> None:
+    said = aiayn(word)
+    assert (said.code, said.err) == (0, "")
+    for verb, command in COMMANDS.items():
+        (line,) = (line for line in said.out.splitlines() if line.startswith(f"  {verb} "))
+        assert command.summary in line
+        assert all(noun in line for noun in command.nouns)
+
+
+def test_without_a_word_the_help_is_shown_and_nothing_was_done(aiayn: CommandLine) -> None:
+    said = aiayn()
+    assert (said.code, said.out) == (2, aiayn("--help").out)
+
+
+def test_the_version_is_the_packages(aiayn: CommandLine) -> None:
+    assert aiayn("--version") == (0, f"aiayn {__version__}\n", "")
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_help_of_a_verb_shows_its_keys_and_its_examples_compose(aiayn: CommandLine, verb: str) -> None:
+    said = aiayn(verb, "--help")
+    assert (said.code, said.err) == (0, "")
+    for key in map(str, compose_command(verb)):
+        assert f"\n{key}:" in said.out
+    examples = [line.split() for line in said.out.partition("Examples:")[2].splitlines() if line.strip()]
+    assert examples
+    for program, typed_verb, *words in examples:
+        assert (program, typed_verb) == ("aiayn", verb)
+        overrides = [word for word in words if "=" in word and "," not in word and "<" not in word]
+        assert compose_command(verb, overrides)
+
+
+@pytest.mark.parametrize(
+    "overrides", [[], ["experiment=table3/a_h1"], ["scale=paper", "experiment=table3/big", "model.d_k=3"]]
+)
+def test_what_would_run_is_printed_as_yaml(aiayn: CommandLine, overrides: list[str], tmp_path: Path) -> None:
+    said = aiayn("train", *overrides, "--cfg", "job", "--resolve")
+    assert (said.code, said.err) == (0, "")
+    printed, composed = yaml.safe_load(said.out), compose_command("train", overrides)
+    assert printed["identity"] == dict(composed.identity)
+    assert printed["model"]["d_k"] == composed.model.d_k
+    assert list(tmp_path.iterdir()) == [], "looking makes no folder"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--cfg=job", "seed=5", "scale=nano"],
+        ["seed=5", "-c", "job", "scale=nano"],
+    ],
+)
+def test_flags_stand_anywhere(aiayn: CommandLine, words: list[str]) -> None:
+    assert aiayn("train", *words) == aiayn("train", "seed=5", "scale=nano", "--cfg", "job")
+
+
+def test_a_noun_is_a_bare_word_or_a_value(aiayn: CommandLine) -> None:
+    assert aiayn("report", "run", "--cfg", "job") == aiayn("report", "noun=run", "--cfg", "job")
+
+
+def test_a_report_is_written_where_it_was_asked_for(aiayn: CommandLine, tmp_path: Path) -> None:
+    assert aiayn("report", "parameters", "output=deep/er/parameters.md") == (0, "deep/er/parameters.md\n", "")
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["parameters.md"]
+
+
+def test_every_verb_is_documented_by_a_file() -> None:
+    assert {path.stem for path in conf_directory().glob("*.yaml")} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["train", "seed=3", "--cfg", "job"], ["report"]])
+def test_the_module_is_the_script(words: list[str], tmp_path: Path) -> None:
+    script, module = (
+        subprocess.run([*program, *words], cwd=tmp_path, env=CLEAN, capture_output=True, text=True, check=False)
+        for program in ([str(SCRIPT)], [sys.executable, "-m", "aiayn"])
+    )
+    assert (module.returncode, module.stdout, module.stderr) == (script.returncode, script.stdout, script.stderr)
+    assert module.stdout or module.stderr
+
+
+def test_a_reader_that_leaves_is_no_mistake(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "aiayn", "train", "--cfg", "job"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""

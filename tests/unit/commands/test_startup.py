@@ -1,0 +1,57 @@
+"""What needs no model imports none: help, completion and a look at the configuration are quick."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"torch", "pytorch_lightning", "lightning", "wandb", "datasets", "tokenizers", "sacrebleu", "numpy", "rich"}
+
+COUNT = """
+import json, sys
+from aiayn.commands.front_end import main
+code = main(sys.argv[1:])
+print(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]), file=sys.stderr)
+"""
+
+
+def imported(*words: str, folder: Path, **environment: str) -> set[str]:
+    """The packages that a command line imports."""
+    result = subprocess.run(
+        [sys.executable, "-c", COUNT, *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    code, packages = json.loads(result.stderr.splitlines()[-1])
+    assert code == 0, result.stderr
+    assert "aiayn" in packages
+    return set(packages)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["--version"],
+        ["train", "--help"],
+        ["train", "--cfg", "job"],
+        ["train", "experiment=table3/big", "--cfg", "job", "--resolve"],
+        ["evaluate", "run=here", "--cfg", "job"],
+        ["report", "run", "--cfg", "job"],
+    ],
+    ids=" ".join,
+)
+def test_help_and_a_look_at_the_configuration_need_no_torch(words: list[str], tmp_path: Path) -> None:
+    assert not imported(*words, folder=tmp_path) & HEAVY
+
+
+def test_completion_needs_no_torch(tmp_path: Path) -> None:
+    line = "aiayn train scale="
+    packages = imported("-sc", "query=bash", folder=tmp_path, COMP_LINE=line, COMP_POINT=str(len(line)))
+    assert not packages & HEAVY

@@ -1,0 +1,80 @@
+"""How many processes a run has: what `trainer.devices` says outside a group, what the group says inside one."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.launch import processes
+
+GROUPS: list[dict[str, str]] = [
+    {"TORCHELASTIC_RUN_ID": "none", "RANK": "1", "WORLD_SIZE": "4"},
+    {"SLURM_PROCID": "1", "SLURM_NTASKS": "4"},
+]
+
+
+@pytest.fixture(autouse=True)
+def no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever started the tests, they are no rank."""
+    for name in (*processes.GROUP_VARIABLES, "SLURM_PROCID", "SLURM_NTASKS"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("devices", "count"),
+    [(1, 1), (3, 3), ("2", 2), ("0,1", 2), ("3", 3), ("0, 2, 5", 3), ([0, 1], 2), ([3], 1)],
+)
+def test_counts_and_lists_are_counted(devices: object, count: int) -> None:
+    assert processes.devices_per_node({"devices": devices, "accelerator": "gpu"}) == count
+
+
+@pytest.mark.parametrize("devices", ["auto", -1, "-1"])
+def test_auto_is_every_gpu_and_one_process_without_any(devices: object) -> None:
+    assert processes.devices_per_node({"devices": devices, "accelerator": "cpu"}) == 1
+    for accelerator in ("auto", "gpu", "cuda"):
+        asked = {"devices": devices, "accelerator": accelerator}
+        assert processes.devices_per_node(asked) == max(1, torch.cuda.device_count())
+
+
+@pytest.mark.parametrize("devices", [0, -2, "0", "-3", "zero", "", ",", 1.5, None, {"gpu": 1}])
+def test_nonsense_is_refused(devices: object) -> None:
+    with pytest.raises(UserError, match=r"^trainer\.devices=.*: state a number from 1"):
+        processes.devices_per_node({"devices": devices})
+
+
+@pytest.mark.xfail(reason="the readable part of a list is taken for all of it, and --2 for a number")
+@pytest.mark.parametrize("devices", ["0,one", "0;1,2", "--2", "1,-1"])
+def test_half_a_list_is_refused(devices: str) -> None:
+    with pytest.raises(UserError, match=r"^trainer\.devices="):
+        processes.devices_per_node({"devices": devices})
+
+
+@given(st.lists(st.integers(0, 99), min_size=2), st.sampled_from([",", ", "]))
+def test_a_list_as_text_is_the_list(devices: list[int], separator: str) -> None:
+    text = separator.join(map(str, devices))
+    assert processes.devices_per_node({"devices": text}) == processes.devices_per_node({"devices": devices})
+
+
+def test_outside_a_group_there_is_one_rank_and_the_configuration_counts() -> None:
+    assert not processes.is_rank()
+    assert processes.rank() == 0
+    assert processes.world_size({"devices": 2}) == 2
+    assert processes.world_size({"devices": 2, "num_nodes": 3}) == 6
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_inside_a_group_the_group_counts(group: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in group.items():
+        monkeypatch.setenv(name, value)
+    assert processes.is_rank()
+    assert processes.rank() == 1
+    assert processes.world_size({"devices": 2}) == 4
+
+
+def test_a_rank_left_over_in_the_environment_makes_no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "3")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    assert not processes.is_rank()
+    assert processes.rank() == 0
+    assert processes.world_size({"devices": 1}) == 1

@@ -1,0 +1,116 @@
+"""A run's page is made of its record and configuration alone, whatever state the run is in."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.config.errors import UserError
+from aiayn.paper.table3 import load_table3
+from aiayn.reports.row import paper_cells
+from aiayn.reports.run import markdown, report_run
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, SplitScores, Status, read_record
+
+MakeRecord = Callable[..., Record]
+Scores = dict[str, SplitScores]
+
+
+def rows(page: str) -> list[list[str]]:
+    """The cells of every table in the page."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in page.splitlines() if line.startswith("|")]
+
+
+def fact(page: str, name: str) -> str:
+    (value,) = (row[1] for row in rows(page) if row[0] == name)
+    return value
+
+
+def a_run(record: Record, path: Path) -> RunDirectory:
+    directory = RunDirectory(path)
+    record.write(directory.record)
+    directory.config.write_text(f"seed: 7\npaths:\n  runs: {Path.cwd()}/runs\n")
+    return directory
+
+
+@pytest.mark.parametrize("status", [Status.running, Status.failed, Status.interrupted])
+def test_a_run_without_scores_says_why(make_record: MakeRecord, status: Status) -> None:
+    page = markdown(make_record(status=status, message="out of patience"), "seed: 7")
+    assert f"No scores: {status.value} (out of patience)." in page
+    assert fact(page, "status") == status.value
+    assert not any(row[0].startswith("paper") for row in rows(page))
+    assert "(None)" not in markdown(make_record(status=status), "seed: 7")
+
+
+@pytest.mark.parametrize("experiment", ["table3/a_h1", "table3/base", "mine"])
+def test_scores_stand_beside_the_papers(make_record: MakeRecord, scores: Scores, experiment: str) -> None:
+    page = markdown(make_record(experiment=experiment, scores=scores), "seed: 7")
+    by_split = {row[1]: row for row in rows(page) if row[0].startswith("this run")}
+    for split, result in scores.items():
+        assert by_split[split][2:4] == [f"{result.ppl:.2f}", f"{result.bleu.score:.2f}"]
+    of_paper = [row for row in rows(page) if row[0].startswith("paper")]
+    table, _, row_id = experiment.partition("/")
+    if table == "table3":
+        ppl, bleu, parameters, steps = paper_cells(load_table3().row(row_id))
+        assert of_paper == [["paper (newstest2013)", "dev", ppl, bleu, "", parameters, steps]]
+    else:
+        assert of_paper == []
+    assert f"`{scores['dev'].bleu.signature}`" in page
+
+
+def test_facts_are_the_records(make_record: MakeRecord, scores: Scores) -> None:
+    record = make_record(
+        scores=scores,
+        commit="c0ffee",
+        dirty=True,
+        hardware={"processor": "abacus", "threads": 2, "memory_gib": 3.5, "gpus": ["slide rule"]},
+        data_counts={"train": {"pairs": 4000, "dropped_too_long": 3, "dropped_empty": 0}, "dev": {"pairs": 20}},
+        versions={"torch": "1.2.3"},
+        flops=3.28e18,
+    )
+    page = markdown(record, "seed: 7")
+    assert fact(page, "commit") == "c0ffee (with uncommitted changes)"
+    assert fact(page, "machine") == "abacus, 2 threads, 3.5 GiB; slide rule"
+    train, dev = fact(page, "data").split("; ")
+    assert train.startswith("train 4,000 pairs, 3 too long")
+    assert "empty" not in train, "nothing empty was dropped"
+    assert dev == "dev 20 pairs"
+    assert fact(page, "versions") == "torch 1.2.3"
+    assert float(fact(page, "FLOPs")) == record.flops
+    assert fact(page, "evaluation time") == "1 min 00 s"
+    assert fact(markdown(make_record(), ""), "commit") == "not a checkout"
+
+
+def test_the_page_holds_command_and_configuration(make_record: MakeRecord) -> None:
+    record = make_record()
+    page = markdown(record, "seed: 7\nmodel:\n  d_ff: 3\n")
+    assert f"```\n{record.command}\n```" in page
+    assert "```yaml\nseed: 7\nmodel:\n  d_ff: 3\n```" in page
+
+
+def test_a_written_report_has_the_record_beside_it(
+    make_record: MakeRecord, scores: Scores, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = make_record(scores=scores)
+    output = tmp_path / "results" / "base.md"
+    report_run(a_run(record, tmp_path / "run"), output)
+    assert capsys.readouterr().out == f"{output}\n"
+    assert read_record(output.with_suffix(".json")) == record
+    assert "runs: runs" in output.read_text()
+    assert json.loads(output.with_suffix(".json").read_text())["command"] == record.command
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_the_terminal_shows_status_message_and_command(
+    make_record: MakeRecord, status: Status, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = make_record(status=status, message="out of patience")
+    report_run(a_run(record, tmp_path), None)
+    assert capsys.readouterr().out == f"status: {status.value} (out of patience)\ncommand: {record.command}\n"
+
+
+def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(UserError, match=r"run\.json: not a record"):
+        report_run(RunDirectory(tmp_path), None)

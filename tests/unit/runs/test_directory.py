@@ -1,0 +1,103 @@
+"""The run directory finds its checkpoints, and belongs to one process at a time."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.runs.directory import RunDirectory, open_run
+
+step_numbers = st.sets(st.integers(0, 10**8), max_size=6)
+
+HOLD = """
+import sys
+from pathlib import Path
+from aiayn.runs.directory import RunDirectory
+with RunDirectory(Path(sys.argv[1])).locked():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def with_checkpoints(path: Path, *, steps: set[int], best: set[int]) -> RunDirectory:
+    directory = RunDirectory(path)
+    directory.checkpoints.mkdir()
+    for kind, numbers in (("step", steps), ("best", best)):
+        for number in numbers:
+            (directory.checkpoints / f"{kind}-{number:07d}.ckpt").touch()
+    for other in (".step-0000001.ckpt.abc.partial", "step-x.ckpt", "step-1.ckpt.bak", "notes"):
+        (directory.checkpoints / other).touch()
+    return directory
+
+
+@given(steps=step_numbers, best=step_numbers, asked=st.integers(0, 10**8))
+def test_checkpoints_are_found_by_name(steps: set[int], best: set[int], asked: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        directory = with_checkpoints(Path(folder), steps=steps, best=best)
+        assert list(directory.steps()) == sorted(steps)
+        assert list(directory.steps("best")) == sorted(best)
+        if steps:
+            assert directory.checkpoint("last") == (max(steps), directory.steps()[max(steps)])
+        if best:
+            assert directory.checkpoint("best") == (max(best), directory.steps("best")[max(best)])
+        for number in {*steps, *best}:
+            assert directory.checkpoint(str(number))[0] == number
+        if asked not in {*steps, *best}:
+            with pytest.raises(UserError, match=f"^checkpoint={asked}: "):
+                directory.checkpoint(str(asked))
+
+
+@given(steps=step_numbers, best=step_numbers, asked=st.sampled_from(["newest", "", "-1", "1.0", "last", "best"]))
+def test_a_refusal_lists_what_there_is(steps: set[int], best: set[int], asked: str) -> None:
+    there = {*(["last"] if steps else []), *(["best"] if best else []), *map(str, steps | best)}
+    with tempfile.TemporaryDirectory() as folder:
+        directory = with_checkpoints(Path(folder), steps=steps, best=best)
+        if asked in there:
+            return
+        with pytest.raises(UserError) as refusal:
+            directory.checkpoint(asked)
+        listed = str(refusal.value).removeprefix(f"checkpoint={asked}: {directory.checkpoints} has ")
+        assert set(listed.split(", ")) == (there or {"no checkpoint"})
+
+
+def test_of_two_files_with_one_step_the_run_takes_the_one_it_resumes_from(tmp_path: Path) -> None:
+    directory = with_checkpoints(tmp_path, steps={7}, best={7})
+    assert directory.checkpoint("7")[1].name == "step-0000007.ckpt"
+
+
+def test_a_directory_is_held_against_other_processes_until_they_end(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    command = [sys.executable, "-c", HOLD, str(directory.path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(UserError) as refusal, directory.locked():
+            pass
+        assert str(directory.path) in str(refusal.value)
+        assert f"process {holder.pid} on" in str(refusal.value)
+        holder.kill()
+        holder.wait()
+    with directory.locked():  # though the killed process could not tidy up
+        assert directory.path.is_dir()
+
+
+def test_a_held_directory_is_given_back_after_an_error(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    with pytest.raises(ZeroDivisionError), directory.locked():
+        _ = 1 / 0
+    with directory.locked(), pytest.raises(UserError, match="is running here"), directory.locked():
+        pass
+
+
+def test_only_a_folder_with_a_record_is_a_run(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"^run=.*: not a run directory"):
+        open_run(str(tmp_path))
+    with pytest.raises(UserError, match=r"^run=.*nowhere: not a run directory"):
+        open_run(str(tmp_path / "nowhere"))
+    (tmp_path / "run.json").touch()
+    assert open_run(str(tmp_path)) == RunDirectory(tmp_path)

@@ -1,0 +1,40 @@
+"""A prepared corpus and a model, both small enough for every test."""
+
+import pytest
+import torch
+
+from aiayn.data.grammar import GrammarCorpus
+from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.models.transformer import Transformer
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
+    corpus = GrammarCorpus(sentences=150, dev_sentences=23, test_sentences=5, seed=1)
+    settings = PreparationSettings(vocabulary_size=320, max_length=80)
+    return prepare(corpus, settings=settings, cache=tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def model(prepared: PreparedData) -> Transformer:
+    """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
+    torch.manual_seed(3)
+    model = Transformer(
+        vocabulary_size=prepared.tokenizer.vocabulary_size,
+        d_model=16,
+        d_ff=24,
+        num_layers=2,
+        num_heads=2,
+        d_k=8,
+        d_v=8,
+        dropout=0.1,
+        positions="sinusoidal",
+        norm="post",
+        projection_bias=False,
+        layer_norm_epsilon=1e-6,
+        max_positions=128,
+    )
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(2.0)
+    return model.eval()

@@ -1,0 +1,138 @@
+"""A checkpoint is whole or not there, and reading one runs no code."""
+
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.training.checkpoint_io import AtomicCheckpointIO, load_checkpoint
+
+WEIGHT = torch.arange(1.0, 7.0).view(2, 3)
+CONTENT = {"aiayn": {"progress": {"target_tokens": 7}}, "state_dict": {"weight": WEIGHT}}
+
+
+def saved(content: Any) -> bytes:
+    stream = io.BytesIO()
+    torch.save(content, stream)
+    return stream.getvalue()
+
+
+WHOLE = saved(CONTENT)
+
+
+def damaged(position: int, change: int) -> bytes:
+    """The whole file with one byte changed."""
+    content = bytearray(WHOLE)
+    content[position] ^= change
+    return bytes(content)
+
+
+def refusal(content: bytes) -> str:
+    """The message with which a file is refused."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "step-1.ckpt"
+        path.write_bytes(content)
+        with pytest.raises(UserError) as error:
+            load_checkpoint(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"{path}: ")
+
+
+class Touch:
+    """Touches a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoints" / "step-1.ckpt"
+    plugin = AtomicCheckpointIO()
+    plugin.save_checkpoint(CONTENT, path)
+    for content in (load_checkpoint(path), plugin.load_checkpoint(str(path), weights_only=False)):
+        assert content["aiayn"] == CONTENT["aiayn"]
+        assert torch.equal(content["state_dict"]["weight"], WEIGHT)
+    plugin.remove_checkpoint(path)
+    plugin.remove_checkpoint(path)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_save_that_fails_keeps_the_old_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "step-1.ckpt"
+    plugin = AtomicCheckpointIO()
+    plugin.save_checkpoint(CONTENT, path)
+    before = path.read_bytes()
+    with pytest.raises(Exception, match="pickle"):
+        plugin.save_checkpoint({**CONTENT, "cannot be pickled": lambda: None}, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_no_code_of_a_checkpoint_is_run(tmp_path: Path) -> None:
+    evidence = tmp_path / "evidence"
+    content = saved({**CONTENT, "code": Touch(evidence)})
+    assert refusal(content).startswith("not a readable checkpoint")
+    assert not evidence.exists()
+    torch.load(io.BytesIO(content), weights_only=False)
+    assert evidence.exists(), "the code is there, and would have run"
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"step-1\.ckpt: no such checkpoint$"):
+        load_checkpoint(tmp_path / "step-1.ckpt")
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="not a readable checkpoint"):
+        load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("content", [{"state_dict": {}}, [1, 2], "text", torch.zeros(2), None])
+def test_files_of_other_programs_are_refused(content: object) -> None:
+    assert refusal(saved(content)) == "not a checkpoint of this program"
+
+
+@given(st.integers(1, len(WHOLE) - 1))
+def test_a_truncated_file_is_refused(length: int) -> None:
+    assert refusal(WHOLE[:length]).startswith("not a readable checkpoint")
+
+
+@pytest.mark.xfail(reason="load_checkpoint knows some of the errors that torch.load raises")
+@given(st.binary())
+@example(b"")
+@example(b"hello world\n")
+@example(b"\x80\x04K\x01.")
+def test_what_is_no_checkpoint_is_refused(content: bytes) -> None:
+    assert refusal(content).startswith("not a readable checkpoint")
+
+
+@pytest.mark.xfail(reason="load_checkpoint knows some of the errors that torch.load raises")
+@given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
+def test_a_damaged_byte_ends_in_a_refusal_or_does_not_matter(position: int, change: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "step-1.ckpt"
+        path.write_bytes(damaged(position, change))
+        said = ""
+        try:
+            load_checkpoint(path)
+        except UserError as error:
+            said = str(error)
+        assert "\n" not in said
+
+
+@pytest.mark.xfail(reason="torch.load does not look at the archive's checksums")
+@given(st.integers(0, WEIGHT.nbytes - 1), st.integers(1, 255))
+def test_a_damaged_weight_is_noticed(position: int, change: int) -> None:
+    start = WHOLE.index(WEIGHT.numpy().tobytes())
+    assert refusal(damaged(start + position, change)).startswith("not a readable checkpoint")

@@ -1,0 +1,63 @@
+"""A window holds the sums between two log lines, also when a checkpoint cuts it in two."""
+
+import json
+import math
+from typing import TypeAlias
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.training.meter import Meter
+
+Steps: TypeAlias = list[tuple[float, float, int, int]]
+
+steps = st.lists(
+    st.tuples(st.floats(0.0, 1e4), st.floats(0.0, 1e3), st.integers(1, 10**6), st.integers(1000, 10**6)), min_size=1
+)
+
+
+def count(meter: Meter, steps: Steps) -> None:
+    for smoothed, nll, source, target in steps:
+        meter.add_losses(smoothed=torch.tensor(smoothed), nll=torch.tensor(nll))
+        meter.add_step(source_tokens=source, target_tokens=target)
+
+
+@given(steps)
+def test_a_window_is_sums_over_tokens(steps: Steps) -> None:
+    meter = Meter()
+    count(meter, steps)
+    metrics = meter.metrics(meter.losses)
+    tokens = sum(target for *_, target in steps)
+    assert metrics["train/loss"] == pytest.approx(sum(smoothed for smoothed, *_ in steps) / tokens, rel=1e-5)
+    assert metrics["train/ppl"] == pytest.approx(math.exp(sum(nll for _, nll, *_ in steps) / tokens), rel=1e-5)
+    assert metrics["train/tokens_per_second"] > 0
+
+
+@given(steps, st.data())
+def test_a_checkpoint_in_a_window_changes_nothing(steps: Steps, data: st.DataObject) -> None:
+    whole = Meter()
+    count(whole, steps)
+    cut = data.draw(st.integers(0, len(steps)))
+    before, after = Meter(), Meter()
+    count(before, steps[:cut])
+    after.reset(torch.device("cpu"))
+    after.restore(json.loads(json.dumps(before.state())))
+    count(after, steps[cut:])
+    assert after.state() == whole.state()
+
+
+@given(steps)
+def test_a_reset_forgets_everything(steps: Steps) -> None:
+    meter = Meter()
+    count(meter, steps)
+    meter.reset(torch.device("cpu"))
+    assert meter.state() == Meter().state()
+
+
+def test_counting_keeps_no_graph() -> None:
+    meter = Meter()
+    loss = torch.ones((), requires_grad=True) * 2
+    meter.add_losses(smoothed=loss, nll=loss)
+    assert not meter.losses.requires_grad

@@ -1,0 +1,65 @@
+"""Equation 3: a linear rise to the peak at the warm-up's end, then the inverse square root of the step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.models.transformer import Transformer
+from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.schedule import learning_rate
+
+steps = st.integers(1, 10**6)
+widths = st.integers(1, 4096)
+warmups = st.integers(1, 10**5)
+factors = st.floats(1e-3, 1e3)
+
+
+@given(steps, widths, warmups, factors)
+def test_equation_3(step: int, d_model: int, warmup: int, factor: float) -> None:
+    rise, fall = step * warmup**-1.5, step**-0.5
+    rate = learning_rate(step, d_model=d_model, warmup_steps=warmup, factor=factor)
+    assert rate == pytest.approx(factor / d_model**0.5 * min(rise, fall))
+    assert rate > 0
+
+
+@given(steps, widths, warmups)
+def test_the_peak_is_at_the_end_of_the_warm_up(step: int, d_model: int, warmup: int) -> None:
+    peak = learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
+    rate = learning_rate(step, d_model=d_model, warmup_steps=warmup)
+    assert rate < peak or step == warmup or rate == pytest.approx(peak, rel=1e-4)
+    assert rate <= peak * (1 + 1e-12)
+
+
+@given(st.integers(2, 10**5).flatmap(lambda warmup: st.tuples(st.integers(1, warmup // 2), st.just(warmup))))
+def test_the_rise_is_linear(case: tuple[int, int]) -> None:
+    step, warmup = case
+    once, twice = (learning_rate(n * step, d_model=512, warmup_steps=warmup) for n in (1, 2))
+    assert twice == pytest.approx(2 * once)
+
+
+@given(warmups, st.integers(0, 10**6))
+def test_after_the_warm_up_four_times_the_steps_halve_the_rate(warmup: int, more: int) -> None:
+    once, four = (learning_rate(n * (warmup + more), d_model=512, warmup_steps=warmup) for n in (1, 4))
+    assert four == pytest.approx(once / 2)
+
+
+def test_the_optimizer_follows_the_equation_from_its_first_step(model: Transformer) -> None:
+    module = TranslationModule(
+        model=model,
+        d_model=16,
+        label_smoothing=0.1,
+        warmup_steps=3,
+        learning_rate_factor=2.0,
+        adam=AdamSettings(0.9, 0.98, 1e-9),
+        seed=1,
+        divergence_factor=3.0,
+        log_interval=1,
+        provenance={},
+    )
+    configured = module.configure_optimizers()
+    optimizer, scheduler = configured["optimizer"], configured["lr_scheduler"]["scheduler"]  # type: ignore[index]
+    for step in range(1, 9):
+        rate = learning_rate(step, d_model=16, warmup_steps=3, factor=2.0)
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)
+        optimizer.step()
+        scheduler.step()

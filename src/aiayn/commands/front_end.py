@@ -5,7 +5,7 @@ Exit codes: 0, 2 for the user's mistake in one line, 1 for a failure.
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -34,10 +34,14 @@ COMMANDS = {
     "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
 }
 
+SHELLS = ("bash", "fish", "zsh")
+
 FLAGS = {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m", "--info", "-i"}
 FLAGS_WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--config-name", "-cn", "--config-path"}
 FLAGS_WITH_VALUE |= {"-cp", "--shell-completion", "-sc", "--experimental-rerun"}
 """Hydra's own flags."""
+
+COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
 
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
@@ -125,6 +129,8 @@ def _ordered(words: list[str]) -> list[str]:
             flags.append(word)
             if name == word and (value := next(rest, None)) is not None:
                 flags.append(value)
+            if name in ("--cfg", "-c") and flags[-1].removeprefix(f"{name}=") not in ("job", "hydra", "all"):
+                raise UserError(f"{name}: state job, hydra or all, as in --cfg job")
         else:
             raise UserError(f"{name}: no such flag; an override has no dashes, as in key=value; see --help")
     return [*overrides, *flags]
@@ -134,62 +140,69 @@ def _hydra(verb: str, words: list[str]) -> int:
     """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
     import hydra
     from hydra.core.hydra_config import HydraConfig
-    from hydra.errors import HydraException
     from hydra.types import RunMode
-    from omegaconf.errors import OmegaConfBaseException
 
-    from aiayn.commands.mistakes import explain
+    from aiayn.commands.mistakes import BEFORE_THE_COMMAND, explain
 
     store.register()
+    modes: list[RunMode | None] = []  # one for each job that was composed
     failures: list[UserError | RunFailedError] = []
 
     def command(config: DictConfig) -> None:
+        modes.append(HydraConfig.get().mode)
         main_function: Callable[[DictConfig], None] = import_module(COMMANDS[verb].module).main
         try:
             main_function(config)
         except (UserError, RunFailedError) as error:  # raised past Hydra, they would be printed with its own remarks
             failures.append(error)
-            if HydraConfig.get().mode is RunMode.MULTIRUN:
+            if modes[0] is RunMode.MULTIRUN:
                 _complain(str(error))
 
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     sys.argv = [f"aiayn {verb}", *words]
-    decorated = hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(command)
     try:
-        decorated()
-    except (HydraException, OmegaConfBaseException) as error:
+        hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(command)()
+    except BEFORE_THE_COMMAND as error:
+        if isinstance(error, BrokenPipeError) or (modes and modes[0] is not RunMode.MULTIRUN):
+            raise  # not the command line's fault
         raise UserError(explain(error, verb)) from error
-    except SystemExit as error:  # argparse, and Hydra after --help
-        return error.code if isinstance(error.code, int) else 0 if error.code is None else 2
-    if len(failures) == 1:
-        raise failures[0]
+    except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
+        return 0 if error.code in (None, 0) else 2
+    if failures and modes[0] is RunMode.MULTIRUN:
+        jobs = "1 job" if len(failures) == 1 else f"{len(failures)} jobs"
+        raise RunFailedError(f"{jobs} failed; the same command tries again what failed and leaves the others alone")
     if failures:
-        raise RunFailedError(
-            f"{len(failures)} jobs failed; the same command tries them again and leaves the others alone"
-        )
+        raise failures[0]
     return 0
 
 
 def _complete(words: list[str]) -> int:
     """Completion is called without a verb: take it from the line that is being completed."""
-    if "query" not in " ".join(words[1:]):
+    if words[1:] not in COMPLETION_REQUESTS:
+        raise UserError(f"{' '.join(words)}: state -sc install=bash, or zsh, or fish")
+    if not words[1].startswith("query"):
         return _hydra_completion("train", words)
-    line = os.environ.get("COMP_LINE", "")
-    typed = line.split(" ")
+    typed = os.environ.get("COMP_LINE", "").split(" ")
     if len(typed) < 3:
         start = typed[1] if len(typed) > 1 else ""
-        print(" ".join(verb for verb in COMMANDS if verb.startswith(start)))  # noqa: T201
-        return 0
+        return _offer(verb for verb in COMMANDS if verb.startswith(start))
     verb, rest = typed[1], typed[2:]
     if verb not in COMMANDS:
         return 0
     nouns = COMMANDS[verb].nouns
     if nouns and len(rest) == 1:
-        print(" ".join(noun for noun in nouns if noun.startswith(rest[0])))  # noqa: T201
-        return 0
+        return _offer(noun for noun in nouns if noun.startswith(rest[0]))
+    group, is_value, start = rest[-1].partition("=")
+    if is_value and group == "experiment":  # Hydra would offer only the folders inside the group
+        return _offer(f"{group}={name}" for name in store.options(group) if name.startswith(start))
     os.environ["COMP_LINE"] = " ".join([typed[0], *(rest[1:] if nouns else rest)])
     return _hydra_completion(verb, words)
+
+
+def _offer(choices: Iterable[str]) -> int:
+    print(" ".join(choices))  # noqa: T201
+    return 0
 
 
 def _hydra_completion(verb: str, words: list[str]) -> int:

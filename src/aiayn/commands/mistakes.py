@@ -4,12 +4,19 @@ import difflib
 import re
 from collections.abc import Iterator
 
+from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
 from aiayn.config.errors import UserError
 from aiayn.config.validation import STATED_ELSEWHERE
+
+BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, ValueError, LookupError, OSError)
+"""What Hydra raises while it reads the command line, composes, and makes the folder of a run."""
+
+PREFERRED = ("model.", "optimization.", "decoding.", "data.")
+"""Where a key is looked for first that was typed without its group."""
 
 
 def explain(error: Exception, verb: str) -> str:
@@ -27,8 +34,10 @@ def explain(error: Exception, verb: str) -> str:
     return (
         _unknown_key(text, verb)
         or _unknown_option(text)
+        or _sweep(text)
         or _unparsable(text, type(error).__name__)
         or _wrong_type(chain)
+        or _file(chain)
         or text.splitlines()[0]
     )
 
@@ -55,9 +64,16 @@ def _unknown_option(text: str) -> str | None:
     if match is None:
         return None
     group, option = match[1], match[2]
-    options = _options(group)
+    options = store.options(group)
     everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
     return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
+
+
+def _sweep(text: str) -> str | None:
+    match = re.search(r"Ambiguous value for argument '(.*?)'", text)
+    return (
+        f"{match[1]}: several values need -m (a sweep); as one value write it in brackets or quotes" if match else None
+    )
 
 
 def _unparsable(text: str, kind: str) -> str | None:
@@ -75,17 +91,21 @@ def _wrong_type(chain: list[BaseException]) -> str | None:
     return None
 
 
+def _file(chain: list[BaseException]) -> str | None:
+    for cause in chain:
+        if isinstance(cause, OSError) and cause.filename:
+            return f"{cause.filename}: {cause.strerror}; choose another folder"
+    return None
+
+
 def _nearest(name: str, names: list[str], *, otherwise: str) -> str:
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    leaf = name.rsplit(".", 1)[-1]
-    close = close or [other for other in names if other.rsplit(".", 1)[-1] == leaf][:1]
+    """The name meant: one with the same last part, or one that is spelled alike."""
+    last = re.split(r"[./]", name)[-1]
+    same = [other for other in names if re.split(r"[./]", other)[-1] == last]
+    # The group that the paper's symbols live in comes first where several groups have such a key.
+    close = sorted(same, key=lambda other: not other.startswith(PREFERRED))
+    close = close or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else otherwise
-
-
-def _options(group: str) -> list[str]:
-    """Every option of a group, those in its folders too."""
-    root = store.conf_directory() / group
-    return sorted(str(path.relative_to(root).with_suffix("")) for path in root.rglob("*.yaml"))
 
 
 def _keys(verb: str) -> list[str]:

@@ -12,7 +12,16 @@ from aiayn.config.schema import ReportConfig
 def main(composed: DictConfig) -> None:
     """Print a report, or write it."""
     config = typed(composed, ReportConfig)
+    if config.output == "":
+        raise UserError("output has no value: state a file, as in output=report.md")
     output = None if config.output is None else Path(config.output)
+    try:
+        _report(config, output)
+    except OSError as error:
+        raise UserError(f"output={config.output}: {error.strerror}; choose another file") from error
+
+
+def _report(config: ReportConfig, output: Path | None) -> None:
     if config.noun == "parameters":
         from aiayn.reports.parameters import report_parameters
 

@@ -32,3 +32,9 @@ def conf_directory() -> Path:
         if (candidate / "train.yaml").is_file():
             return candidate
     raise FileNotFoundError(f"no conf/train.yaml beside {package}: the installation is incomplete")
+
+
+def options(group: str) -> list[str]:
+    """Every option of a group, those in its folders too, sorted."""
+    root = conf_directory() / group
+    return sorted(str(path.relative_to(root).with_suffix("")) for path in root.rglob("*.yaml"))

@@ -24,6 +24,8 @@ def validate(config: TrainConfig) -> None:
         UserError: naming the key, the value and what is allowed.
     """
     _validate_counts(config)
+    if config.seed < 0:
+        raise UserError(f"seed={config.seed}: must not be negative")
     for argument in config.trainer:
         if argument in STATED_ELSEWHERE:
             raise UserError(f"trainer.{argument}: state {STATED_ELSEWHERE[argument]} instead")

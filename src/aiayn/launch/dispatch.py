@@ -62,7 +62,7 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
     if processes_per_node > 1:
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
         worker = [*torchrun, *worker]
-    with _sigterm_as_interrupt():
+    with _ended_as_interrupted():
         group = subprocess.Popen([sys.executable, *worker], env=_clean(os.environ), start_new_session=True)
         try:
             code = group.wait()
@@ -80,16 +80,18 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the wait as Ctrl-C does: by default it would end this process and leave the group behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _ended_as_interrupted() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the wait as Ctrl-C does: by default they would end this process at once."""
+    previous = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+                previous[number] = signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """How many processes a run needs, and whether this one already is one of them."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,19 +38,19 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
         UserError: it is neither a count, nor a list, nor "auto".
     """
     devices = trainer.get("devices", 1)
-    if isinstance(devices, list):
-        return max(1, len(devices))
-    if isinstance(devices, str) and devices.lstrip("-").isdecimal():
+    if isinstance(devices, str) and re.fullmatch(r"-?\d+", devices):
         devices = int(devices)
+    if isinstance(devices, str) and re.fullmatch(r"\d+(\s*,\s*\d+)+,?|\d+,", devices):
+        devices = [int(part) for part in devices.split(",") if part.strip()]
+    if isinstance(devices, list) and devices:
+        return len(devices)
     if devices in ("auto", -1):
         import torch
 
         on_gpu = trainer.get("accelerator") in ("auto", "gpu", "cuda")
         return max(1, torch.cuda.device_count() if on_gpu else 1)
-    if isinstance(devices, str):
-        devices = len([part for part in devices.split(",") if part.strip().isdecimal()])
     if not isinstance(devices, int) or devices < 1:
-        raise UserError(f"trainer.devices={trainer.get('devices')}: state a number from 1, a list of devices, or auto")
+        raise UserError(f"trainer.devices={devices}: state a number from 1, a list of devices, or auto")
     return devices
 
 

@@ -22,6 +22,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
 from aiayn.launch.allocator import keep_memory
+from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.scoring import score_splits
@@ -274,6 +275,7 @@ def _now() -> str:
 def main() -> int:
     """Entry point of a fresh process; the parent reports the record's message."""
     path, command = sys.argv[1:]
+    end_with_parent()
     directory = RunDirectory(Path(path))
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     try:

@@ -24,7 +24,7 @@ def print_row(record: Record, directory: Path) -> None:
         record: of the run.
         directory: its folder, as the user would name it.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     if record.status is not Status.finished or not record.scores:
         console.print(f"{record.experiment}: {record.status.value}; {directory}")
         return
@@ -85,7 +85,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
             f"{result.sentences:,}",
             f"{result.checkpoint_step:,}",
         )
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(table)
     for split, result in scores.items():
         console.print(f"{split}: {Path(run) / result.hypotheses}")

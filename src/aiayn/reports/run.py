@@ -22,12 +22,12 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
     """
     record = read_record(directory.record)
     if output is None:
-        console = Console(highlight=False, soft_wrap=True)
+        console = Console(highlight=False, markup=False, soft_wrap=True)
         if record.scores:
             console.print(row_table(record))
             console.print(footer(record))
         console.print(f"status: {record.status.value}" + (f" ({record.message})" if record.message else ""))
-        console.print(f"command: {record.command}", markup=False)
+        console.print(f"command: {record.command}")
         return
     config = directory.config.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")  # as one would type them here
     files.write_text(output, markdown(record, config))

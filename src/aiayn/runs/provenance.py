@@ -51,8 +51,18 @@ def _processor() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    # A hook's GIT_DIR would name another repository; without the option, `git status` may break a commit being made.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     try:
-        result = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True, timeout=10)
+        result = subprocess.run(
+            ["git", "--no-optional-locks", *arguments],
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return result.stdout.strip()

@@ -134,7 +134,7 @@ def read_record(path: Path) -> Record:
     try:
         scores = {split: _split_scores(value) for split, value in content.pop("scores").items()}
         return Record(**{**content, "status": Status(content["status"]), "scores": scores})
-    except (TypeError, KeyError, ValueError) as error:
+    except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
 
 

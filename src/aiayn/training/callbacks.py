@@ -49,12 +49,12 @@ class StopOnSignal(Callback):
 
     def on_train_batch_end(self, trainer: Trainer, *arguments: Any) -> None:
         """Stop at the end of an optimizer step, so that a checkpoint holds whole steps."""
-        if (
-            self.received is not None
-            and trainer.fit_loop.epoch_loop.batch_progress.current.ready % (trainer.accumulate_grad_batches) == 0
-        ):
+        done = trainer.fit_loop.epoch_loop.batch_progress.current.ready
+        if self.received is not None and done % trainer.accumulate_grad_batches == 0:
             trainer.should_stop = True
-            trainer.limit_val_batches = 0  # Lightning would validate first, and the disturbed run would differ
+            interval = trainer.val_check_batch
+            if interval and done % interval:
+                trainer.limit_val_batches = 0  # Lightning would validate out of turn before it stops
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Give the signals back."""

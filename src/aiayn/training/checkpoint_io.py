@@ -1,6 +1,10 @@
 """Checkpoints that are whole or not there, and that hold nothing but data."""
 
 import pickle
+import struct
+import warnings
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,24 @@ from pytorch_lightning.plugins.io import CheckpointIO
 
 from aiayn import files
 from aiayn.config.errors import UserError
+
+UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    UserWarning,
+    ValueError,
+    pickle.UnpicklingError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading a damaged or foreign file may raise."""
 
 
 class AtomicCheckpointIO(CheckpointIO):
@@ -36,11 +58,18 @@ def load_checkpoint(path: Path, *, map_location: Any | None = "cpu") -> dict[str
         UserError: the file is missing, truncated or no checkpoint.
     """
     try:
-        content = torch.load(path, map_location=map_location or "cpu", weights_only=True)
+        with zipfile.ZipFile(path) as archive:
+            damaged = archive.testzip()  # torch does not compare the archive's checksums
+        if damaged is not None:
+            raise zipfile.BadZipFile(f"{damaged} is damaged")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # torch warns of what it then cannot read
+            content = torch.load(path, map_location=map_location or "cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"{path}: no such checkpoint") from None
-    except (RuntimeError, pickle.UnpicklingError, EOFError, OSError) as error:
-        raise UserError(f"{path}: not a readable checkpoint ({str(error).splitlines()[0]})") from None
+    except UNREADABLE as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise UserError(f"{path}: not a readable checkpoint ({reason})") from None
     if not isinstance(content, dict) or "aiayn" not in content:
         raise UserError(f"{path}: not a checkpoint of this program")
     return content

@@ -8,6 +8,8 @@ from typing import Any
 from pytorch_lightning.loggers.logger import Logger
 from pytorch_lightning.utilities import rank_zero_only
 
+from aiayn import files
+
 
 class MetricsLog(Logger):
     """Appends metrics to a file; lines beyond the step that a resumed run starts from are dropped first.
@@ -37,8 +39,8 @@ class MetricsLog(Logger):
         if not self.path.exists():
             return
         lines = self.path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if (row := _parse(line)) is not None and row["step"] <= step]
-        self.path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        kept = [line for line in lines if (done := _step(line)) is not None and done <= step]
+        files.write_text(self.path, "".join(f"{line}\n" for line in kept))
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
@@ -52,10 +54,11 @@ class MetricsLog(Logger):
         """The frozen configuration stands beside this file already."""
 
 
-def _parse(line: str) -> dict[str, Any] | None:
-    """A line of the file, or None for the torn last one of a killed run."""
+def _step(line: str) -> int | None:
+    """The step of a line, or None for the torn last one of a killed run."""
     try:
         row = json.loads(line)
     except json.JSONDecodeError:
         return None
-    return row if isinstance(row, dict) else None
+    step = row.get("step") if isinstance(row, dict) else None
+    return step if isinstance(step, int) else None

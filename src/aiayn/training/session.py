@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, final
 
-from hydra.utils import instantiate
 from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.strategies import DDPStrategy
@@ -14,6 +13,7 @@ from pytorch_lightning.strategies import DDPStrategy
 from aiayn.training.callbacks import StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
+from aiayn.training.leaves import make
 from aiayn.training.module import TranslationModule
 
 
@@ -57,13 +57,13 @@ class TrainingSession:
         self.checkpoints = checkpoints
         self._stop = StopOnSignal()
         arguments = dict(settings)
-        plugins = instantiate(arguments.pop("plugins", None)) or []
+        plugins = [make(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
         if arguments["strategy"] == "auto" and world_size > 1:
             arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
-        trainer = instantiate(
+        trainer = make(
             {**arguments, "enable_progress_bar": False},
-            _convert_="all",
+            key="trainer",
             max_steps=budget.max_steps,
             max_epochs=-1,
             accumulate_grad_batches=budget.accumulation,
@@ -104,7 +104,7 @@ class TrainingSession:
 def _callbacks(settings: Mapping[str, Mapping[str, Any]], checkpoints: Path) -> list[Callback]:
     """The configured callbacks."""
     made = []
-    for node in settings.values():
+    for name, node in settings.items():
         folder = {"dirpath": str(checkpoints)} if str(node["_target_"]).endswith("ModelCheckpoint") else {}
-        made.append(instantiate(node, _convert_="all", **folder))
+        made.append(make(node, key=f"callbacks.{name}", **folder))
     return made

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import wandb
-from hydra.utils import instantiate
 from pytorch_lightning.loggers import Logger, WandbLogger
 
+from aiayn.training.leaves import make
 from aiayn.training.metrics_log import MetricsLog
 
 
@@ -75,7 +75,6 @@ def _tracker(settings: Mapping[str, Any], description: RunDescription, folder: P
             "config": dict(description.config),
             "save_dir": str(folder),
         }
-    # Not recursive: the configuration among the arguments names _target_s that are no objects to make.
-    logger = instantiate(arguments, _recursive_=False, _convert_="all")
+    logger = make(arguments, key="logger")
     assert isinstance(logger, Logger)
     return logger

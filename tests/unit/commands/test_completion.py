@@ -81,7 +81,6 @@ def test_a_line_is_completed(completed: dict[str, set[str]], line: str) -> None:
     assert completed[line] == COMPLETIONS[line]
 
 
-@pytest.mark.xfail(reason="Hydra takes the group with folders in it for a folder")
 @pytest.mark.parametrize("line", EXPERIMENTS)
 def test_experiments_are_completed(completed: dict[str, set[str]], line: str) -> None:
     assert completed[line] == EXPERIMENTS[line]

@@ -129,7 +129,6 @@ def test_a_stopped_command_stops_its_worker_which_leaves_a_checkpoint(
     assert record.steps in RunDirectory(run).steps()
 
 
-@pytest.mark.xfail(reason="the worker goes on alone, and nothing holds the directory any more")
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 def test_a_worker_does_not_outlive_a_command_that_dies(

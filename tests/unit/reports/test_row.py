@@ -83,7 +83,6 @@ def test_a_finished_run_is_shown_whole(
     assert shown.endswith("run: runs/here\n")
 
 
-@pytest.mark.xfail(reason="rich takes [name] in what is printed for a style")
 @pytest.mark.parametrize("name", ["[bold]", "[en-de]", "[/]"])
 def test_brackets_in_names_are_shown(
     make_record: MakeRecord, scores: Scores, name: str, capsys: pytest.CaptureFixture[str]

@@ -108,7 +108,6 @@ def test_a_truncated_file_is_refused(length: int) -> None:
     assert refusal(WHOLE[:length]).startswith("not a readable checkpoint")
 
 
-@pytest.mark.xfail(reason="load_checkpoint knows some of the errors that torch.load raises")
 @given(st.binary())
 @example(b"")
 @example(b"hello world\n")
@@ -117,7 +116,6 @@ def test_what_is_no_checkpoint_is_refused(content: bytes) -> None:
     assert refusal(content).startswith("not a readable checkpoint")
 
 
-@pytest.mark.xfail(reason="load_checkpoint knows some of the errors that torch.load raises")
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
 def test_a_damaged_byte_ends_in_a_refusal_or_does_not_matter(position: int, change: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +129,6 @@ def test_a_damaged_byte_ends_in_a_refusal_or_does_not_matter(position: int, chan
         assert "\n" not in said
 
 
-@pytest.mark.xfail(reason="torch.load does not look at the archive's checksums")
 @given(st.integers(0, WEIGHT.nbytes - 1), st.integers(1, 255))
 def test_a_damaged_weight_is_noticed(position: int, change: int) -> None:
     start = WHOLE.index(WEIGHT.numpy().tobytes())

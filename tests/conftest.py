@@ -6,6 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from aiayn.launch.threads import wait_passively
+
+# As the command line does; here before any test module loads torch.
+wait_passively()
+
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("no_deadline", deadline=None)
 settings.load_profile("no_deadline")

@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 from aiayn import __version__
 from aiayn.config import store
 from aiayn.config.errors import RunFailedError, UserError
+from aiayn.launch.threads import wait_passively
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what follows the program's name; from the process by default.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    wait_passively()
     try:
         return _run(words)
     except UserError as error:

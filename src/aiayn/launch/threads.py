@@ -4,7 +4,7 @@ import os
 
 
 def wait_passively() -> None:
-    """Have OpenMP threads sleep while they wait for each other, unless the user chose otherwise. Call before torch loads.
+    """Have OpenMP threads sleep while they wait, unless the user chose otherwise; to be called before torch is loaded.
 
     By default they spin. Where other work wants the same cores, a thread then spins away the time in which the one that
     it waits for could run: training was seen to be ten times as slow (docs/log.md).

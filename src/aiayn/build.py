@@ -132,7 +132,7 @@ def describe(config: TrainConfig, *, run_id: str) -> RunDescription:
         name=f"{row} {config.identity.scale} seed {config.seed}",
         group=table,
         job_type=row,
-        tags=("paper", table, row, config.identity.scale, config.data.name),
+        tags=(config.identity.fidelity, table, row, config.identity.scale, config.data.name),
         config=plain(config),
     )
 

@@ -1,7 +1,10 @@
 """Multiruns start fresh processes, several devices start a group; the results are those of one process."""
 
 import json
+import os
+import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +37,32 @@ def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Pa
     again = command_line("-m", "optimization.divergence_factor=3.0,4.0", "optimization.max_steps=3")
     assert again.returncode == 0, again.stderr
     assert {path: path.read_bytes() for path in before} == before, "finished runs are shown, not done again"
+
+
+def test_a_combination_that_is_refused_stops_no_other(tmp_path: Path, command_line: CommandLine) -> None:
+    result = command_line("-m", "model.num_heads=3,2", "optimization.max_steps=1")
+    assert result.returncode == 1
+    assert "model.num_heads=3 does not divide model.d_model=16" in result.stderr
+    (record,) = tmp_path.glob("runs/*/*/*/run.json")
+    assert read_record(record).status is Status.finished
+
+
+def test_a_signal_while_decoding_ends_the_run_as_interrupted(
+    tmp_path: Path, command_line: CommandLine, shared_cache: Path
+) -> None:
+    words = ("data.test_sentences=3000", "optimization.max_steps=1")
+    environment = {**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1"}
+    command = command_line(*words, "--cfg", "job").args[:-2]  # the same words, to be started without waiting
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        end = time.monotonic() + 120
+        while not list(tmp_path.glob("runs/*/*/*/evaluations/*/dev.sentences.jsonl")) and time.monotonic() < end:
+            time.sleep(0.05)
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(timeout=30) == 1
+    (record,) = tmp_path.glob("runs/*/*/*/run.json")
+    assert read_record(record).status is Status.interrupted
 
 
 def test_two_processes_train_as_one(train: Train, tmp_path: Path, command_line: CommandLine) -> None:

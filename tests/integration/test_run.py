@@ -65,13 +65,14 @@ def test_scores_are_made_of_the_files(train: Train, only_run: Find, shared_cache
     assert train() == 0
     run = only_run()
     record = read_record(run / "run.json")
+    (prepared,) = (
+        path.parent
+        for path in shared_cache.glob("prepared/*/manifest.json")
+        if json.loads(path.read_text())["fingerprint"] == record.data_fingerprint
+    )
     for split, scores in record.scores.items():
         hypotheses = (run / scores.hypotheses).read_text().split("\n")[:-1]
-        (references,) = (
-            path.read_text().split("\n")[:-1]
-            for path in shared_cache.glob(f"prepared/*/{split}.target.txt")
-            if path.read_text().count("\n") == scores.sentences
-        )
+        references = (prepared / f"{split}.target.txt").read_text().split("\n")[:-1]
         assert len(hypotheses) == len(references) == scores.sentences == 12
         assert scores.bleu.score == corpus_bleu(hypotheses, references).score
         assert "tok:13a" in scores.bleu.signature
@@ -118,6 +119,7 @@ def test_evaluate_scores_other_checkpoints_and_searches(
     [
         (["checkpoint=7"], "checkpoint=7: "),
         (["checkpoint=newest"], "checkpoint=newest: "),
+        (["splits=[]"], "splits=[]: choose from dev, test"),
         (["splits=[train]"], "splits=train: choose from dev, test"),
         (["decoding.beam_size=0"], "decoding.beam_size=0: must be at least 1"),
     ],

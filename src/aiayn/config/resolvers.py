@@ -20,15 +20,11 @@ def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
 
 
 def head_width(d_model: int, num_heads: int) -> int:
-    """d_model / h, the paper's width of one head (section 3.2.2); heads that do not divide need d_k and d_v stated."""
-    if num_heads < 1:
-        raise UserError(f"model.num_heads={num_heads}: must be at least 1")
-    if d_model % num_heads:
-        raise UserError(
-            f"model.num_heads={num_heads} does not divide model.d_model={d_model}: "
-            "choose heads that do, or state model.d_k and model.d_v"
-        )
-    return d_model // num_heads
+    """d_model / h, the paper's width of one head (section 3.2.2); 0 where the heads do not divide.
+
+    Validation refuses the 0. An error raised here would end a whole sweep instead of its one job.
+    """
+    return d_model // num_heads if num_heads > 0 and d_model % num_heads == 0 else 0
 
 
 def share(total: int, parts: int) -> int:

@@ -1,5 +1,7 @@
 """Ranges that types cannot express, checked once, before anything is built."""
 
+import math
+
 from aiayn.config.errors import UserError
 from aiayn.config.schema import Positions, TrainConfig
 
@@ -23,15 +25,26 @@ def validate(config: TrainConfig) -> None:
     Raises:
         UserError: naming the key, the value and what is allowed.
     """
-    _validate_counts(config)
-    if config.seed < 0:
-        raise UserError(f"seed={config.seed}: must not be negative")
+    if not 0 <= config.seed < 2**63:
+        raise UserError(f"seed={config.seed}: must be at least 0 and less than 2^63")
     for argument in config.trainer:
         if argument in STATED_ELSEWHERE:
             raise UserError(f"trainer.{argument}: state {STATED_ELSEWHERE[argument]} instead")
-    model, optimization = config.model, config.optimization
-    if model.positions is Positions.sinusoidal and model.d_model % 2:
-        raise UserError(f"model.d_model={model.d_model}: must be even with model.positions=sinusoidal")
+    _validate_counts(config)
+    _validate_ranges(config)
+    _validate_positions(config)
+    optimization = config.optimization
+    budget = min(optimization.source_tokens, optimization.target_tokens, optimization.max_tokens_per_device)
+    if config.data.max_length > budget:
+        raise UserError(
+            f"data.max_length={config.data.max_length}: a sentence this long does not fit the smallest of "
+            f"optimization.source_tokens, target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
+        )
+
+
+def _validate_ranges(config: TrainConfig) -> None:
+    """Real numbers within their bounds."""
+    model, optimization, decoding = config.model, config.optimization, config.decoding
     _in_range("model.dropout", model.dropout, 0.0, 1.0)
     _in_range("optimization.label_smoothing", optimization.label_smoothing, 0.0, 1.0)
     _in_range("optimization.adam_beta1", optimization.adam_beta1, 0.0, 1.0)
@@ -42,17 +55,24 @@ def validate(config: TrainConfig) -> None:
         "optimization.divergence_factor": optimization.divergence_factor,
         "model.layer_norm_epsilon": model.layer_norm_epsilon,
     }.items():
-        if not value > 0:
-            raise UserError(f"{key}={value}: must be greater than 0")
-    if config.decoding.length_penalty_alpha < 0:
-        raise UserError(f"decoding.length_penalty_alpha={config.decoding.length_penalty_alpha}: must not be negative")
-    if config.decoding.max_extra_length < 0:
-        raise UserError(f"decoding.max_extra_length={config.decoding.max_extra_length}: must not be negative")
-    budget = min(optimization.source_tokens, optimization.target_tokens, optimization.max_tokens_per_device)
-    if config.data.max_length > budget:
+        if not 0 < value < math.inf:
+            raise UserError(f"{key}={value}: must be greater than 0, and finite")
+    alpha = decoding.length_penalty_alpha
+    if not 0 <= alpha <= 10:
+        raise UserError(f"decoding.length_penalty_alpha={alpha}: must be from 0 to 10 (the paper: 0.6)")
+    if decoding.max_extra_length < 0:
+        raise UserError(f"decoding.max_extra_length={decoding.max_extra_length}: must not be negative")
+
+
+def _validate_positions(config: TrainConfig) -> None:
+    """What each kind of positions asks of the sizes."""
+    model = config.model
+    if model.positions is Positions.sinusoidal and model.d_model % 2:
+        raise UserError(f"model.d_model={model.d_model}: must be even with model.positions=sinusoidal")
+    if model.positions is Positions.learned and model.max_positions < config.data.max_length:
         raise UserError(
-            f"data.max_length={config.data.max_length}: a sentence this long does not fit the smallest of "
-            f"optimization.source_tokens, target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
+            f"model.max_positions={model.max_positions}: fewer than data.max_length={config.data.max_length}, "
+            "and learned positions end there"
         )
 
 
@@ -76,6 +96,12 @@ def _validate_counts(config: TrainConfig) -> None:
         "decoding": (config.decoding, ("beam_size", "batch_tokens")),
         "launch": (config.launch, ("timeout_seconds",)),
     }
+    model = config.model
+    if model.num_heads > 0 and 0 in (model.d_k, model.d_v) and model.d_model % model.num_heads:
+        raise UserError(
+            f"model.num_heads={model.num_heads} does not divide model.d_model={model.d_model}: "
+            "choose heads that do, or state model.d_k and model.d_v"
+        )
     for group, (node, names) in groups.items():
         for name in names:
             if getattr(node, name) < 1:

@@ -1,12 +1,11 @@
 """One composed configuration to one run: in this process, or in fresh ones that read the frozen file."""
 
+import logging
 import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from aiayn import files
@@ -14,8 +13,11 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
+from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
+
+logger = logging.getLogger("aiayn")
 
 USER_MISTAKE = 2
 """Exit code of a worker that refuses its configuration."""
@@ -41,6 +43,7 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
         return _run_here(config, directory, command)
     with directory.locked():
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
+            logger.info("%s: finished already; shown, not done again", directory.path)
             return read_record(directory.record)
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
@@ -62,7 +65,7 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
     if processes_per_node > 1:
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
         worker = [*torchrun, *worker]
-    with _ended_as_interrupted():
+    with ended_as_interrupted():
         group = subprocess.Popen([sys.executable, *worker], env=_clean(os.environ), start_new_session=True)
         try:
             code = group.wait()
@@ -77,21 +80,6 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
     if code == USER_MISTAKE:
         raise UserError(message or f"{directory.path}: refused; see {directory.log}")
     raise RunFailedError(message or f"{directory.path}: the worker ended with code {code}; see {directory.log}")
-
-
-@contextmanager
-def _ended_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the wait as Ctrl-C does: by default they would end this process at once."""
-    previous = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-                previous[number] = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:

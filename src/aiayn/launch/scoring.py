@@ -33,6 +33,8 @@ def scored_splits(names: Sequence[str]) -> list[Split]:
         UserError: one of them cannot be scored.
     """
     allowed: list[Split] = [split for split in SPLITS if split != "train"]
+    if not names:
+        raise UserError(f"splits=[]: choose from {', '.join(allowed)}, as in splits=[test]")
     for name in names:
         if name not in allowed:
             raise UserError(f"splits={name}: choose from {', '.join(allowed)}")

@@ -26,6 +26,7 @@ from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.scoring import score_splits
+from aiayn.launch.signals import ended_as_interrupted
 from aiayn.models.cost import training_flops
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
@@ -59,7 +60,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
         keep_memory()
     leader = processes.rank() == 0
     record = _open_record(config, directory, command)
-    with _logging_to(directory.log if leader else None):
+    with _logging_to(directory.log if leader else None), ended_as_interrupted():
         try:
             _run(_Job(config, directory, record, leader))
             record.status = Status.finished

@@ -56,8 +56,12 @@ class StopOnSignal(Callback):
             if interval and done % interval:
                 trainer.limit_val_batches = 0  # Lightning would validate out of turn before it stops
 
-    def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Give the signals back."""
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Give the signals back, before Lightning gives back its own: later, its handlers would be left behind."""
+        self._restore()
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """The same where training ends by an error."""
         self._restore()
 
     def _restore(self) -> None:
@@ -83,8 +87,7 @@ class TrainingBar(Callback):
             self._bar = tqdm(
                 total=trainer.max_steps,
                 initial=trainer.global_step,
-                desc="train",
-                unit="step",
+                bar_format="train {n_fmt}/{total_fmt} [{elapsed}<{remaining}]{postfix}",
                 file=sys.stderr,
                 dynamic_ncols=True,
                 disable=not sys.stderr.isatty(),
@@ -114,8 +117,8 @@ def _brief(metrics: dict[str, float]) -> str:
     formats = {
         "train/loss": "loss {:.3f}",
         "train/ppl": "ppl {:.2f}",
-        "val/ppl": "val ppl {:.2f}",
         "train/tokens_per_second": "{:,.0f} tok/s",
-        "train/lr": "lr {:.2e}",
+        "train/lr": "lr {:.1e}",
+        "val/ppl": "val {:.2f}",
     }
     return ", ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)

@@ -91,6 +91,7 @@ def translate_batch(model: Transformer, source: Tensor, tokenizer: SubwordTokeni
         search: beam size and the rest.
     """
     source_lengths = (source != model.pad_id).sum(dim=1)  # both sides count their end mark
+    rows = len(model.embedding.weight)
     with torch.inference_mode():
         outputs = beam_search(
             model.step,
@@ -100,6 +101,7 @@ def translate_batch(model: Transformer, source: Tensor, tokenizer: SubwordTokeni
             length_penalty_alpha=search.length_penalty_alpha,
             bos_id=tokenizer.bos_id,
             eos_id=tokenizer.eos_id,
-            forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id),
+            # Rows of the matrix beyond the vocabulary stand for no text.
+            forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
         )
     return [list(best[0].tokens) for best in outputs]

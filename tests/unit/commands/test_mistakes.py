@@ -121,6 +121,12 @@ def test_a_tracker_that_does_not_exist_is_named(aiayn: CommandLine) -> None:
     assert "Traceback" not in said.err
 
 
+def test_a_mode_that_wandb_does_not_know_is_refused(aiayn: CommandLine) -> None:
+    said = aiayn("train", *TINY, "logger.mode=sometimes")
+    assert said.code == 2
+    assert said.err.splitlines()[-1] == "aiayn: logger.mode=sometimes: choose from online, offline, disabled, shared"
+
+
 def test_a_package_that_does_not_exist_is_one_line(aiayn: CommandLine) -> None:
     said = aiayn("train", "--cfg", "job", "--package", "nowhere")
     assert (said.code, said.err) == (2, "package 'nowhere' not found in config\n")

@@ -21,6 +21,10 @@ OUT_OF_RANGE = [
     "optimization.adam_beta2=1",
     "decoding.beam_size=0",
     "decoding.length_penalty_alpha=-1",
+    "decoding.length_penalty_alpha=11",
+    "model.num_heads=0",
+    "seed=-1",
+    "seed=9223372036854775808",
     "decoding.max_extra_length=-1",
     "data.max_length=1000000",
     "launch.timeout_seconds=0",
@@ -33,6 +37,23 @@ def test_out_of_range(override: str) -> None:
         validate(typed(compose_command("train", [override]), TrainConfig))
     assert str(refusal.value).replace(".0:", ":").startswith(override.replace(".0", "") + ":")
     assert "\n" not in str(refusal.value)
+
+
+def test_heads_that_do_not_divide_need_their_widths_stated() -> None:
+    with pytest.raises(UserError, match=r"^model\.num_heads=7 does not divide model\.d_model=128: "):
+        validate(typed(compose_command("train", ["model.num_heads=7"]), TrainConfig))
+    validate(typed(compose_command("train", ["model.num_heads=7", "model.d_k=16", "model.d_v=8"]), TrainConfig))
+
+
+def test_a_rate_must_be_finite() -> None:
+    with pytest.raises(UserError, match=r"^optimization\.learning_rate_factor=inf: "):
+        validate(typed(compose_command("train", ["optimization.learning_rate_factor=inf"]), TrainConfig))
+
+
+def test_learned_positions_must_cover_the_longest_sentence() -> None:
+    overrides = ["model.positions=learned", "model.max_positions=30"]
+    with pytest.raises(UserError, match=r"^model\.max_positions=30: fewer than data\.max_length="):
+        validate(typed(compose_command("train", overrides), TrainConfig))
 
 
 def test_sinusoids_need_an_even_width() -> None:

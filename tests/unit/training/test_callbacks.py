@@ -64,8 +64,8 @@ def test_after_the_run_the_signals_belong_to_others_again(
     assert [signal.getsignal(each) for each in SIGNALS] != before
     if interrupted:
         send(number)
-    stop.teardown(trainer, LightningModule(), "fit")
-    stop.teardown(trainer, LightningModule(), "fit")
+    stop.on_train_end(trainer, LightningModule())
+    stop.on_train_end(trainer, LightningModule())
     assert [signal.getsignal(each) for each in SIGNALS] == before
     send(number)
     assert reached == [number]

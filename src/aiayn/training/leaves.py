@@ -14,16 +14,20 @@ def make(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
     """Import and call what `_target_` names.
 
     Args:
-        node: `_target_` and arguments.
+        node: `_target_` and arguments; an argument with a `_target_` of its own is made first.
         key: the configuration key to blame.
         arguments: more arguments, not to be instantiated themselves.
 
     Raises:
         UserError: there is no such target, or it refuses its arguments.
     """
+    own = {
+        name: make(value, key=f"{key}.{name}") if isinstance(value, Mapping) and "_target_" in value else value
+        for name, value in node.items()
+    }
     try:
-        # Not recursive: arguments such as a whole configuration may name _target_s that are no objects to make.
-        return instantiate({**node, **arguments}, _recursive_=False, _convert_="all")
+        # Not recursive: deeper down, as in a whole configuration, a _target_ may be no object to make.
+        return instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
     except InstantiationException as error:
         text = re.sub(r",? ?set env var HYDRA_FULL_ERROR=1 to see chained exception\.?|full_key: .*", "", str(error))
         raise UserError(f"{key}: {' '.join(text.split())}") from error

@@ -23,6 +23,7 @@ from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData
 from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 from aiayn.runs.directory import RunDirectory
 from aiayn.training.data_module import TranslationDataModule
@@ -79,8 +80,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:
             f"model.vocabulary_rows={rows}: the vocabulary has {vocabulary_size} entries; state at least that"
         )
     torch.manual_seed(config.seed)
-    return Transformer(
-        vocabulary_size=rows,
+    architecture = Architecture(
         d_model=model.d_model,
         d_ff=model.d_ff,
         num_layers=model.num_layers,
@@ -94,6 +94,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:
         layer_norm_epsilon=model.layer_norm_epsilon,
         max_positions=model.max_positions,
     )
+    return Transformer(architecture, vocabulary_size=rows)
 
 
 def build_module(config: TrainConfig, model: Transformer, *, data_fingerprint: str) -> TranslationModule:

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.initialization import projection
 from aiayn.models.keys_values import KeysValues, Past
 
@@ -11,12 +12,13 @@ from aiayn.models.keys_values import KeysValues, Past
 class SelfAttention(nn.Module):
     """Attention of a sequence to itself: one product makes queries, keys and values of all heads."""
 
-    def __init__(self, *, d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool) -> None:
+    def __init__(self, architecture: Architecture) -> None:
         super().__init__()
+        num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
         self.num_heads = num_heads
         self.widths = (num_heads * d_k, num_heads * d_k, num_heads * d_v)
-        self.query_key_value = projection(d_model, *self.widths, bias=bias)
-        self.output = projection(num_heads * d_v, d_model, bias=bias)
+        self.query_key_value = projection(architecture.d_model, *self.widths, bias=architecture.projection_bias)
+        self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
     def forward(self, states: Tensor, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
         """Let every position attend.
@@ -58,13 +60,14 @@ class SelfAttention(nn.Module):
 class CrossAttention(nn.Module):
     """Attention of one sequence to another, whose keys and values are made once by `keys_values`."""
 
-    def __init__(self, *, d_model: int, num_heads: int, d_k: int, d_v: int, bias: bool) -> None:
+    def __init__(self, architecture: Architecture) -> None:
         super().__init__()
+        num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
         self.num_heads = num_heads
         self.widths = (num_heads * d_k, num_heads * d_v)
-        self.query = projection(d_model, num_heads * d_k, bias=bias)
-        self.key_value = projection(d_model, *self.widths, bias=bias)
-        self.output = projection(num_heads * d_v, d_model, bias=bias)
+        self.query = projection(architecture.d_model, num_heads * d_k, bias=architecture.projection_bias)
+        self.key_value = projection(architecture.d_model, *self.widths, bias=architecture.projection_bias)
+        self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
     def keys_values(self, memory: Tensor) -> KeysValues:
         """Keys and values of what is attended to, `[batch, source_len, d_model]`."""

@@ -1,9 +1,8 @@
 """The layers of encoder and decoder (section 3.1)."""
 
-from typing import Literal
-
 from torch import Tensor, nn
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention
 from aiayn.models.feed_forward import FeedForward
 from aiayn.models.keys_values import KeysValues, Past
@@ -16,11 +15,11 @@ class Residual(nn.Module):
     authors' later code; there the stack needs one more normalisation at its end.
     """
 
-    def __init__(self, *, d_model: int, dropout: float, norm: Literal["post", "pre"], epsilon: float) -> None:
+    def __init__(self, architecture: Architecture) -> None:
         super().__init__()
-        self.is_pre = norm == "pre"
-        self.norm = nn.LayerNorm(d_model, eps=epsilon)
-        self.dropout = nn.Dropout(dropout)
+        self.is_pre = architecture.norm == "pre"
+        self.norm = nn.LayerNorm(architecture.d_model, eps=architecture.layer_norm_epsilon)
+        self.dropout = nn.Dropout(architecture.dropout)
 
     def before(self, states: Tensor) -> Tensor:
         """What the sub-layer reads, `[..., d_model]`."""
@@ -39,27 +38,11 @@ class Residual(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then a feed-forward network."""
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        d_ff: int,
-        num_heads: int,
-        d_k: int,
-        d_v: int,
-        dropout: float,
-        norm: Literal["post", "pre"],
-        projection_bias: bool,
-        layer_norm_epsilon: float,
-    ) -> None:
+    def __init__(self, architecture: Architecture) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(
-            d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v, bias=projection_bias
-        )
-        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff)
-        self.around_self_attention, self.around_feed_forward = (
-            Residual(d_model=d_model, dropout=dropout, norm=norm, epsilon=layer_norm_epsilon) for _ in range(2)
-        )
+        self.self_attention = SelfAttention(architecture)
+        self.feed_forward = FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff)
+        self.around_self_attention, self.around_feed_forward = (Residual(architecture) for _ in range(2))
 
     def forward(self, states: Tensor, *, mask: Tensor | None) -> Tensor:
         """Map `[batch, source_len, d_model]` to the same shape.
@@ -76,29 +59,13 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention to earlier positions, attention to the encoder's output, then a feed-forward network."""
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        d_ff: int,
-        num_heads: int,
-        d_k: int,
-        d_v: int,
-        dropout: float,
-        norm: Literal["post", "pre"],
-        projection_bias: bool,
-        layer_norm_epsilon: float,
-    ) -> None:
+    def __init__(self, architecture: Architecture) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(
-            d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v, bias=projection_bias
-        )
-        self.cross_attention = CrossAttention(
-            d_model=d_model, num_heads=num_heads, d_k=d_k, d_v=d_v, bias=projection_bias
-        )
-        self.feed_forward = FeedForward(d_model=d_model, d_ff=d_ff)
+        self.self_attention = SelfAttention(architecture)
+        self.cross_attention = CrossAttention(architecture)
+        self.feed_forward = FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff)
         self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
-            Residual(d_model=d_model, dropout=dropout, norm=norm, epsilon=layer_norm_epsilon) for _ in range(3)
+            Residual(architecture) for _ in range(3)
         )
 
     def forward(self, states: Tensor, memory: KeysValues, *, memory_mask: Tensor | None) -> Tensor:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from aiayn.config.errors import UserError
+from aiayn.models.architecture import Architecture
 from aiayn.models.attention import padding_mask
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.embeddings import TiedEmbedding
@@ -30,95 +30,29 @@ class Transformer(nn.Module):
     """Encoder and decoder with tied embeddings, for training by `forward` and for searching by `begin` and `step`.
 
     Args:
+        architecture: sizes and choices.
         vocabulary_size: rows of the one embedding matrix.
-        d_model: width of every layer's output.
-        d_ff: inner width of the feed-forward networks.
-        num_layers: N, layers of the encoder, and as many of the decoder.
-        num_heads: h, attention heads.
-        d_k: width of one head's queries and keys.
-        d_v: width of one head's values; free, like d_k.
-        dropout: P_drop, on every sub-layer's output and on the sums of embeddings and positions (section 5.4).
-        positions: sinusoidal (section 3.5) or learned (Table 3, row E).
-        norm: post (the paper) or pre, see `Residual`.
-        projection_bias: give the attention's projections biases; the paper's equations have none.
-        layer_norm_epsilon: added to the variance in layer normalisation.
-        max_positions: the longest sentence with learned positions; sinusoids have no end.
         pad_id: fills sentences up at their ends. Every source needs one real token.
 
     Raises:
-        UserError: a setting is out of its range.
+        UserError: sinusoids are asked for with an odd d_model.
     """
 
-    def __init__(
-        self,
-        *,
-        vocabulary_size: int,
-        d_model: int,
-        d_ff: int,
-        num_layers: int,
-        num_heads: int,
-        d_k: int,
-        d_v: int,
-        dropout: float,
-        positions: Literal["sinusoidal", "learned"],
-        norm: Literal["post", "pre"],
-        projection_bias: bool,
-        layer_norm_epsilon: float,
-        max_positions: int,
-        pad_id: int = 0,
-    ) -> None:
+    def __init__(self, architecture: Architecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
         super().__init__()
-        _require_positive(
-            d_model=d_model,
-            d_ff=d_ff,
-            num_layers=num_layers,
-            num_heads=num_heads,
-            d_k=d_k,
-            d_v=d_v,
-            layer_norm_epsilon=layer_norm_epsilon,
-            max_positions=max_positions,
-        )
-        if not 0.0 <= dropout < 1.0:
-            raise UserError(f"model.dropout={dropout}: must be at least 0 and below 1")
-        _require_one_of(("sinusoidal", "learned"), positions=positions)
-        _require_one_of(("post", "pre"), norm=norm)
         assert 0 <= pad_id < vocabulary_size, "pads are looked up as every token is"
+        width = architecture.d_model
         self.pad_id = pad_id
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
-        kind = SinusoidalPositions if positions == "sinusoidal" else LearnedPositions
-        self.positions = kind(max_positions=max_positions, d_model=d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(
-                d_model=d_model,
-                d_ff=d_ff,
-                num_heads=num_heads,
-                d_k=d_k,
-                d_v=d_v,
-                dropout=dropout,
-                norm=norm,
-                projection_bias=projection_bias,
-                layer_norm_epsilon=layer_norm_epsilon,
-            )
-            for _ in range(num_layers)
+        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+        kind = SinusoidalPositions if architecture.positions == "sinusoidal" else LearnedPositions
+        self.positions = kind(max_positions=architecture.max_positions, d_model=width)
+        self.dropout = nn.Dropout(architecture.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(architecture) for _ in range(architecture.num_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(architecture) for _ in range(architecture.num_layers))
+        self.encoder_norm, self.decoder_norm = (
+            nn.LayerNorm(width, eps=architecture.layer_norm_epsilon) if architecture.norm == "pre" else nn.Identity()
+            for _ in range(2)
         )
-        self.decoder = nn.ModuleList(
-            DecoderLayer(
-                d_model=d_model,
-                d_ff=d_ff,
-                num_heads=num_heads,
-                d_k=d_k,
-                d_v=d_v,
-                dropout=dropout,
-                norm=norm,
-                projection_bias=projection_bias,
-                layer_norm_epsilon=layer_norm_epsilon,
-            )
-            for _ in range(num_layers)
-        )
-        is_pre = norm == "pre"
-        self.encoder_norm = nn.LayerNorm(d_model, eps=layer_norm_epsilon) if is_pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(d_model, eps=layer_norm_epsilon) if is_pre else nn.Identity()
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Logits of every next token, `[batch, target_len, vocabulary_size]`, given those before it.
@@ -209,15 +143,3 @@ class Transformer(nn.Module):
 def count_parameters(model: nn.Module) -> int:
     """Trainable and frozen numbers of a model; a tied matrix counts once, buffers never."""
     return sum(parameter.numel() for parameter in model.parameters())
-
-
-def _require_positive(**settings: float) -> None:
-    for key, value in settings.items():
-        if not value > 0:
-            raise UserError(f"model.{key}={value}: must be above 0")
-
-
-def _require_one_of(allowed: tuple[str, ...], **settings: str) -> None:
-    for key, value in settings.items():
-        if value not in allowed:
-            raise UserError(f"model.{key}={value}: must be {' or '.join(allowed)}")

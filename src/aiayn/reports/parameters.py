@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aiayn import files
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.paper.table3 import Row, load_table3
 
@@ -55,17 +56,11 @@ def audit_parameters() -> list[Audit]:
 
 def _count(settings: dict[str, Any], *, rows: int, projection_bias: bool) -> int:
     model = {key.removeprefix("model."): value for key, value in settings.items() if key.startswith("model.")}
+    architecture = Architecture(
+        projection_bias=projection_bias, norm="post", layer_norm_epsilon=1e-6, max_positions=1024, **model
+    )
     with torch.device("meta"):
-        return count_parameters(
-            Transformer(
-                vocabulary_size=rows,
-                projection_bias=projection_bias,
-                norm="post",
-                layer_norm_epsilon=1e-6,
-                max_positions=1024,
-                **model,
-            )
-        )
+        return count_parameters(Transformer(architecture, vocabulary_size=rows))
 
 
 def report_parameters(output: Path | None) -> None:

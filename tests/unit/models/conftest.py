@@ -1,18 +1,41 @@
 """A model small enough for every test."""
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
+
+TINY = Architecture(
+    d_model=16,
+    d_ff=24,
+    num_layers=2,
+    num_heads=4,
+    d_k=4,
+    d_v=4,
+    dropout=0.0,
+    positions="sinusoidal",
+    norm="post",
+    projection_bias=False,
+    layer_norm_epsilon=1e-6,
+    max_positions=32,
+)
 
 
 class Build(Protocol):
     """Builds a model with some settings changed."""
 
     def __call__(self, **changes: Any) -> Transformer: ...
+
+
+class Settle(Protocol):
+    """The tiny architecture with some settings changed."""
+
+    def __call__(self, **changes: Any) -> Architecture: ...
 
 
 class Sentences(Protocol):
@@ -22,24 +45,17 @@ class Sentences(Protocol):
 
 
 @pytest.fixture(scope="session")
+def architecture() -> Settle:
+    def architecture(**changes: Any) -> Architecture:
+        return replace(TINY, **changes)
+
+    return architecture
+
+
+@pytest.fixture(scope="session")
 def build() -> Build:
     def build(**changes: Any) -> Transformer:
-        settings: dict[str, Any] = {
-            "vocabulary_size": 23,
-            "d_model": 16,
-            "d_ff": 24,
-            "num_layers": 2,
-            "num_heads": 4,
-            "d_k": 4,
-            "d_v": 4,
-            "dropout": 0.0,
-            "positions": "sinusoidal",
-            "norm": "post",
-            "projection_bias": False,
-            "layer_norm_epsilon": 1e-6,
-            "max_positions": 32,
-        }
-        model = Transformer(**settings | changes)
+        model = Transformer(replace(TINY, **changes), vocabulary_size=23)
         # Biases and gains start at 0 and 1, where mistakes with them would not show.
         for parameter in model.parameters():
             if parameter.dim() == 1:

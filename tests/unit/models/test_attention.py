@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -6,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention, attend, padding_mask
 from aiayn.models.keys_values import KeysValues
+
+Settle = Callable[..., Architecture]
 
 SIZES = st.integers(1, 5)
 
@@ -50,10 +54,13 @@ def test_attend_is_equation_1(
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("d_k", "d_v"), [(4, 4), (3, 5)])
-def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int, bias: bool) -> None:
+def test_self_attention_projects_each_head_from_its_own_rows(
+    architecture: Settle, d_k: int, d_v: int, bias: bool
+) -> None:
     torch.manual_seed(0)
     heads, d_model, length = 2, 6, 4
-    attention = SelfAttention(d_model=d_model, num_heads=heads, d_k=d_k, d_v=d_v, bias=bias).double()
+    sizes = architecture(d_model=d_model, num_heads=heads, d_k=d_k, d_v=d_v, projection_bias=bias)
+    attention = SelfAttention(sizes).double()
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter)
     states = torch.randn(3, length, d_model, dtype=torch.float64)
@@ -72,11 +79,10 @@ def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int,
     torch.testing.assert_close(attention(states, mask=causal[:, None]), expected, rtol=0, atol=1e-12)
 
 
-def test_cross_attention_to_itself_is_self_attention() -> None:
+def test_cross_attention_to_itself_is_self_attention(architecture: Settle) -> None:
     torch.manual_seed(0)
-    settings = {"d_model": 6, "num_heads": 2, "d_k": 3, "d_v": 5}
-    own = SelfAttention(**settings, bias=True)
-    cross = CrossAttention(**settings, bias=True)
+    sizes = architecture(d_model=6, num_heads=2, d_k=3, d_v=5, projection_bias=True)
+    own, cross = SelfAttention(sizes), CrossAttention(sizes)
     queries = own.widths[0]
     cross.query.weight.data, cross.key_value.weight.data = own.query_key_value.weight.data.tensor_split([queries])
     cross.output.load_state_dict(own.output.state_dict())
@@ -86,10 +92,10 @@ def test_cross_attention_to_itself_is_self_attention() -> None:
     torch.testing.assert_close(cross(states, cross.keys_values(states), mask=mask), own(states, mask=mask))
 
 
-def test_projections_have_biases_only_when_asked() -> None:
+def test_projections_have_biases_only_when_asked(architecture: Settle) -> None:
     for kind in (SelfAttention, CrossAttention):
         for bias in (True, False):
-            attention = kind(d_model=6, num_heads=2, d_k=3, d_v=3, bias=bias)
+            attention = kind(architecture(projection_bias=bias))
             assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias
 
 

@@ -1,8 +1,13 @@
+from collections.abc import Callable
+
 import pytest
 import torch
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.feed_forward import FeedForward
 from aiayn.models.layers import Residual
+
+Settle = Callable[..., Architecture]
 
 
 def test_feed_forward_is_equation_2() -> None:
@@ -16,9 +21,9 @@ def test_feed_forward_is_equation_2() -> None:
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_residual_normalises_after_the_sum_or_before_the_sub_layer(norm: str) -> None:
+def test_residual_normalises_after_the_sum_or_before_the_sub_layer(architecture: Settle, norm: str) -> None:
     torch.manual_seed(0)
-    around = Residual(d_model=8, dropout=0.0, norm="pre" if norm == "pre" else "post", epsilon=1e-6)
+    around = Residual(architecture(d_model=8, norm=norm))
     states, output = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
     normalise = torch.nn.LayerNorm(8, eps=1e-6)
     before, after = around.before(states), around.after(states, output)
@@ -26,9 +31,9 @@ def test_residual_normalises_after_the_sum_or_before_the_sub_layer(norm: str) ->
     torch.testing.assert_close(after, states + output if norm == "pre" else normalise(states + output))
 
 
-def test_residual_drops_the_output_and_never_the_states() -> None:
+def test_residual_drops_the_output_and_never_the_states(architecture: Settle) -> None:
     torch.manual_seed(0)
-    around = Residual(d_model=8, dropout=0.25, norm="pre", epsilon=1e-6)
+    around = Residual(architecture(d_model=8, dropout=0.25, norm="pre"))
     states, output = torch.randn(50, 40, 8), torch.ones(50, 40, 8)
     added = around.after(states, output) - states
     dropped = added.abs() < 1e-5

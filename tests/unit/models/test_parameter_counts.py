@@ -6,6 +6,7 @@ from typing import Literal
 import pytest
 import torch
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 
 
@@ -48,8 +49,7 @@ ROWS: dict[str, tuple[Row, int | None]] = {  # the printed millions; None: the p
 
 def counted(row: Row, *, vocabulary_size: int, projection_bias: bool) -> int:
     with torch.device("meta"):
-        model = Transformer(
-            vocabulary_size=vocabulary_size,
+        architecture = Architecture(
             d_model=row.d_model,
             d_ff=row.d_ff,
             num_layers=row.num_layers,
@@ -63,6 +63,7 @@ def counted(row: Row, *, vocabulary_size: int, projection_bias: bool) -> int:
             layer_norm_epsilon=1e-6,
             max_positions=1024,
         )
+        model = Transformer(architecture, vocabulary_size=vocabulary_size)
     return count_parameters(model)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.parameters import Audit, audit_parameters, markdown, report_parameters
@@ -37,8 +38,7 @@ def test_a_blank_cell_is_bases_and_matches_nothing(audits: list[Audit]) -> None:
 def test_a_row_is_counted_as_the_model_that_its_settings_build(audits: list[Audit]) -> None:
     (audit,) = (audit for audit in audits if audit.row.id == "e_learned")
     with torch.device("meta"):
-        model = Transformer(
-            vocabulary_size=37_000,
+        architecture = Architecture(
             d_model=512,
             d_ff=2048,
             num_layers=6,
@@ -52,6 +52,7 @@ def test_a_row_is_counted_as_the_model_that_its_settings_build(audits: list[Audi
             layer_norm_epsilon=1e-6,
             max_positions=1024,
         )
+        model = Transformer(architecture, vocabulary_size=37_000)
     assert audit.text == count_parameters(model)
 
 

@@ -5,6 +5,7 @@ import torch
 
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 
 
@@ -19,8 +20,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 def model(prepared: PreparedData) -> Transformer:
     """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
     torch.manual_seed(3)
-    model = Transformer(
-        vocabulary_size=prepared.tokenizer.vocabulary_size,
+    architecture = Architecture(
         d_model=16,
         d_ff=24,
         num_layers=2,
@@ -34,6 +34,7 @@ def model(prepared: PreparedData) -> Transformer:
         layer_norm_epsilon=1e-6,
         max_positions=128,
     )
+    model = Transformer(architecture, vocabulary_size=prepared.tokenizer.vocabulary_size)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)

@@ -1,9 +1,7 @@
 """From typed configuration to objects: the only place where the two meet."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -14,11 +12,12 @@ from aiayn.config.schema import (
     DecodingConfig,
     GrammarDataConfig,
     HubDataConfig,
+    Positions,
     SplitFilesConfig,
     TextFilesDataConfig,
     TrainConfig,
 )
-from aiayn.data.corpus import Corpus, Split
+from aiayn.data.corpus import SPLITS, Corpus, Split
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData
@@ -31,6 +30,9 @@ from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
 from aiayn.training.tracking import RunDescription
+
+FAST_DEV_SENTENCES = 8
+"""What a fast_dev_run decodes of each split, unless decoding.limit_sentences says otherwise."""
 
 
 def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
@@ -131,11 +133,38 @@ def describe(config: TrainConfig, *, run_id: str) -> RunDescription:
     return RunDescription(
         run_id=run_id,
         name=f"{row} {config.identity.scale} seed {config.seed}",
-        group=table,
+        group=config.identity.sweep or table,
         job_type=row,
         tags=(config.identity.fidelity, table, row, config.identity.scale, config.data.name),
         config=plain(config),
     )
+
+
+def scored_sentences(config: TrainConfig) -> int | None:
+    """How many sentences of a split are decoded and scored at the end; None: all."""
+    if config.decoding.limit_sentences is None and config.trainer.get("fast_dev_run"):
+        return FAST_DEV_SENTENCES
+    return config.decoding.limit_sentences
+
+
+def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
+    """Refuse, before training, sentences that the learned positions would end before.
+
+    Raises:
+        UserError: naming the split, its longest sentence and what to raise.
+    """
+    if config.model.positions is not Positions.learned:
+        return
+    for split in SPLITS[1:]:
+        prepared = data.split(split)
+        source, target = (int(side.lengths.max()) for side in (prepared.source, prepared.target))
+        needed = max(source + config.decoding.max_extra_length, target)
+        if needed > config.model.max_positions:
+            raise UserError(
+                f"model.max_positions={config.model.max_positions}: the {split} split has sentences of up to {source} "
+                f"source and {target} target tokens, and outputs may be decoding.max_extra_length="
+                f"{config.decoding.max_extra_length} longer than their input: raise it to {needed} or more"
+            )
 
 
 def scoring_device(config: TrainConfig) -> torch.device:
@@ -150,16 +179,16 @@ def accumulation(config: TrainConfig, *, world_size: int) -> int:
     return max(1, math.ceil(tokens / (config.optimization.max_tokens_per_device * world_size)))
 
 
-def build_session(
-    config: TrainConfig, directory: RunDirectory, *, loggers: Sequence[Any], world_size: int
-) -> TrainingSession:
+def build_session(config: TrainConfig, directory: RunDirectory, *, world_size: int) -> TrainingSession:
     """The trainer of one go; steps, accumulation and validation follow from `optimization`.
 
     Args:
         config: the run's configuration.
         directory: where checkpoints go.
-        loggers: the trackers.
         world_size: processes in all.
+
+    Raises:
+        UserError: Lightning refuses an argument or a callback.
     """
     settings = dict(config.trainer)
     if settings["precision"] == "auto":
@@ -172,7 +201,6 @@ def build_session(
             accumulation=accumulation(config, world_size=world_size),
             validation_interval=config.optimization.validation_interval,
         ),
-        loggers=loggers,
         checkpoints=directory.checkpoints,
         world_size=world_size,
         timeout_seconds=config.launch.timeout_seconds,

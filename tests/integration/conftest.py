@@ -47,6 +47,8 @@ def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIAYN_CACHE", str(shared_cache))
     monkeypatch.setenv("WANDB_SILENT", "true")
+    monkeypatch.setenv("AIAYN_SWEEP", "")  # given back after the test
+    monkeypatch.delenv("AIAYN_SWEEP")
 
     def call(*overrides: str, tracker: str = "none", corpus: str = "grammar") -> int:
         tiny = [word for word in TINY if corpus == "grammar" or not word.startswith("data.")]

@@ -89,6 +89,16 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(train: Train, tmp_path: P
     assert losses(run) == losses(whole)
 
 
+def test_interruptions_leave_no_more_checkpoints_than_an_undisturbed_run(train: Train, only_run: Find) -> None:
+    for batch in (4, 7):
+        assert train(disturber(batch, signal.SIGTERM)) == 1
+    assert train() == 0
+    assert [path.name for path in sorted((only_run() / "checkpoints").glob("step-*"))] == [
+        "step-0000009.ckpt",
+        "step-0000012.ckpt",
+    ]
+
+
 def test_a_run_goes_on_under_another_accumulation(train: Train, tmp_path: Path) -> None:
     assert train("paths.runs=whole", "model.dropout=0.0") == 0
     cut = ("paths.runs=cut", "model.dropout=0.0")

@@ -148,6 +148,59 @@ def test_the_report_of_a_run_is_written_from_its_record(train: Train, only_run: 
     assert "runs: runs" in page, "paths are shown from the folder that one stands in"
 
 
+def test_a_trial_says_that_it_is_one(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("trainer.fast_dev_run=2") == 0
+    record = read_record(only_run() / "run.json")
+    assert (record.status, record.steps, record.max_steps) == (Status.finished, 2, 12)
+    assert record.message == "ended by trainer.fast_dev_run after 2 of 12 steps"
+    assert "2 of 12" in capsys.readouterr().out
+    assert {scores.sentences for scores in record.scores.values()} == {8}
+
+
+def test_a_run_that_time_ends_says_so(train: Train, only_run: Find) -> None:
+    assert train("trainer.max_time=00:00:00:01", "optimization.max_steps=100000") == 0
+    record = read_record(only_run() / "run.json")
+    assert 0 < record.steps < 100_000
+    assert record.message == f"ended by trainer.max_time after {record.steps:,} of 100,000 steps"
+
+
+def test_a_few_sentences_are_scored_when_asked(train: Train, only_run: Find) -> None:
+    assert train("decoding.limit_sentences=5") == 0
+    run = only_run()
+    scores = read_record(run / "run.json").scores
+    assert {result.sentences for result in scores.values()} == {5}
+    assert {len((run / result.hypotheses).read_text().splitlines()) for result in scores.values()} == {5}
+    assert main(["evaluate", f"run={run}", "splits=dev", "decoding.limit_sentences=12"]) == 0
+    (more,) = run.glob("evaluations/*first12/dev.hypotheses.txt")
+    assert more.read_text().startswith((run / scores["dev"].hypotheses).read_text())
+
+
+def test_a_run_without_checkpoints_leaves_none(train: Train, only_run: Find) -> None:
+    assert train("trainer.enable_checkpointing=false") == 0
+    assert not list(only_run().glob("**/*.ckpt"))
+
+
+def test_a_vocabulary_that_the_text_cannot_fill_is_told(train: Train, caplog: pytest.LogCaptureFixture) -> None:
+    assert train("tokenizer.vocabulary_size=9000", "optimization.max_steps=1") == 0
+    (warning,) = (record.getMessage() for record in caplog.records if "vocabulary_size=9000" in record.getMessage())
+    assert "yields only" in warning
+
+
+def test_outputs_beyond_the_learned_positions_are_refused_before_training(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learned = ("model.positions=learned", "model.max_positions=60")
+    assert train(*learned, "decoding.max_extra_length=55") == 2
+    assert "model.max_positions=60: the dev split has " in capsys.readouterr().err
+    assert not list(tmp_path.glob("**/*.ckpt"))
+    assert train(*learned) == 0
+
+
+def test_a_refused_job_of_a_sweep_leaves_nothing(train: Train, tmp_path: Path) -> None:
+    assert train("-m", "trainer.precision=half", "paths.runs=sweep") == 1
+    assert not (tmp_path / "sweep").exists() or not list((tmp_path / "sweep").rglob("run.json"))
+
+
 def test_weights_of_another_run_start_a_new_one(
     train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

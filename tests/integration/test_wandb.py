@@ -61,6 +61,15 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
     assert str(record.parameters) in text
 
 
+def test_the_runs_of_a_sweep_are_a_group_of_their_own(
+    train: Train, only_run: Find, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIAYN_SWEEP", "seed=1,2")  # what the command line says of `-m seed=1,2`
+    assert train("optimization.max_steps=1", tracker="wandb") == 0
+    (described,) = of("run", records(only_run()))
+    assert described["run_group"] == "seed=1,2"
+
+
 def test_a_failed_run_is_shown_as_failed(train: Train, only_run: Find) -> None:
     assert train("optimization.divergence_factor=0.5", tracker="wandb") == 1
     (ended,) = of("exit", records(only_run()))

@@ -4,11 +4,13 @@ from omegaconf import DictConfig
 
 from aiayn.config.freeze import typed
 from aiayn.config.schema import EvaluateConfig
+from aiayn.runs.directory import open_run
 
 
 def main(composed: DictConfig) -> None:
     """Decode and score a checkpoint, and print the scores."""
     config = typed(composed, EvaluateConfig)
+    open_run(config.run)  # before torch is imported, which takes seconds
     from aiayn.launch.evaluation import evaluate_run
     from aiayn.reports.row import print_scores
 

@@ -3,6 +3,7 @@
 Exit codes: 0, 2 for the user's mistake in one line, 1 for a failure.
 """
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +44,12 @@ FLAGS_WITH_VALUE |= {"-cp", "--shell-completion", "-sc", "--experimental-rerun"}
 """Hydra's own flags."""
 
 COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
+
+SWEEP_VARIABLE = "AIAYN_SWEEP"
+"""Read by conf/train.yaml; an override would be shown with every job, and be part of every recorded command."""
+
+LONGEST_SWEEP_NAME = 120
+"""W&B refuses names of groups beyond 128 characters."""
 
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
@@ -91,7 +98,9 @@ def _run(words: list[str]) -> int:
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
-    return _hydra(verb, _ordered(_with_noun(verb, rest)))
+    words = _ordered(_with_noun(verb, rest))
+    _name_sweep(words)
+    return _hydra(verb, words)
 
 
 def _usage() -> str:
@@ -136,6 +145,17 @@ def _ordered(words: list[str]) -> list[str]:
         else:
             raise UserError(f"{name}: no such flag; an override has no dashes, as in key=value; see --help")
     return [*overrides, *flags]
+
+
+def _name_sweep(words: list[str]) -> None:
+    """Name a multirun by what was typed: started again, it has the same name, and its runs the same group in W&B."""
+    if {"-m", "--multirun"} & set(words):
+        overrides = [word for word in words if "=" in word and not word.startswith(("-", "hydra"))]
+        name = " ".join(overrides)
+        if len(name) > LONGEST_SWEEP_NAME:
+            digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+            name = f"{name[: LONGEST_SWEEP_NAME - 12]}... {digest}"
+        os.environ.setdefault(SWEEP_VARIABLE, name)
 
 
 def _hydra(verb: str, words: list[str]) -> int:

@@ -1,10 +1,12 @@
 """Say in one line what Hydra and OmegaConf say in several."""
 
 import difflib
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import Any
 
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -35,7 +37,7 @@ def explain(error: Exception, verb: str) -> str:
         _unknown_key(text, verb)
         or _unknown_option(text)
         or _sweep(text)
-        or _unparsable(text, type(error).__name__)
+        or _unparsable(error)
         or _wrong_type(chain)
         or _file(chain)
         or text.splitlines()[0]
@@ -55,8 +57,16 @@ def _unknown_key(text: str, verb: str) -> str | None:
     key = match[1]
     group, _, argument = key.partition(".")
     if group == "trainer" and argument in STATED_ELSEWHERE:
-        return f"{key}: state {STATED_ELSEWHERE[argument]} instead"
+        return f"{key}: {STATED_ELSEWHERE[argument]}"
+    if group == "trainer" and argument in _trainer_arguments():
+        return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
     return f"{key}: no such key; {_nearest(key, _keys(verb), otherwise=f'aiayn {verb} --help lists them')}"
+
+
+def _trainer_arguments() -> Collection[str]:
+    from pytorch_lightning import Trainer
+
+    return inspect.signature(Trainer.__init__).parameters
 
 
 def _unknown_option(text: str) -> str | None:
@@ -76,11 +86,13 @@ def _sweep(text: str) -> str | None:
     )
 
 
-def _unparsable(text: str, kind: str) -> str | None:
-    if kind != "OverrideParseException":
+def _unparsable(error: Exception) -> str | None:
+    if not isinstance(error, OverrideParseException):
         return None
-    shown = text.splitlines()[0].removeprefix("LexerNoViableAltException: ").strip()
-    return f"{shown}: not key=value as Hydra reads it; put special characters in two pairs of quotes: 'key=\"a, b\"'"
+    return (
+        f"{error.override}: not key=value as Hydra reads it; put special characters in two pairs of quotes: "
+        "'key=\"a, b\"'"
+    )
 
 
 def _wrong_type(chain: list[BaseException]) -> str | None:
@@ -99,20 +111,33 @@ def _file(chain: list[BaseException]) -> str | None:
 
 
 def _nearest(name: str, names: list[str], *, otherwise: str) -> str:
-    """The name meant: one with the same last part, or one that is spelled alike."""
-    last = re.split(r"[./]", name)[-1]
-    same = [other for other in names if re.split(r"[./]", other)[-1] == last]
+    """The name meant: one with the same last part, a neighbour that is spelled alike, or one alike as a whole."""
+    folder, last = _split(name)
+    same = [other for other in names if _split(other)[1] == last]
     # The group that the paper's symbols live in comes first where several groups have such a key.
     close = sorted(same, key=lambda other: not other.startswith(PREFERRED))
-    close = close or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    neighbours = {_split(other)[1]: other for other in names if _split(other)[0] == folder}
+    close = close or [neighbours[other] for other in difflib.get_close_matches(last, neighbours, n=1, cutoff=0.6)]
+    close = close or difflib.get_close_matches(
+        name, [other for other in names if _split(other)[0] != folder], n=1, cutoff=0.7
+    )
     return f"did you mean {close[0]}?" if close else otherwise
 
 
+def _split(name: str) -> tuple[str, str]:
+    """A dotted key or an option in a folder: what stands before its last part, and the last part."""
+    parts = re.split(r"[./]", name)
+    return ".".join(parts[:-1]), parts[-1]
+
+
 def _keys(verb: str) -> list[str]:
-    """Every key of the command's default configuration, dotted, groups included."""
+    """Every key that the command knows, dotted, whichever kind of corpus it belongs to, and the groups."""
     from aiayn.config.compose import compose_command
     from aiayn.config.identity import flatten
 
-    content = OmegaConf.to_container(compose_command(verb), resolve=False)
-    assert isinstance(content, dict)
-    return [*flatten({str(key): value for key, value in content.items()}), *map(str, content)]
+    found: dict[str, Any] = {}
+    for overrides in ([], ["data=text_files"], ["data=multi30k"]) if verb == "train" else ([],):
+        content = OmegaConf.to_container(compose_command(verb, overrides), resolve=False)
+        assert isinstance(content, dict)
+        found |= flatten({str(key): value for key, value in content.items()}) | dict.fromkeys(map(str, content))
+    return list(found)

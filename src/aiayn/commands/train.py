@@ -16,13 +16,17 @@ from aiayn.config.validation import validate
 
 def main(composed: DictConfig) -> None:
     """Do the run that the configuration describes, and print its row beside the paper's."""
-    hydra = HydraConfig.get()
     try:
-        config = typed(composed, TrainConfig)
-        validate(config)
+        _train(composed)
     except UserError:
-        _remove_empty(Path(hydra.runtime.output_dir))
+        _remove_empty(Path(HydraConfig.get().runtime.output_dir))
         raise
+
+
+def _train(composed: DictConfig) -> None:
+    hydra = HydraConfig.get()
+    config = typed(composed, TrainConfig)
+    validate(config)
     directory = Path(config.paths.runs) / config.identity.name
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run

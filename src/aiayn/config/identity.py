@@ -21,6 +21,7 @@ NEUTRAL_KEYS = frozenset(
         "trainer.devices",
         "trainer.num_nodes",
         "trainer.log_every_n_steps",
+        "trainer.enable_checkpointing",
         "trainer.enable_progress_bar",
         "trainer.enable_model_summary",
         "trainer.num_sanity_val_steps",

@@ -220,6 +220,8 @@ class DecodingConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int = MISSING
     """Padded source tokens decoded at once. Does not change results."""
+    limit_sentences: int | None = MISSING
+    """Decode and score only this many sentences of a split, its first ones; null: all."""
 
 
 @dataclass
@@ -252,6 +254,8 @@ class IdentityConfig:
     """The scale chosen."""
     fidelity: str = MISSING
     """The fidelity profile chosen."""
+    sweep: str | None = MISSING
+    """What a multirun calls itself, the group of its runs in W&B; null for a single run."""
     hash: str = MISSING
     """Of everything in the configuration that can change a result."""
     name: str = MISSING
@@ -304,6 +308,8 @@ class DecodingOverridesConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int | None = MISSING
     """Padded source tokens decoded at once."""
+    limit_sentences: int | None = MISSING
+    """Only this many sentences of a split, its first ones."""
 
 
 @dataclass
@@ -314,8 +320,8 @@ class EvaluateConfig:
     """A run directory."""
     checkpoint: str = MISSING
     """last, best or an optimizer step."""
-    splits: list[str] = MISSING
-    """Which of dev and test to score."""
+    splits: Any = MISSING
+    """Which of dev and test to score: one of them, or a list."""
     decoding: DecodingOverridesConfig = MISSING
     """What to search differently."""
     launch: LaunchConfig = MISSING

@@ -1,22 +1,31 @@
 """Ranges that types cannot express, checked once, before anything is built."""
 
+import json
 import math
 
 from aiayn.config.errors import UserError
-from aiayn.config.schema import Positions, TrainConfig
+from aiayn.config.schema import DecodingConfig, Positions, TextFilesDataConfig, TrainConfig
+
+WANDB_MODES = (None, "online", "offline", "disabled", "shared")
+"""What W&B may be asked for; None leaves it to W&B and its environment."""
 
 STATED_ELSEWHERE = {
-    "max_steps": "optimization.max_steps",
-    "max_epochs": "optimization.max_steps",
-    "accumulate_grad_batches": "optimization.max_tokens_per_device, from which it follows,",
-    "val_check_interval": "optimization.validation_interval",
-    "check_val_every_n_epoch": "optimization.validation_interval",
-    "default_root_dir": "paths.runs",
-    "logger": "the group logger",
-    "callbacks": "the group callbacks",
-    "use_distributed_sampler": "nothing, since batches are dealt out to the ranks already,",
+    "max_steps": "state optimization.max_steps instead",
+    "max_epochs": "state optimization.max_steps instead",
+    "min_epochs": "state trainer.min_steps instead",
+    "accumulate_grad_batches": "it follows from optimization.max_tokens_per_device: state that instead",
+    "val_check_interval": "state optimization.validation_interval instead",
+    "check_val_every_n_epoch": "state optimization.validation_interval instead",
+    "limit_test_batches": "state decoding.limit_sentences instead",
+    "limit_predict_batches": "state decoding.limit_sentences instead",
+    "default_root_dir": "state paths.runs instead",
+    "logger": "state the group logger instead, as in logger=none",
+    "callbacks": "state the group callbacks instead, as in +callbacks.mine._target_=...",
+    "use_distributed_sampler": "leave it out, batches are dealt out to the ranks already",
+    "reload_dataloaders_every_n_epochs": "leave it out, to Lightning the whole run is one epoch",
+    "barebones": "state logger=none trainer.enable_checkpointing=false trainer.enable_progress_bar=false instead",
 }
-"""Arguments of Lightning's Trainer that follow from other keys, and which."""
+"""Arguments of Lightning's Trainer that follow from other keys, and what to do."""
 
 
 def validate(config: TrainConfig) -> None:
@@ -29,10 +38,18 @@ def validate(config: TrainConfig) -> None:
         raise UserError(f"seed={config.seed}: must be at least 0 and less than 2^63")
     for argument in config.trainer:
         if argument in STATED_ELSEWHERE:
-            raise UserError(f"trainer.{argument}: state {STATED_ELSEWHERE[argument]} instead")
+            raise UserError(f"trainer.{argument}: {STATED_ELSEWHERE[argument]}")
     _validate_counts(config)
     _validate_ranges(config)
     _validate_positions(config)
+    validate_decoding(config.decoding)
+    _validate_files(config)
+    mode = config.logger.get("mode")
+    if mode not in WANDB_MODES and str(config.logger.get("_target_")).endswith("WandbLogger"):
+        raise UserError(f"logger.mode={mode}: choose from {', '.join(each for each in WANDB_MODES if each)}")
+    for name, node in config.callbacks.items():
+        if not isinstance(node, dict) or not node.get("_target_"):
+            raise UserError(f"callbacks.{name}: has no _target_; state +callbacks.{name}._target_=<class>")
     optimization = config.optimization
     budget = min(optimization.source_tokens, optimization.target_tokens, optimization.max_tokens_per_device)
     if config.data.max_length > budget:
@@ -44,7 +61,7 @@ def validate(config: TrainConfig) -> None:
 
 def _validate_ranges(config: TrainConfig) -> None:
     """Real numbers within their bounds."""
-    model, optimization, decoding = config.model, config.optimization, config.decoding
+    model, optimization = config.model, config.optimization
     _in_range("model.dropout", model.dropout, 0.0, 1.0)
     _in_range("optimization.label_smoothing", optimization.label_smoothing, 0.0, 1.0)
     _in_range("optimization.adam_beta1", optimization.adam_beta1, 0.0, 1.0)
@@ -57,11 +74,41 @@ def _validate_ranges(config: TrainConfig) -> None:
     }.items():
         if not 0 < value < math.inf:
             raise UserError(f"{key}={value}: must be greater than 0, and finite")
+
+
+def validate_decoding(decoding: DecodingConfig) -> None:
+    """Refuse settings of the search that are out of range.
+
+    Raises:
+        UserError: naming the key, the value and what is allowed.
+    """
+    for name in ("beam_size", "batch_tokens", "limit_sentences"):
+        value = getattr(decoding, name)
+        if value is not None and value < 1:
+            raise UserError(f"decoding.{name}={value}: must be at least 1")
     alpha = decoding.length_penalty_alpha
-    if not 0 <= alpha <= 10:
+    if not 0 <= alpha <= 10:  # far above 10 the penalty of a long output overflows
         raise UserError(f"decoding.length_penalty_alpha={alpha}: must be from 0 to 10 (the paper: 0.6)")
     if decoding.max_extra_length < 0:
         raise UserError(f"decoding.max_extra_length={decoding.max_extra_length}: must not be negative")
+
+
+def _validate_files(config: TrainConfig) -> None:
+    """Everything that names files must name some."""
+    if config.init_from == "":
+        raise UserError("init_from has no value: state a run directory or a checkpoint, as in init_from=runs/...")
+    if isinstance(config.data, TextFilesDataConfig):
+        for split in ("train", "dev", "test"):
+            for side in ("source", "target"):
+                named = getattr(getattr(config.data, split), side)
+                if not named or not all(isinstance(file, str) and file for file in _listed(named)):
+                    raise UserError(
+                        f"data.{split}.{side}={json.dumps(named, default=str)}: state a file, a glob, or a list of them"
+                    )
+
+
+def _listed(named: object) -> list[object]:
+    return named if isinstance(named, list) else [named]
 
 
 def _validate_positions(config: TrainConfig) -> None:
@@ -93,7 +140,6 @@ def _validate_counts(config: TrainConfig) -> None:
                 "checkpoint_interval",
             ),
         ),
-        "decoding": (config.decoding, ("beam_size", "batch_tokens")),
         "launch": (config.launch, ("timeout_seconds",)),
     }
     model = config.model

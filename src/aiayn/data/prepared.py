@@ -47,13 +47,14 @@ class TokenArray:
         offsets: int64 `[sentences + 1]`, memory-mapped; sentence i is `tokens[offsets[i] : offsets[i + 1]]`.
     """
 
-    def __init__(self, stem: Path) -> None:
-        self._stem = stem
+    def __init__(self, stem: Path, limit: int | None = None) -> None:
+        self._stem, self._limit = stem, limit
         self.tokens: NDArray[np.int32] = np.asarray(np.memmap(_with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
-        self.offsets: NDArray[np.int64] = np.asarray(np.memmap(_with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
+        offsets: NDArray[np.int64] = np.asarray(np.memmap(_with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
+        self.offsets = offsets if limit is None else offsets[: limit + 1]
 
-    def __reduce__(self) -> tuple[type["TokenArray"], tuple[Path]]:
-        return TokenArray, (self._stem,)  # a pickled map would carry all its data
+    def __reduce__(self) -> tuple[type["TokenArray"], tuple[Path, int | None]]:
+        return TokenArray, (self._stem, self._limit)  # a pickled map would carry all its data
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -83,20 +84,20 @@ class PreparedSplit:
         target: the target side's token ids, as many sentences.
     """
 
-    def __init__(self, directory: Path, name: Split) -> None:
+    def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
         self._stems = directory / f"{name}.source", directory / f"{name}.target"
-        self.source, self.target = (TokenArray(stem) for stem in self._stems)
+        self.source, self.target = (TokenArray(stem, limit) for stem in self._stems)
 
     def __len__(self) -> int:
         return len(self.source)
 
     def source_lines(self) -> list[str]:
         """Return the raw source sentences; kept for dev and test only."""
-        return _read_lines(self._stems[0])
+        return _read_lines(self._stems[0])[: len(self)]
 
     def target_lines(self) -> list[str]:
         """Return the raw target sentences, the references of a translation; kept for dev and test only."""
-        return _read_lines(self._stems[1])
+        return _read_lines(self._stems[1])[: len(self)]
 
 
 @final
@@ -122,9 +123,9 @@ class PreparedData:
         """The tokenizer that the ids belong to."""
         return SubwordTokenizer.load(self.directory / _TOKENIZER)
 
-    def split(self, name: Split) -> PreparedSplit:
-        """Return the pairs of one split."""
-        return PreparedSplit(self.directory, name)
+    def split(self, name: Split, *, limit: int | None = None) -> PreparedSplit:
+        """Return the pairs of one split; with a limit only so many, the first ones."""
+        return PreparedSplit(self.directory, name, limit)
 
 
 def prepare(
@@ -177,10 +178,18 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
     for split in SPLITS:
         counts = _write_split(job, split, tokenizer, directory)
         if not counts["pairs"]:
-            limit = f"; all {counts['dropped_too_long']} with text are over data.max_length={job.settings.max_length}"
-            raise UserError(f"data: the {split} split has no sentence pairs{limit if split == 'train' else ''}")
+            raise UserError(f"data: the {split} split has no sentence pairs{_where_they_went(counts, job.settings)}")
         splits[split] = counts
     return {"format": FORMAT_VERSION, "settings": asdict(job.settings), "corpus": job.described, "splits": splits}
+
+
+def _where_they_went(counts: Mapping[str, int], settings: PreparationSettings) -> str:
+    reasons = {
+        f"over data.max_length={settings.max_length}": counts["dropped_too_long"],
+        "empty on one side": counts["dropped_empty"],
+    }
+    dropped = " and ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
+    return f" left: {dropped}" if dropped else ""
 
 
 def _shared_tokenizer(job: _Job) -> SubwordTokenizer:

@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from aiayn import files
@@ -41,7 +42,7 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     if processes.rank() > 0:
         return _run_here(config, directory, command)
-    with directory.locked():
+    with _taken_back_if_refused(directory), directory.locked():
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
             logger.info("%s: finished already; shown, not done again", directory.path)
             return read_record(directory.record)
@@ -51,6 +52,18 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
             return _run_here(config, directory, command)
         _run_group(directory, command, processes_per_node=count)
         return read_record(directory.record)
+
+
+@contextmanager
+def _taken_back_if_refused(directory: RunDirectory) -> Iterator[None]:
+    """Leave no folder behind for a configuration that was refused before anything was done."""
+    is_new = not directory.record.is_file()
+    try:
+        yield
+    except UserError:
+        if is_new and directory.record.is_file() and not read_record(directory.record).has_begun:
+            directory.remove_refused()
+        raise
 
 
 def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Record:

@@ -6,6 +6,7 @@ from aiayn import build
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import DecodingConfig, EvaluateConfig
+from aiayn.config.validation import validate_decoding
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.quiet import quiet_libraries
@@ -29,12 +30,14 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     record = read_record(directory.record)
     splits = scored_splits(request.splits)
     config.decoding = _merged(config.decoding, request)
+    validate_decoding(config.decoding)
     step, checkpoint = directory.checkpoint(request.checkpoint)
     data = prepare_data(config)
     if record.data_fingerprint != data.fingerprint:
         raise UserError(
             f"run={request.run}: trained on data {record.data_fingerprint}, but the corpus now gives {data.fingerprint}"
         )
+    build.refuse_beyond_positions(config, data)
     model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     load_weights(model, checkpoint, key="checkpoint")
     return score_splits(
@@ -45,15 +48,11 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
         splits=splits,
         checkpoint_step=step,
         device=build.scoring_device(config),
+        limit=config.decoding.limit_sentences,
     )
 
 
 def _merged(decoding: DecodingConfig, request: EvaluateConfig) -> DecodingConfig:
     """The run's own search with what was asked for differently."""
     asked = {key: value for key, value in dataclasses.asdict(request.decoding).items() if value is not None}
-    for key in ("beam_size", "batch_tokens"):
-        if asked.get(key, 1) < 1:
-            raise UserError(f"decoding.{key}={asked[key]}: must be at least 1")
-    if asked.get("max_extra_length", 0) < 0:
-        raise UserError(f"decoding.max_extra_length={asked['max_extra_length']}: must not be negative")
     return dataclasses.replace(decoding, **asked)

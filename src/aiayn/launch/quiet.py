@@ -18,5 +18,5 @@ def quiet_libraries() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     for message in NOISE:
         warnings.filterwarnings("ignore", message=message)
-    for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric"):
+    for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)

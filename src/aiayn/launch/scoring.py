@@ -6,33 +6,39 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
+import filelock
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Split
-from aiayn.data.prepared import PreparedData
+from aiayn.data.prepared import PreparedData, PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.models.transformer import Transformer
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import SignedScore, SplitScores
+from aiayn.runs.record import SignedScore, SplitScores, json_text
 from aiayn.training.scoring import Search, sentence_likelihoods, translate_split
 
 logger = logging.getLogger("aiayn")
 
 
-def scored_splits(names: Sequence[str]) -> list[Split]:
-    """The splits that a user named.
+def scored_splits(names: Sequence[str] | str) -> list[Split]:
+    """The splits that a user named, one of them or a list.
 
     Raises:
         UserError: one of them cannot be scored.
     """
     allowed: list[Split] = [split for split in SPLITS if split != "train"]
+    names = [names] if isinstance(names, str) else names
     if not names:
         raise UserError(f"splits=[]: choose from {', '.join(allowed)}, as in splits=[test]")
     for name in names:
@@ -50,6 +56,7 @@ def score_splits(
     splits: Sequence[Split],
     checkpoint_step: int,
     device: torch.device,
+    limit: int | None = None,
 ) -> dict[str, SplitScores]:
     """Decode and score, writing everything under the run's `evaluations`.
 
@@ -61,40 +68,54 @@ def score_splits(
         splits: what to score.
         checkpoint_step: for the names of the files and the record.
         device: where to compute.
+        limit: score only this many sentences of each split, the first ones.
     """
     folder = directory.evaluations / (
         f"step-{checkpoint_step:07d}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
-        f"-extra{search.max_extra_length}"
+        f"-extra{search.max_extra_length}" + (f"-first{limit}" if limit else "")
     )
-    was_training = model.training
-    model.eval().to(device)
+    job = _Job(model.eval().to(device), data, search, folder, device, limit)
     scores: dict[str, SplitScores] = {}
     for split in splits:
-        scores[split] = _score_split(model, data, search, folder, directory, split, checkpoint_step, device)
+        started = time.perf_counter()
+        likelihoods, hypotheses = _likelihoods_and_hypotheses(job, split)
+        scores[split] = _scores(
+            job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
+        )
         result = scores[split]
         logger.info("%s: BLEU %.2f, PPL %.2f on %d sentences", split, result.bleu.score, result.ppl, result.sentences)
-    model.train(was_training)
-    path = folder / "scores.json"
-    earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
-    files.write_text(path, json.dumps(content, indent=2) + "\n")
+    with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
+        path = folder / "scores.json"
+        earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
+        files.write_text(path, json_text(content))
     return scores
 
 
-def _score_split(
-    model: Transformer,
-    data: PreparedData,
-    search: Search,
-    folder: Path,
-    directory: RunDirectory,
-    split: Split,
-    checkpoint_step: int,
-    device: torch.device,
-) -> SplitScores:
-    started = time.perf_counter()
-    prepared = data.split(split)
-    nll, tokens = sentence_likelihoods(
-        model, prepared, tokens=search.batch_tokens, bos_id=data.tokenizer.bos_id, device=device
+@dataclass(frozen=True)
+class _Job:
+    """What scoring each split needs."""
+
+    model: Transformer
+    data: PreparedData
+    search: Search
+    folder: Path
+    device: torch.device
+    limit: int | None
+
+    def split(self, name: Split) -> PreparedSplit:
+        return self.data.split(name, limit=self.limit)
+
+
+Likelihoods: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
+"""Negative log-likelihood and tokens of each sentence."""
+
+
+def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, list[str]]:
+    """What the model makes of a split; the hypotheses as they were read back from their file."""
+    prepared, tokenizer = job.split(split), job.data.tokenizer
+    likelihoods = sentence_likelihoods(
+        job.model, prepared, tokens=job.search.batch_tokens, bos_id=tokenizer.bos_id, device=job.device
     )
     with tqdm(
         total=len(prepared),
@@ -104,26 +125,43 @@ def _score_split(
         leave=False,
         disable=not sys.stderr.isatty(),
     ) as bar:
-        decoded = translate_split(model, prepared, data.tokenizer, search, device=device, advance=bar.update)
-    path = folder / f"{split}.hypotheses.txt"
+        decoded = translate_split(job.model, prepared, tokenizer, job.search, device=job.device, advance=bar.update)
+    path = _hypotheses_path(job, split)
     files.write_text(path, "".join(f"{' '.join(line.splitlines())}\n" for line in decoded))
-    hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
-    references = prepared.target_lines()
-    bleu, chrf = corpus_bleu(hypotheses, references), corpus_chrf(hypotheses, references)
+    return likelihoods, path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def _hypotheses_path(job: _Job, split: Split) -> Path:
+    return job.folder / f"{split}.hypotheses.txt"
+
+
+def _scores(
+    job: _Job,
+    split: Split,
+    likelihoods: Likelihoods,
+    hypotheses: list[str],
+    *,
+    run: RunDirectory,
+    checkpoint_step: int,
+    started: float,
+) -> SplitScores:
+    """The scores of a split, after those of each sentence were written."""
+    references = job.split(split).target_lines()
     statistics = sentence_statistics(hypotheses, references)
     write_sentence_scores(
-        folder / f"{split}.sentences.jsonl",
+        job.folder / f"{split}.sentences.jsonl",
         [
-            SentenceScores(nll=float(nll[i]), tokens=int(tokens[i]), bleu_statistics=tuple(statistics[i].tolist()))
-            for i in range(len(prepared))
+            SentenceScores(nll=float(nll), tokens=int(tokens), bleu_statistics=tuple(counts.tolist()))
+            for nll, tokens, counts in zip(*likelihoods, statistics, strict=True)
         ],
     )
+    bleu, chrf = corpus_bleu(hypotheses, references), corpus_chrf(hypotheses, references)
     return SplitScores(
-        ppl=perplexity(nll, tokens),
+        ppl=perplexity(*likelihoods),
         bleu=SignedScore(bleu.score, bleu.signature),
         chrf=SignedScore(chrf.score, chrf.signature),
-        sentences=len(prepared),
+        sentences=len(references),
         checkpoint_step=checkpoint_step,
         seconds=time.perf_counter() - started,
-        hypotheses=str(path.relative_to(directory.path)),
+        hypotheses=str(_hypotheses_path(job, split).relative_to(run.path)),
     )

@@ -19,6 +19,7 @@ from aiayn import build
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
+from aiayn.data.corpus import SPLITS
 from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
 from aiayn.launch.allocator import keep_memory
@@ -34,7 +35,8 @@ from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
 from aiayn.training.checkpoint_io import load_checkpoint
 from aiayn.training.module import TranslationModule
-from aiayn.training.tracking import summarize, tracked
+from aiayn.training.session import TrainingSession
+from aiayn.training.tracking import check_tracker, summarize, tracked
 
 logger = logging.getLogger("aiayn")
 
@@ -94,6 +96,12 @@ class _Job:
 def _run(job: _Job) -> None:
     """The stages of a run, one after another; the record follows them."""
     record = job.record
+    # Everything that can be refused at once comes before anything that takes time.
+    session = build.build_session(job.config, job.directory, world_size=processes.world_size(job.config.trainer))
+    check_tracker(job.config.logger)
+    start = _start_weights(job.config)
+    record.hardware = provenance.hardware()
+    record.precision = session.precision
     job.write_record()
     data = prepare_data(job.config)
     if record.data_fingerprint not in (None, data.fingerprint):
@@ -102,34 +110,50 @@ def _run(job: _Job) -> None:
             f"{data.fingerprint}: restore the corpus, or remove this folder to start anew"
         )
     record.data_fingerprint = data.fingerprint
-    record.data_counts = {split: dict(counts) for split, counts in data.manifest["splits"].items()}
+    record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}
     if job.leader:
-        logger.info("%s: %s; vocabulary %d", record.data, record.data_summary(), data.tokenizer.vocabulary_size)
+        _say_what_was_prepared(job, data)
+    build.refuse_beyond_positions(job.config, data)
     job.write_record()
     last = max(job.directory.steps().items(), default=None)
     with _trackers(job, start_step=last[0] if last else 0) as loggers:
-        module = _train(job, data, loggers, resume_from=last[1] if last else None)
+        module = _train(job, data, session, loggers, start=start, resume_from=last[1] if last else None)
         if job.leader:
             _evaluate(job, data, module, loggers)
 
 
-def _train(job: _Job, data: PreparedData, loggers: list[Any], *, resume_from: Path | None) -> TranslationModule:
-    """Train to the end, from the checkpoint where there is one."""
+def _say_what_was_prepared(job: _Job, data: PreparedData) -> None:
+    """One line on the corpus, and a warning where it is too small for the vocabulary."""
+    asked, there = job.config.tokenizer.vocabulary_size, data.tokenizer.vocabulary_size
+    logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{there:,}")
+    if there < asked:
+        logger.warning(
+            "tokenizer.vocabulary_size=%s: the training text yields only %s entries, and the model gets as many rows",
+            asked,
+            there,
+        )
+
+
+def _train(
+    job: _Job,
+    data: PreparedData,
+    session: TrainingSession,
+    loggers: list[Any],
+    *,
+    start: Path | None,
+    resume_from: Path | None,
+) -> TranslationModule:
+    """Train to the end: from the checkpoint of an earlier go, or from another run's weights, where there are such."""
     config, record = job.config, job.record
     model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
-    if resume_from is None and config.init_from is not None:
-        _take_weights(model, config.init_from)
+    if resume_from is None and start is not None:
+        load_weights(model, start, key="init_from")
     module = build.build_module(config, model, data_fingerprint=data.fingerprint)
-    session = build.build_session(
-        config, job.directory, loggers=loggers, world_size=processes.world_size(config.trainer)
-    )
     record.parameters = count_parameters(model)
     record.vocabulary_rows = len(model.embedding.weight)
-    record.hardware = provenance.hardware()
-    record.precision = session.precision
     job.write_record()
     try:
-        session.fit(module, build.build_batches(config, data), resume_from=resume_from)
+        session.fit(module, build.build_batches(config, data), loggers=loggers, resume_from=resume_from)
     finally:
         _count(record, module, steps=session.step)
     if session.stopped_by is not None:
@@ -137,19 +161,27 @@ def _train(job: _Job, data: PreparedData, loggers: list[Any], *, resume_from: Pa
             f"stopped by {session.stopped_by} after step {session.step} of {config.optimization.max_steps}; "
             "the same command takes it up again"
         )
+    if session.ended_early_by is not None:
+        record.message = f"ended by {session.ended_early_by} after {record.steps_done()} steps"
+        if job.leader:
+            logger.warning("training %s", record.message)
     return module
 
 
-def _take_weights(model: torch.nn.Module, source: str) -> None:
-    """Start from the weights of another run or checkpoint.
+def _start_weights(config: TrainConfig) -> Path | None:
+    """The checkpoint that a new run starts from, or None.
 
     Raises:
-        UserError: there are none, or they belong to another architecture.
+        UserError: there is none where `init_from` says.
     """
-    path = Path(source)
+    if config.init_from is None:
+        return None
+    path = Path(config.init_from)
     if path.is_dir():
-        path = open_run(source).checkpoint("last")[1]
-    load_weights(model, path, key="init_from")
+        return open_run(config.init_from, key="init_from").checkpoint("last")[1]
+    if not path.is_file():
+        raise UserError(f"init_from={config.init_from}: no such run directory or checkpoint")
+    return path
 
 
 def load_weights(model: torch.nn.Module, path: Path, *, key: str) -> None:
@@ -196,6 +228,7 @@ def _evaluate(job: _Job, data: PreparedData, module: TranslationModule, loggers:
         splits=["dev", "test"],
         checkpoint_step=record.steps,
         device=build.scoring_device(job.config),
+        limit=build.scored_sentences(job.config),
     )
     summary: dict[str, float | int | None] = {"parameters": record.parameters}
     for split, result in record.scores.items():
@@ -236,6 +269,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str) -> 
             started=_now(),
         )
     record.status, record.message = Status.running, None
+    record.max_steps = config.optimization.max_steps
     record.versions = provenance.versions()
     record.commit, record.dirty = provenance.code_version()
     return record

@@ -45,7 +45,7 @@ def row_table(record: Record) -> Table:
         table.add_row("paper", *paper_cells(paper))
     dev = record.scores["dev"]
     table.add_row(
-        "this run", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}", millions(record.parameters), f"{record.steps:,}"
+        "this run", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}", millions(record.parameters), record.steps_done()
     )
     return table
 

@@ -62,7 +62,7 @@ def _scores(record: Record) -> str:
     for split, result in record.scores.items():
         lines.append(
             f"| this run ({record.data}) | {split} | {result.ppl:.2f} | {result.bleu.score:.2f} "
-            f"| {result.chrf.score:.2f} | {millions(record.parameters)} | {record.steps:,} |"
+            f"| {result.chrf.score:.2f} | {millions(record.parameters)} | {record.steps_done()} |"
         )
     if not record.scores:
         return f"No scores: {record.status.value}" + (f" ({record.message})." if record.message else ".")
@@ -83,7 +83,7 @@ def _facts(record: Record) -> str:
     hardware = record.hardware
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
     facts = {
-        "status": record.status.value,
+        "status": record.status.value + (f" ({record.message})" if record.message else ""),
         "training time": duration(record.seconds),
         "tokens": f"{record.tokens:,} source and target tokens",
         "tokens/s": f"{record.tokens_per_second:,.0f}" if record.tokens_per_second else "",

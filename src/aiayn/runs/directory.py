@@ -13,6 +13,7 @@ import filelock
 
 from aiayn.config.errors import UserError
 
+LOCK, HOLDER = ".lock", ".holder"
 CHECKPOINT = re.compile(r"(?P<kind>step|best)-(?P<step>\d+)\.ckpt")
 
 
@@ -91,6 +92,11 @@ class RunDirectory:
                 found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
         return found
 
+    def remove_refused(self) -> None:
+        """Take back the files of a run that was refused before it did anything."""
+        for path in (self.config, self.record, self.log, self.path / LOCK, self.path / HOLDER):
+            path.unlink(missing_ok=True)
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the directory against other processes.
@@ -99,8 +105,8 @@ class RunDirectory:
             UserError: another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        holder = self.path / ".holder"
-        lock = filelock.FileLock(self.path / ".lock")
+        holder = self.path / HOLDER
+        lock = filelock.FileLock(self.path / LOCK)
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
@@ -114,13 +120,17 @@ class RunDirectory:
             lock.release()
 
 
-def open_run(path: str) -> RunDirectory:
+def open_run(path: str, *, key: str = "run") -> RunDirectory:
     """The run directory that the user named.
+
+    Args:
+        path: as typed.
+        key: the configuration key to blame.
 
     Raises:
         UserError: it is none.
     """
     directory = RunDirectory(Path(path))
     if not directory.record.is_file():
-        raise UserError(f"run={path}: not a run directory (no {directory.record.name} there)")
+        raise UserError(f"{key}={path}: not a run directory (no {directory.record.name} there)")
     return directory

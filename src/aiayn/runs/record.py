@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -71,7 +73,7 @@ class Record:
     """The corpus's name."""
     status: Status
     message: str | None = None
-    """Why a run failed or stopped."""
+    """Why a run failed, stopped, or ended before its last step."""
     data_fingerprint: str | None = None
     """Checksum of the prepared corpus."""
     data_counts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -88,6 +90,8 @@ class Record:
     """Rows of the embedding matrix."""
     steps: int = 0
     """Optimizer steps done."""
+    max_steps: int | None = None
+    """Optimizer steps planned; None in records of older versions."""
     tokens: int = 0
     """Source and target tokens trained on, pads excluded, end marks included."""
     seconds: float = 0.0
@@ -102,10 +106,20 @@ class Record:
     scores: dict[str, SplitScores] = field(default_factory=dict)
     """By split: dev, test."""
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything was done under this record, beyond refusing the configuration."""
+        return bool(self.hardware)
+
+    def steps_done(self) -> str:
+        """The optimizer steps, and of how many where some are missing, as in "15 of 3,000"."""
+        is_short = self.max_steps is not None and self.steps < self.max_steps
+        return f"{self.steps:,}" + (f" of {self.max_steps:,}" if is_short else "")
+
     def data_summary(self) -> str:
         """The pairs of each split and what was dropped, in one line."""
         return "; ".join(
-            f"{split} {counts['pairs']:,} pairs"
+            f"{split} {counts['pairs']:,} {'pair' if counts['pairs'] == 1 else 'pairs'}"
             + (f", {counts['dropped_too_long']:,} too long dropped" if counts.get("dropped_too_long") else "")
             + (f", {counts['dropped_empty']:,} empty dropped" if counts.get("dropped_empty") else "")
             for split, counts in self.data_counts.items()
@@ -113,7 +127,20 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Write the record atomically."""
-        files.write_text(path, json.dumps(dataclasses.asdict(self), indent=2, ensure_ascii=False) + "\n")
+        files.write_text(path, json_text(dataclasses.asdict(self)))
+
+
+def json_text(content: Mapping[str, Any]) -> str:
+    """Indented JSON; a number that JSON cannot express (infinity, NaN) is written as null."""
+    return json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_record(path: Path) -> Record:
@@ -139,4 +166,7 @@ def read_record(path: Path) -> Record:
 
 
 def _split_scores(value: dict[str, Any]) -> SplitScores:
-    return SplitScores(**{**value, "bleu": SignedScore(**value["bleu"]), "chrf": SignedScore(**value["chrf"])})
+    ppl = math.inf if value["ppl"] is None else value["ppl"]
+    return SplitScores(
+        **{**value, "ppl": ppl, "bleu": SignedScore(**value["bleu"]), "chrf": SignedScore(**value["chrf"])}
+    )

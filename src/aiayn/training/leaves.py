@@ -1,5 +1,6 @@
 """Make the third-party objects that the configuration names by `_target_`."""
 
+import pkgutil
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -29,5 +30,30 @@ def make(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
         # Not recursive: deeper down, as in a whole configuration, a _target_ may be no object to make.
         return instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
     except InstantiationException as error:
-        text = re.sub(r",? ?set env var HYDRA_FULL_ERROR=1 to see chained exception\.?|full_key: .*", "", str(error))
-        raise UserError(f"{key}: {' '.join(text.split())}") from error
+        locate(node, key=key)
+        raise UserError(_refusal(key, own, error.__cause__ or error)) from error
+
+
+def locate(node: Mapping[str, Any], *, key: str) -> None:
+    """Import what `_target_` names.
+
+    Raises:
+        UserError: there is no such target.
+    """
+    try:
+        pkgutil.resolve_name(str(node["_target_"]))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UserError(f"{key}: there is no _target_ {node['_target_']} ({error})") from error
+
+
+def _refusal(key: str, arguments: Mapping[str, Any], error: BaseException) -> str:
+    """One line that names the argument where the error does."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    unexpected = re.search(r"unexpected keyword argument '(\w+)'", text)
+    if unexpected:
+        return f"{key}.{unexpected[1]}: {arguments['_target_']} takes no such argument"
+    named = {name: value for name, value in arguments.items() if isinstance(value, str) and name != "_target_"}
+    for name, value in named.items():
+        if repr(value) in text or (value != "auto" and re.search(rf"\b{re.escape(value)}\b", text)):
+            return f"{key}.{name}={value}: {text}"
+    return f"{key}: {text}"

@@ -142,7 +142,7 @@ class TranslationModule(LightningModule):
         self.progress.seconds = time.perf_counter() - self._started
         self._meter.add_step(source_tokens=batch.step_source_tokens, target_tokens=batch.step_target_tokens)
         step = self.trainer.global_step
-        if step == 1 or step % self.log_interval == 0:
+        if step in (1, self.trainer.max_steps) or step % self.log_interval == 0:
             self._log_training(step)
 
     def _log_training(self, step: int) -> None:

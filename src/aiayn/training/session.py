@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, final
 
 from pytorch_lightning import Callback, Trainer
+from pytorch_lightning.callbacks import ModelCheckpoint, Timer
 from pytorch_lightning.loggers import Logger
 from pytorch_lightning.strategies import DDPStrategy
 
@@ -37,10 +38,12 @@ class TrainingSession:
         settings: the Trainer's `_target_` and arguments, `precision` and `strategy` already concrete or "auto".
         callbacks: more of them, by name, each with its `_target_`; checkpoints go to `checkpoints`.
         budget: steps, accumulation, validation.
-        loggers: the trackers.
         checkpoints: the folder of checkpoints.
         world_size: processes in all.
         timeout_seconds: how long one rank waits for another.
+
+    Raises:
+        UserError: Lightning refuses an argument or a callback.
     """
 
     def __init__(
@@ -49,12 +52,14 @@ class TrainingSession:
         *,
         callbacks: Mapping[str, Mapping[str, Any]],
         budget: Budget,
-        loggers: Sequence[Logger],
         checkpoints: Path,
         world_size: int,
         timeout_seconds: int,
     ) -> None:
         self.checkpoints = checkpoints
+        self.max_steps = budget.max_steps
+        self._is_trial = bool(settings.get("fast_dev_run"))
+        self._saves = bool(settings.get("enable_checkpointing", True))
         self._stop = StopOnSignal()
         arguments = dict(settings)
         plugins = [make(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
@@ -71,8 +76,8 @@ class TrainingSession:
             check_val_every_n_epoch=None,
             use_distributed_sampler=False,
             default_root_dir=str(checkpoints.parent),
-            logger=list(loggers),
-            callbacks=[StepCounter(), self._stop, *bar, *_callbacks(callbacks, checkpoints)],
+            logger=False,
+            callbacks=[StepCounter(), self._stop, *bar, *self._configured(callbacks)],
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         assert isinstance(trainer, Trainer)
@@ -93,18 +98,60 @@ class TrainingSession:
         """The signal that ended this go before its time, or None."""
         return None if self._stop.received is None else self._stop.received.name
 
-    def fit(self, module: TranslationModule, batches: TranslationDataModule, *, resume_from: Path | None) -> None:
-        """Train, from a checkpoint where one is given, and leave a checkpoint of the last step."""
+    @property
+    def ended_early_by(self) -> str | None:
+        """What, other than a signal, ended training before its last step; None where it went to its end."""
+        if self.step >= self.max_steps or self._stop.received is not None:
+            return None
+        if self._is_trial:
+            return "trainer.fast_dev_run"
+        callbacks = vars(self._trainer)["callbacks"]  # which Lightning sets without declaring it
+        timers = [callback for callback in callbacks if isinstance(callback, Timer)]
+        if any((left := timer.time_remaining()) is not None and left <= 0 for timer in timers):
+            return "trainer.max_time"
+        return "a callback"
+
+    def fit(
+        self,
+        module: TranslationModule,
+        batches: TranslationDataModule,
+        *,
+        loggers: Sequence[Logger],
+        resume_from: Path | None,
+    ) -> None:
+        """Train, and leave a checkpoint of the last step.
+
+        Args:
+            module: the model and its recipe.
+            batches: what to train on.
+            loggers: the trackers; a fast_dev_run has none.
+            resume_from: the checkpoint to go on from.
+        """
+        if not self._is_trial:
+            self._trainer.loggers = list(loggers)
         self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
-        last = self.checkpoints / f"step-{self.step:07d}.ckpt"
-        if not last.exists():
-            self._trainer.save_checkpoint(last)
+        if self._saves:
+            last = self.checkpoints / f"step-{self.step:07d}.ckpt"
+            if not last.exists():
+                self._trainer.save_checkpoint(last)
+            self._remove_left_over(newest=last)
 
+    def _remove_left_over(self, *, newest: Path) -> None:
+        """Remove what an earlier go left when it was interrupted: no callback knows of it, none would remove it."""
+        callbacks = [each for each in self._trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
+        if not self._trainer.is_global_zero or any(each.monitor is None for each in callbacks):
+            return  # without a monitor a callback keeps no list of what it wrote
+        known = {Path(path).name for each in callbacks for path in (*each.best_k_models, each.last_model_path)}
+        for path in self.checkpoints.glob("step-*.ckpt"):
+            if path != newest and path.name not in known:
+                path.unlink(missing_ok=True)
 
-def _callbacks(settings: Mapping[str, Mapping[str, Any]], checkpoints: Path) -> list[Callback]:
-    """The configured callbacks."""
-    made = []
-    for name, node in settings.items():
-        folder = {"dirpath": str(checkpoints)} if str(node["_target_"]).endswith("ModelCheckpoint") else {}
-        made.append(make(node, key=f"callbacks.{name}", **folder))
-    return made
+    def _configured(self, settings: Mapping[str, Mapping[str, Any]]) -> list[Callback]:
+        """The configured callbacks."""
+        made: list[Callback] = []
+        for name, node in settings.items():
+            is_checkpoint = str(node["_target_"]).endswith("ModelCheckpoint")
+            if self._saves or not is_checkpoint:
+                folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
+                made.append(make(node, key=f"callbacks.{name}", **folder))
+        return made

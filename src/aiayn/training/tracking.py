@@ -9,12 +9,8 @@ from typing import Any
 import wandb
 from pytorch_lightning.loggers import Logger, WandbLogger
 
-from aiayn.config.errors import UserError
-from aiayn.training.leaves import make
+from aiayn.training.leaves import locate, make
 from aiayn.training.metrics_log import MetricsLog
-
-WANDB_MODES = (None, "online", "offline", "disabled", "shared")
-"""What W&B may be asked for; None leaves it to W&B and its environment."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +27,16 @@ class RunDescription:
     tags: tuple[str, ...]
     config: Mapping[str, Any]
     """The whole resolved configuration, plain."""
+
+
+def check_tracker(settings: Mapping[str, Any]) -> None:
+    """Refuse, before a run begins, a tracker that does not exist.
+
+    Raises:
+        UserError: there is no such `_target_`.
+    """
+    if settings.get("_target_") is not None:
+        locate(settings, key="logger")
 
 
 @contextmanager
@@ -68,9 +74,6 @@ def summarize(loggers: list[Logger], summary: Mapping[str, float | int | None]) 
 def _tracker(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> Logger:
     arguments = dict(settings)
     if str(settings["_target_"]).endswith("WandbLogger"):
-        if settings.get("mode") not in WANDB_MODES:
-            allowed = ", ".join(mode for mode in WANDB_MODES if mode)
-            raise UserError(f"logger.mode={settings.get('mode')}: choose from {allowed}")
         wandb.setup()  # reads WANDB_SILENT before Lightning passes a setting that it warns of
         arguments |= {
             "id": description.run_id,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from aiayn.commands.front_end import main
+from aiayn.commands.front_end import SWEEP_VARIABLE, main
 
 
 class Said(NamedTuple):
@@ -28,6 +28,8 @@ def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     # What the front end sets for Hydra is given back after the test.
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setitem(os.environ, "HYDRA_FULL_ERROR", "1")
+    monkeypatch.setenv(SWEEP_VARIABLE, "")
+    monkeypatch.delenv(SWEEP_VARIABLE)
 
     def call(*words: str) -> Said:
         capsys.readouterr()

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from aiayn import __version__
-from aiayn.commands.front_end import COMMANDS
+from aiayn.commands.front_end import COMMANDS, SWEEP_VARIABLE
 from aiayn.config.compose import compose_command
 from aiayn.config.store import conf_directory
 
@@ -109,3 +109,24 @@ def test_a_reader_that_leaves_is_no_mistake(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
+
+
+def test_a_multirun_is_named_by_what_was_typed(aiayn: CommandLine) -> None:
+    same = ("train", "seed=1,2", "hydra.verbose=false", "--cfg", "job", "--multirun")
+    aiayn(*same)
+    assert os.environ[SWEEP_VARIABLE] == "seed=1,2"
+    composed = compose_command("train", ["seed=1"])
+    assert composed.identity.sweep == "seed=1,2"
+    assert composed.identity.hash == compose_command("train", ["seed=1", "identity.sweep=other"]).identity.hash
+
+
+def test_a_long_name_of_a_multirun_is_cut_but_stays_its_own(
+    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = set()
+    for last in (98, 99):
+        monkeypatch.delenv(SWEEP_VARIABLE, raising=False)
+        aiayn("train", f"seed={','.join(map(str, [*range(60), last]))}", "--cfg", "job", "-m")
+        names.add(os.environ[SWEEP_VARIABLE])
+    assert len(names) == 2
+    assert max(map(len, names)) <= 120

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ number = st.floats(allow_nan=False, allow_infinity=False)
 count = st.integers(0, 2**60)
 scores = st.builds(
     SplitScores,
-    ppl=number,
+    ppl=st.floats(min_value=1),  # infinity is what a useless model has
     bleu=st.builds(SignedScore, score=number, signature=text),
     chrf=st.builds(SignedScore, score=number, signature=text),
     sentences=count,
@@ -81,6 +82,15 @@ def test_writing_and_reading_is_the_identity(record: Record) -> None:
         path = Path(folder) / "run.json"
         record.write(path)
         assert read_record(path) == record
+
+
+def test_a_record_is_json_whatever_the_numbers(tmp_path: Path) -> None:
+    record = a_record()
+    record.scores["dev"] = dataclasses.replace(record.scores["dev"], ppl=math.inf)
+    record.write(tmp_path / "run.json")
+    content = json.loads((tmp_path / "run.json").read_text(), parse_constant=pytest.fail)
+    assert content["scores"]["dev"]["ppl"] is None
+    assert read_record(tmp_path / "run.json") == record
 
 
 @given(st.data())

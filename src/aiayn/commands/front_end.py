@@ -33,6 +33,7 @@ class Command:
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
+    "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
 }
 

@@ -268,6 +268,8 @@ class TrainConfig:
 
     seed: int = MISSING
     """Everything random derives from it."""
+    force: bool = MISSING
+    """Start anew where this run stands already; what it wrote there is removed."""
     init_from: str | None = MISSING
     """A run directory or a checkpoint whose weights a new run starts from."""
     scale: ScaleConfig = MISSING
@@ -326,6 +328,14 @@ class EvaluateConfig:
     """What to search differently."""
     launch: LaunchConfig = MISSING
     """How processes are started."""
+
+
+@dataclass
+class StatusConfig:
+    """`aiayn status`."""
+
+    paths: PathsConfig = MISSING
+    """Folders; the runs below paths.runs are listed."""
 
 
 @dataclass

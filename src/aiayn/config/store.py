@@ -11,6 +11,7 @@ COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
     "evaluate": schema.EvaluateConfig,
     "report": schema.ReportConfig,
+    "status": schema.StatusConfig,
 }
 """The commands and the type of each one's configuration."""
 

@@ -15,6 +15,9 @@ NEUTRAL_KEYS = frozenset(
         "optimization.checkpoint_interval",
         "decoding.batch_tokens",
         "data.name",
+        "data.sentences.train",  # of a hub's data set: what is expected; the grammar's data.sentences is in the hash
+        "data.sentences.dev",
+        "data.sentences.test",
         "trainer._target_",
         "trainer.accelerator",
         "trainer.strategy",

@@ -83,7 +83,7 @@ class HubDataSet:
             wrong = "" if re.split(r"[\[+]", split)[0] in names else "no such split; "
             raise UserError(
                 f"{key}={split}: {wrong or f'{first_line(error)}; '}data.path={self._path} has {', '.join(names)}: "
-                f"name one, or a part as in {key}={names[0]}[:1000]"
+                f"name one, or a part as in \"{key}='{names[0]}[:1000]'\""
             ) from error
 
     @cached_property

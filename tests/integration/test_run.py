@@ -190,9 +190,9 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_told(train: Train, capsys: py
 def test_outputs_beyond_the_learned_positions_are_refused_before_training(
     train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    learned = ("model.positions=learned", "model.max_positions=60")
+    learned = ("model.positions=learned", "model.max_positions=95")
     assert train(*learned, "decoding.max_extra_length=55") == 2
-    assert "model.max_positions=60: the dev split has " in capsys.readouterr().err
+    assert "model.max_positions=95: the dev split has " in capsys.readouterr().err
     assert not list(tmp_path.glob("**/*.ckpt"))
     assert train(*learned) == 0
 

@@ -159,6 +159,16 @@ def test_a_trial_says_that_it_is_one(train: Train, only_run: Find, capsys: pytes
     assert {scores.sentences for scores in record.scores.values()} == {8}
 
 
+def test_overfitting_repeats_ten_batches(train: Train, tmp_path: Path) -> None:
+    path = tmp_path / "batches.jsonl"
+    recorder = f"+callbacks.recorder={{_target_: observers.BatchRecorder, path: {path}}}"
+    assert train("debug=overfit", recorder, "optimization.max_steps=25", "optimization.validation_interval=25") == 0
+    served = path.read_text().splitlines()
+    assert len(served) == 25
+    assert served[10:20] == served[:10]
+    assert len(set(served)) == 10
+
+
 def test_a_run_that_time_ends_says_so(train: Train, only_run: Find) -> None:
     assert train("trainer.max_time=00:00:00:01", "optimization.max_steps=100000") == 0
     record = read_record(only_run() / "run.json")

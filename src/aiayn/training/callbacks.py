@@ -87,7 +87,7 @@ class TrainingBar(Callback):
             self._bar = tqdm(
                 total=trainer.max_steps,
                 initial=trainer.global_step,
-                bar_format="train {n_fmt}/{total_fmt} [{elapsed}<{remaining}]{postfix}",
+                bar_format="train {n_fmt}/{total_fmt} [{elapsed}<{remaining}] {desc}",
                 file=sys.stderr,
                 dynamic_ncols=True,
                 disable=not sys.stderr.isatty(),
@@ -100,7 +100,7 @@ class TrainingBar(Callback):
             return
         metrics = _brief(pl_module.latest_metrics)
         if not self._bar.disable:
-            self._bar.set_postfix_str(metrics, refresh=False)
+            self._bar.set_description_str(metrics, refresh=False)
             self._bar.update(trainer.global_step - self._bar.n)
         elif time.monotonic() - self._spoke > self.PLAIN_INTERVAL or trainer.global_step == trainer.max_steps:
             self._spoke = time.monotonic()
@@ -114,11 +114,12 @@ class TrainingBar(Callback):
 
 
 def _brief(metrics: dict[str, float]) -> str:
+    """The metrics, short enough for a terminal of 80 columns."""
     formats = {
         "train/loss": "loss {:.3f}",
-        "train/ppl": "ppl {:.2f}",
+        "train/ppl": "ppl {:.4g}",
         "train/tokens_per_second": "{:,.0f} tok/s",
-        "train/lr": "lr {:.1e}",
-        "val/ppl": "val {:.2f}",
+        "train/lr": "lr {:.0e}",
+        "val/ppl": "val {:.4g}",
     }
-    return ", ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)
+    return " ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)

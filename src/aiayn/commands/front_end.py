@@ -33,6 +33,8 @@ class Command:
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
+    "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
+    "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
 }
 

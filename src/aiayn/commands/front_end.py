@@ -170,14 +170,14 @@ def _hydra(verb: str, words: list[str]) -> int:
 
     store.register()
     modes: list[RunMode | None] = []  # one for each job that was composed
-    failures: list[UserError | RunFailedError] = []
+    failures: list[UserError | RunFailedError | BrokenPipeError] = []
 
     def command(config: DictConfig) -> None:
         modes.append(HydraConfig.get().mode)
         main_function: Callable[[DictConfig], None] = import_module(COMMANDS[verb].module).main
         try:
             main_function(config)
-        except (UserError, RunFailedError) as error:  # raised past Hydra, they would be printed with its own remarks
+        except (UserError, RunFailedError, BrokenPipeError) as error:  # past Hydra they come with its remarks
             failures.append(error)
             if modes[0] is RunMode.MULTIRUN:
                 _complain(str(error))

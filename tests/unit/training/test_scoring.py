@@ -64,6 +64,10 @@ def test_an_output_is_at_most_so_much_longer_than_its_input(model: Transformer, 
         assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(output.tokens)
 
 
+def test_sinusoids_set_no_limit(model: Transformer) -> None:
+    assert model.max_length is None
+
+
 def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData) -> None:
     torch.manual_seed(5)
     longest = int(prepared.split("dev").source.lengths.max()) + 3

@@ -55,11 +55,13 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
     assert isinstance(config, HubDataConfig)
     return HubCorpus(
         path=config.path,
-        name=config.subset,
+        subset=config.subset,
+        revision=config.revision,
         source_language=config.source_language,
         target_language=config.target_language,
         splits={"train": config.splits.train, "dev": config.splits.dev, "test": config.splits.test},
-        revision=config.revision,
+        sentences={"train": config.sentences.train, "dev": config.sentences.dev, "test": config.sentences.test},
+        scratch_directory=cache / "corpora",
     )
 
 

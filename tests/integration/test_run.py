@@ -56,7 +56,9 @@ def test_metrics_follow_the_optimizer_steps(train: Train, only_run: Find) -> Non
     metrics = lines(only_run() / "metrics.jsonl")
     training = [row for row in metrics if "train/loss" in row]
     assert [row["step"] for row in training] == list(range(1, 13))
-    assert {"train/loss", "train/ppl", "train/tokens_per_second", "train/lr", "step"} == set(training[0])
+    assert {"train/loss", "train/ppl", "train/tokens_per_second", "train/lr", "train/seconds", "step"} == set(
+        training[0]
+    )
     assert [row["step"] for row in metrics if "val/ppl" in row] == [6, 12]
     assert training[-1]["train/loss"] < training[0]["train/loss"]
 
@@ -180,10 +182,9 @@ def test_a_run_without_checkpoints_leaves_none(train: Train, only_run: Find) -> 
     assert not list(only_run().glob("**/*.ckpt"))
 
 
-def test_a_vocabulary_that_the_text_cannot_fill_is_told(train: Train, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_vocabulary_that_the_text_cannot_fill_is_told(train: Train, capsys: pytest.CaptureFixture[str]) -> None:
     assert train("tokenizer.vocabulary_size=9000", "optimization.max_steps=1") == 0
-    (warning,) = (record.getMessage() for record in caplog.records if "vocabulary_size=9000" in record.getMessage())
-    assert "yields only" in warning
+    assert "tokenizer.vocabulary_size=9000: the training text yields only " in capsys.readouterr().err
 
 
 def test_outputs_beyond_the_learned_positions_are_refused_before_training(
@@ -226,3 +227,33 @@ def test_a_run_directory_is_held_by_one_process(
     with RunDirectory(run).locked():
         assert train("optimization.max_steps=1") == 2
     assert "is running here" in capsys.readouterr().err
+
+
+def test_force_starts_anew(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("optimization.max_steps=2") == 0
+    run = only_run()
+    first = read_record(run / "run.json")
+    (run / "stray").touch()
+    assert train("optimization.max_steps=2", "force=true") == 0
+    assert "started anew" in capsys.readouterr().err
+    second = read_record(only_run() / "run.json")
+    assert second.run_id != first.run_id
+    assert second.config_hash == first.config_hash
+    assert second.scores["dev"].ppl == first.scores["dev"].ppl
+    assert not (run / "stray").exists()
+    assert not thaw(run / "config.yaml").force
+
+
+def test_status_lists_every_run(train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("optimization.max_steps=2") == 0
+    assert train("optimization.max_steps=100", "optimization.divergence_factor=0.5") == 1
+    capsys.readouterr()
+    assert main(["status"]) == 0
+    shown = capsys.readouterr().out
+    names = [str(path.parent.relative_to(tmp_path / "runs")) for path in tmp_path.glob("runs/*/*/*/run.json")]
+    assert len(names) == 2
+    assert all(name in shown for name in names)
+    assert "finished" in shown
+    assert "1 finished, 1 failed" in shown
+    assert "the run diverged" in shown
+    assert main(["status", "paths.runs=nowhere"]) == 2

@@ -35,6 +35,7 @@ COMMANDS = {
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
+    "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
 }
 

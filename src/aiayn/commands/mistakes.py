@@ -1,9 +1,8 @@
 """Say in one line what Hydra and OmegaConf say in several."""
 
 import difflib
-import inspect
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from hydra.errors import HydraException, OverrideParseException
@@ -58,15 +57,15 @@ def _unknown_key(text: str, verb: str) -> str | None:
     group, _, argument = key.partition(".")
     if group == "trainer" and argument in STATED_ELSEWHERE:
         return f"{key}: {STATED_ELSEWHERE[argument]}"
-    if group == "trainer" and argument in _trainer_arguments():
+    if group == "trainer" and _is_trainer_argument(argument):
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
     return f"{key}: no such key; {_nearest(key, _keys(verb), otherwise=f'aiayn {verb} --help lists them')}"
 
 
-def _trainer_arguments() -> Collection[str]:
-    from pytorch_lightning import Trainer
+def _is_trainer_argument(name: str) -> bool:
+    from aiayn.training.session import trainer_arguments  # imports Lightning, which takes seconds
 
-    return inspect.signature(Trainer.__init__).parameters
+    return name in trainer_arguments()
 
 
 def _unknown_option(text: str) -> str | None:

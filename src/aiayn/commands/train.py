@@ -10,7 +10,7 @@ from omegaconf import DictConfig
 
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
-from aiayn.config.schema import TextFilesDataConfig, TrainConfig
+from aiayn.config.schema import HubDataConfig, TextFilesDataConfig, TrainConfig
 from aiayn.config.validation import validate
 
 
@@ -46,6 +46,8 @@ def _make_absolute(config: TrainConfig) -> None:
     if isinstance(config.data, TextFilesDataConfig):
         for split in (config.data.train, config.data.dev, config.data.test):
             split.source, split.target = _absolute(split.source), _absolute(split.target)
+    if isinstance(config.data, HubDataConfig) and Path(config.data.path).expanduser().is_dir():  # else the hub's
+        config.data.path = str(Path(config.data.path).expanduser().absolute())
 
 
 def _absolute(files: object) -> object:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale"})
+NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force"})
 """Groups that never change a result; the scale acts only through the values that it scales."""
 
 NEUTRAL_KEYS = frozenset(
@@ -15,6 +15,9 @@ NEUTRAL_KEYS = frozenset(
         "optimization.checkpoint_interval",
         "decoding.batch_tokens",
         "data.name",
+        "data.sentences.train",  # of a hub's data set: what is expected; the grammar's data.sentences is in the hash
+        "data.sentences.dev",
+        "data.sentences.test",
         "trainer._target_",
         "trainer.accelerator",
         "trainer.strategy",

@@ -1,5 +1,6 @@
 """The interpolations that conf/ may use beyond OmegaConf's own."""
 
+from pathlib import PurePosixPath
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -32,6 +33,12 @@ def share(total: int, parts: int) -> int:
     return max(1, total // parts)
 
 
+def last_part(key: str, *, _parent_: DictConfig) -> str:
+    """The last part of the path that a neighbouring key holds, or the whole where it has no parts."""
+    path = "" if OmegaConf.is_missing(_parent_, key) else str(_parent_[key])
+    return PurePosixPath(path).name or path
+
+
 def run_hash(*, _root_: DictConfig) -> str:
     """The run's identity; see `aiayn.config.identity`."""
     content: dict[str, Any] = {
@@ -45,5 +52,5 @@ def run_hash(*, _root_: DictConfig) -> str:
 
 def register_resolvers() -> None:
     """Make the resolvers known to OmegaConf; calling it again changes nothing."""
-    for function in (scaled, head_width, share, run_hash):
+    for function in (scaled, head_width, share, last_part, run_hash):
         OmegaConf.register_new_resolver(function.__name__, function, replace=True)

@@ -115,6 +115,18 @@ class SplitNamesConfig:
 
 
 @dataclass
+class SplitSizesConfig:
+    """How many pairs each split has to have, so that another data set of the same name is noticed."""
+
+    train: int | None = MISSING
+    """Training pairs; null: any number."""
+    dev: int | None = MISSING
+    """Development pairs; null: any number."""
+    test: int | None = MISSING
+    """Test pairs; null: any number."""
+
+
+@dataclass
 class HubDataConfig(DataConfig):
     """A data set of the Hugging Face hub, or a local folder of the same shape."""
 
@@ -123,9 +135,11 @@ class HubDataConfig(DataConfig):
     subset: str | None = MISSING
     """Configuration name inside the data set."""
     revision: str | None = MISSING
-    """Commit or tag of the data set."""
+    """Commit or tag of the data set; null: the newest."""
     splits: SplitNamesConfig = MISSING
-    """Its names of the splits."""
+    """Its names of the splits, or parts of them such as train[:1%]."""
+    sentences: SplitSizesConfig = MISSING
+    """Pairs expected in each. Does not change results."""
 
 
 DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
@@ -268,6 +282,8 @@ class TrainConfig:
 
     seed: int = MISSING
     """Everything random derives from it."""
+    force: bool = MISSING
+    """Start anew where this run stands already; what it wrote there is removed."""
     init_from: str | None = MISSING
     """A run directory or a checkpoint whose weights a new run starts from."""
     scale: ScaleConfig = MISSING
@@ -372,6 +388,14 @@ class ScoreConfig(UseConfig):
     """The file of their translations, line by line."""
     batch_tokens: int | None = MISSING
     """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
+
+
+@dataclass
+class StatusConfig:
+    """`aiayn status`."""
+
+    paths: PathsConfig = MISSING
+    """Folders; the runs below paths.runs are listed."""
 
 
 @dataclass

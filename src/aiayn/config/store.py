@@ -13,6 +13,7 @@ COMMANDS: dict[str, type] = {
     "translate": schema.TranslateConfig,
     "score": schema.ScoreConfig,
     "report": schema.ReportConfig,
+    "status": schema.StatusConfig,
 }
 """The commands and the type of each one's configuration."""
 

@@ -6,10 +6,11 @@ import hashlib
 import json
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS
+from aiayn.data.hub_data_set import HubDataSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 
     from aiayn.data.corpus import Split
 
-_INSTEAD = "or read files: data=text_files data.train.source=... data.train.target=..."
 _TEXT = frozenset({"string", "large_string"})
 _LINE_BREAK = re.compile(r"\s*\n\s*")
+_FILTERED_NEWSTEST2014 = 2737
+"""Pairs of the newstest2014 that WMT14 showed to its evaluators; papers report on the full one."""
 
 
 @final
@@ -32,48 +34,47 @@ class HubCorpus:
     A line break within a sentence is read as a space, for a corpus has one sentence a line.
 
     Args:
-        path: Repository on the hub, such as `wmt14`, or a local folder of parquet or JSON-lines files.
-        name: Name of a configuration inside the data set, or none.
+        path: Repository on the hub, such as `wmt/wmt14`, or a local folder; see `HubDataSet`.
+        subset: Name of a configuration inside the data set, or none.
+        revision: Commit, branch or tag on the hub; none is the newest.
         source_language: ISO 639-1 code of the source side.
         target_language: ISO 639-1 code of the target side.
         splits: The data set's names of our splits; slices such as `train[:1%]` are understood.
-        revision: Commit, branch or tag on the hub; none is the newest.
-        cache_directory: Folder for what is downloaded; the hub's own cache if not given.
+        sentences: How many pairs each split has to have; splits left out, or None, may have any number.
+        scratch_directory: Folder for the tables of a local folder while they are in use.
     """
 
     def __init__(
         self,
         *,
         path: str,
-        name: str | None,
+        subset: str | None,
+        revision: str | None,
         source_language: str,
         target_language: str,
         splits: Mapping[Split, str],
-        revision: str | None,
-        cache_directory: Path | None = None,
+        sentences: Mapping[Split, int | None],
+        scratch_directory: Path | None = None,
     ) -> None:
         self.source_language = source_language
         self.target_language = target_language
         self._path = path
-        self._name = name
         self._splits = dict(splits)
-        self._revision = revision
-        self._cache_directory = cache_directory
-        self._loaded: dict[Split, Any] = {}
+        self._sentences = dict(sentences)
+        self._data_set = HubDataSet(path=path, subset=subset, revision=revision, scratch_directory=scratch_directory)
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 over what was asked for and the fingerprints of the data that answered.
+        """SHA-256 over what was asked for and the data set's content: its commit on the hub, or its files' bytes.
 
         Raises:
-            UserError: as `split`.
+            UserError: the data set cannot be found.
         """
         content = {
             "kind": "hub",
-            "data set": [self._path, self._name, self._revision],
+            "content": self._data_set.content,
             "languages": [self.source_language, self.target_language],
-            # The fingerprint is over the files' revision on the hub, or the local files' times; it has no public name.
-            "splits": [(split, self._splits[split], self._load(split)._fingerprint) for split in SPLITS],  # noqa: SLF001
+            "splits": [self._splits[split] for split in SPLITS],
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
@@ -81,39 +82,40 @@ class HubCorpus:
         """Return the split as a memory-mapped table with the text columns `source` and `target`.
 
         Raises:
-            UserError: the hub cannot be reached, or the data set, its configuration, its split or its columns are not
-                there.
+            UserError: the hub cannot be reached, or the data set, its subset or its columns are not there, or any of
+                the splits, or one has another size than stated.
         """
-        table = self._columns(self._load(split), split)
-        return table.with_transform(_one_line_each)
+        return self._tables[split].with_transform(_one_line_each)
 
-    def _load(self, split: Split) -> datasets.Dataset:
-        if split not in self._loaded:
-            self._loaded[split] = self._fetch(split)
-        return self._loaded[split]
+    def refuse_other_sizes(self, sizes: Mapping[Split, int]) -> None:
+        """Compare the numbers of pairs with those that were stated.
 
-    def _fetch(self, split: Split) -> datasets.Dataset:
-        import datasets
+        Args:
+            sizes: pairs of each split, before any are dropped.
 
-        cache = None if self._cache_directory is None else str(self._cache_directory)
-        try:
-            return datasets.load_dataset(
-                self._path, self._name, split=self._splits[split], revision=self._revision, cache_dir=cache
+        Raises:
+            UserError: a split has more pairs, or fewer.
+        """
+        for split, size in sizes.items():
+            stated, name = self._sentences.get(split), self._splits[split]
+            if stated in (None, size):
+                continue
+            why = ""
+            if "[" in name:
+                why = ", being part of a split"
+            elif size == _FILTERED_NEWSTEST2014:
+                why = ", probably the filtered newstest2014 and not the full one of 3003"
+            raise UserError(
+                f"data.sentences.{split}={stated}: data.path={self._path} ({name}) has {size} pairs{why}; state "
+                f"data.sentences.{split}={size} to accept them, null not to compare"
             )
-        except ConnectionError as error:
-            raise UserError(
-                f"data.path={self._path}: the Hugging Face hub cannot be reached; connect, name a folder, {_INSTEAD}"
-            ) from error
-        except FileNotFoundError as error:
-            raise UserError(
-                f"data.path={self._path}: no such data set at revision {self._revision or 'main'} and no folder with "
-                f"data; mend data.path or data.revision, {_INSTEAD}"
-            ) from error
-        except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
-            raise UserError(
-                f"data.path={self._path} has no split data.splits.{split}={self._splits[split]} in data.subset="
-                f"{self._name} that can be read: {_first_line(error)}"
-            ) from error
+
+    @cached_property
+    def _tables(self) -> dict[Split, datasets.Dataset]:
+        """All splits at once: what is wrong with the last is said before the first is tokenised."""
+        tables = {split: self._data_set.table(self._splits[split], key=f"data.splits.{split}") for split in SPLITS}
+        self.refuse_other_sizes({split: len(table) for split, table in tables.items()})
+        return {split: self._columns(table, split) for split, table in tables.items()}
 
     def _columns(self, table: datasets.Dataset, split: Split) -> datasets.Dataset:
         """Find both languages, under `translation` or as columns of their own, and name them source and target."""
@@ -142,7 +144,3 @@ def _one_line_each(batch: dict[str, list[str]]) -> dict[str, list[str]]:
         column: [_LINE_BREAK.sub(" ", text) if "\n" in text else text for text in texts]
         for column, texts in batch.items()
     }
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

@@ -123,6 +123,11 @@ class PreparedData:
         """The tokenizer that the ids belong to."""
         return SubwordTokenizer.load(self.directory / _TOKENIZER)
 
+    def pairs_given(self, name: Split) -> int:
+        """Return how many pairs the corpus has in a split, those that were dropped included."""
+        counts = self.manifest["splits"][name]
+        return sum(int(counts[kind]) for kind in ("pairs", "dropped_too_long", "dropped_empty"))
+
     def split(self, name: Split, *, limit: int | None = None) -> PreparedSplit:
         """Return the pairs of one split; with a limit only so many, the first ones."""
         return PreparedSplit(self.directory, name, limit)

@@ -43,6 +43,8 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
     if processes.rank() > 0:
         return _run_here(config, directory, command)
     with _taken_back_if_refused(directory), directory.locked():
+        if config.force:
+            _start_anew(config, directory)
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
             logger.info("%s: finished already; shown, not done again", directory.path)
             return read_record(directory.record)
@@ -52,6 +54,14 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
             return _run_here(config, directory, command)
         _run_group(directory, command, processes_per_node=count)
         return read_record(directory.record)
+
+
+def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:
+    """Honour `force`, once: who takes the run up later reads a configuration without it."""
+    config.force = False
+    if directory.record.is_file():
+        logger.info("%s: removed and started anew, since force=true", directory.path)
+    directory.clear()
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from tqdm import tqdm
 
 from aiayn.build import build_corpus, preparation_settings
 from aiayn.config.schema import TrainConfig
+from aiayn.data.corpus import SPLITS
+from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparedData, prepare
 
 
@@ -19,15 +21,14 @@ def prepare_data(config: TrainConfig) -> PreparedData:
     """
     cache = Path(config.paths.cache)
     bar = _StageBar()
+    corpus = build_corpus(config.data, cache=cache)
     try:
-        return prepare(
-            build_corpus(config.data, cache=cache),
-            settings=preparation_settings(config),
-            cache=cache,
-            progress=bar.show,
-        )
+        data = prepare(corpus, settings=preparation_settings(config), cache=cache, progress=bar.show)
     finally:
         bar.close()
+    if isinstance(corpus, HubCorpus):  # a folder in the cache may have been prepared for somebody who accepted it
+        corpus.refuse_other_sizes({split: data.pairs_given(split) for split in SPLITS})
+    return data
 
 
 class _StageBar:

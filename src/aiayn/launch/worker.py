@@ -105,7 +105,7 @@ def _run(job: _Job) -> None:
     if record.data_fingerprint not in (None, data.fingerprint):
         raise UserError(
             f"{job.directory.path}: begun on data {record.data_fingerprint}, but the corpus now gives "
-            f"{data.fingerprint}: restore the corpus, or remove this folder to start anew"
+            f"{data.fingerprint}: restore the corpus, or start anew with force=true"
         )
     record.data_fingerprint = data.fingerprint
     record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,6 +98,24 @@ class RunDirectory:
                 found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
         return found
 
+    @property
+    def holder(self) -> str | None:
+        """Who works here, such as "process 71 on host"; None where nobody does, or where that process is gone."""
+        try:
+            text = (self.path / HOLDER).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        match = re.fullmatch(r"process (\d+) on (.+)", text)
+        return None if match and match[2] == os.uname().nodename and not _is_alive(int(match[1])) else text
+
+    def clear(self) -> None:
+        """Remove everything but the lock, which the caller holds."""
+        for path in self.path.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            elif path.name not in (LOCK, HOLDER):
+                path.unlink()
+
     def remove_refused(self) -> None:
         """Take back the files of a run that was refused before it did anything."""
         for path in (self.config, self.record, self.log, self.tokenizer, self.path / LOCK, self.path / HOLDER):
@@ -123,6 +142,16 @@ class RunDirectory:
         finally:
             holder.unlink(missing_ok=True)
             lock.release()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def open_run(path: str, *, key: str = "run") -> RunDirectory:

@@ -148,7 +148,7 @@ class TranslationModule(LightningModule):
     def _log_training(self, step: int) -> None:
         losses = self.trainer.strategy.reduce(self._meter.losses, reduce_op="sum")
         assert isinstance(losses, Tensor)
-        metrics = {**self._meter.metrics(losses), "train/lr": self._rate(step)}
+        metrics = {**self._meter.metrics(losses), "train/lr": self._rate(step), "train/seconds": self.progress.seconds}
         self._meter.reset(self.device)
         for logger in self.loggers:
             logger.log_metrics(metrics, step)

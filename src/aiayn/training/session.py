@@ -1,5 +1,6 @@
 """Lightning's Trainer, set up so that a run can stop anywhere and go on exactly there."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +17,11 @@ from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.leaves import make
 from aiayn.training.module import TranslationModule
+
+
+def trainer_arguments() -> set[str]:
+    """Every argument that the installed Lightning's Trainer takes."""
+    return set(inspect.signature(Trainer).parameters)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "init_from="], "init_from has no value"),
     (["train", "data=text_files", *(f"{file.partition('=')[0]}=null" for file in FILES)], "data.train.source=null: "),
     (["train", "data=text_files", "data.train.sourc=x"], "data.train.sourc: no such key; did you mean data.train.sou"),
+    (["train", "data=hub"], "data.path has no value: state it, as in data.path=..."),
     (["train", "data=text_files"], "data.dev.source has no value: state it, as in data.dev.source="),
 ]
 

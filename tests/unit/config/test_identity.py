@@ -47,5 +47,10 @@ def test_what_can_change_a_result_makes_another_run(override: str) -> None:
     assert identity(override) != identity()
 
 
+def test_what_a_corpus_is_expected_to_hold_changes_no_result() -> None:
+    assert identity("data=multi30k", "data.sentences.test=3", "data.sentences.train=null") == identity("data=multi30k")
+    assert identity("data=multi30k", "data.splits.test='test[:9]'") != identity("data=multi30k")
+
+
 def test_the_same_values_reached_by_another_way_are_the_same_run() -> None:
     assert identity("experiment=table3/a_h4") == identity("model.num_heads=4")

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from aiayn.config.errors import UserError
 from aiayn.config.identity import configuration_hash, flatten
-from aiayn.config.resolvers import head_width, scaled, share
+from aiayn.config.resolvers import head_width, last_part, scaled, share
 
 factors = st.floats(1e-6, 1e3)
 keys = st.text("abcdefgh_", min_size=1, max_size=4)
@@ -28,6 +28,13 @@ def test_a_size_follows_its_axis_and_is_never_nothing(value: int, width: float, 
         assert size >= 1
         assert size == 1 or abs(size - value * factor) <= 0.5
     assert scaled(value, _root_=root) == scaled(value, "width", _root_=root)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("wmt/wmt14", "wmt14"), ("/data/my corpus/", "my corpus"), ("x", "x"), ("/", "/"), ("???", "")]
+)
+def test_the_last_part_of_a_path_also_where_it_is_not_stated(path: str, name: str) -> None:
+    assert last_part("path", _parent_=OmegaConf.create({"path": path})) == name
 
 
 def test_an_axis_that_the_scale_has_not_is_refused() -> None:

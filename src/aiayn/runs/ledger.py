@@ -1,0 +1,91 @@
+"""The ledger: every run below a folder, and how it stands now."""
+
+import json
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from aiayn.config.errors import UserError
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, Status, read_record
+
+TAIL_BYTES = 16_384
+"""Read from the end of metrics.jsonl: many times its longest line."""
+
+
+class State(StrEnum):
+    """How a run stands: its record's status, or what became of it since that was written."""
+
+    running = "running"
+    finished = "finished"
+    failed = "failed"
+    interrupted = "interrupted"
+    killed = "killed"
+    """The record says running, and the process is gone; the same command takes it up again."""
+    unreadable = "unreadable"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the ledger."""
+
+    directory: RunDirectory
+    state: State
+    record: Record | None
+    """None where it cannot be read."""
+    step: int
+    """Optimizer steps done, as far as was logged."""
+    seconds: float
+    """Wall time of training so far."""
+    message: str | None
+    """Why it failed, stopped, or cannot be read."""
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the speed so far; None unless the run is training."""
+        if self.state is not State.running or self.record is None or not self.record.max_steps or not self.step:
+            return None
+        return self.seconds / self.step * (self.record.max_steps - self.step)
+
+
+def read_ledger(runs: Path) -> list[Entry]:
+    """Every run below a folder, by path.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    if not runs.is_dir():
+        raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
+    return [_entry(RunDirectory(path.parent)) for path in sorted(runs.rglob("run.json"))]
+
+
+def _entry(directory: RunDirectory) -> Entry:
+    try:
+        record = read_record(directory.record)
+    except UserError as error:
+        return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
+    if record.status is not Status.running:
+        return Entry(directory, State(record.status), record, record.steps, record.seconds, record.message)
+    holder = directory.holder
+    logged = _last_training_row(directory.metrics)
+    step = max(record.steps, int(logged.get("step", 0)))
+    seconds = max(record.seconds, float(logged.get("train/seconds") or 0.0))
+    state = State.killed if holder is None else State.running
+    return Entry(directory, state, record, step, seconds, holder or "the same command takes it up again")
+
+
+def _last_training_row(metrics: Path) -> dict[str, Any]:
+    """The newest whole line about training, or an empty row."""
+    try:
+        with metrics.open("rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
+            lines = stream.read().decode(errors="replace").splitlines()
+    except FileNotFoundError:
+        return {}
+    for line in reversed(lines):
+        if '"train/seconds"' in line and line.endswith("}") and line.startswith("{"):
+            row: dict[str, Any] = json.loads(line)
+            return row
+    return {}

@@ -1,0 +1,251 @@
+"""The real client of the hub against a hub on this machine: what it gives, what it keeps, what it refuses."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+import pytest
+
+from aiayn.config.errors import UserError
+from aiayn.data.hub_data_set import HubDataSet
+
+Files = Mapping[str, bytes]
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+class Hub(BaseHTTPRequestHandler):
+    """As much of the hub as reading a data set asks for.
+
+    It has `some/corpus` at one commit; `some/gated` is closed, and there is no other.
+    """
+
+    files: ClassVar[Files] = {}
+
+    def do_HEAD(self) -> None:
+        self._send(*self._answer(), body=False)
+
+    def do_GET(self) -> None:
+        self._send(*self._answer())
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or "{}")
+        self._send(200, {}, json.dumps([self._entry(name) for name in asked["paths"] if name in self.files]).encode())
+
+    def _answer(self) -> tuple[int, dict[str, str], bytes]:
+        path = unquote(self.path.partition("?")[0]).removeprefix("/api")
+        if path.startswith("/datasets/some/gated"):
+            return 403, {"X-Error-Code": "GatedRepo"}, b""
+        if not path.startswith("/datasets/some/corpus"):
+            return 404, {"X-Error-Code": "RepoNotFound"}, b""
+        kind, _, rest = path.removeprefix("/datasets/some/corpus").strip("/").partition("/")
+        revision, _, name = rest.partition("/")
+        if revision not in ("", "main", COMMIT):
+            return 404, {"X-Error-Code": "RevisionNotFound"}, b""
+        if kind == "resolve":
+            if name not in self.files:
+                return 404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT}, b""
+            return 200, {"X-Repo-Commit": COMMIT, "ETag": f'"{_digest(self.files[name])}"'}, self.files[name]
+        if kind == "tree":
+            return 200, {}, json.dumps(self._children(f"{name}/" if name else "")).encode()
+        siblings = [{"rfilename": each} for each in self.files]
+        return 200, {}, json.dumps({"id": "some/corpus", "sha": COMMIT, "siblings": siblings}).encode()
+
+    def _children(self, folder: str) -> list[dict[str, object]]:
+        inside = [name for name in self.files if name.startswith(folder)]
+        folders = {folder + rest for name in inside for rest, slash, _ in [name[len(folder) :].partition("/")] if slash}
+        files = [self._entry(name) for name in inside if "/" not in name[len(folder) :]]
+        return files + [{"type": "directory", "path": name, "size": 0, "oid": COMMIT} for name in sorted(folders)]
+
+    def _entry(self, name: str) -> dict[str, object]:
+        return {"type": "file", "path": name, "size": len(self.files[name]), "oid": _digest(self.files[name])}
+
+    def _send(self, status: int, headers: Mapping[str, str], content: bytes, *, body: bool = True) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if body:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+
+@contextmanager
+def small_hub(files: Files) -> Iterator[str]:
+    """Serve the files until the block ends; yields what HF_ENDPOINT has to be."""
+    handler = type("HubOfFiles", (Hub,), {"files": dict(files)})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha1(content, usedforsecurity=False).hexdigest()
+
+
+README = """---
+configs:
+- config_name: de-en
+  data_files:
+  - {split: train, path: de-en/train-*}
+  - {split: test, path: de-en/test-*}
+- config_name: fr-en
+  data_files: fr-en/*
+---
+"""
+FILES = {
+    "README.md": README.encode(),
+    "de-en/train-00000-of-00002.jsonl": b'{"en": "a"}\n{"en": "b"}\n',
+    "de-en/train-00001-of-00002.jsonl": b'{"en": "c"}\n',
+    "de-en/test-00000-of-00001.jsonl": b'{"en": "d"}\n',
+    "fr-en/train.jsonl": b'{"en": "e"}\n',
+}
+
+PROGRAM = """
+import json, sys
+from aiayn.config.errors import UserError
+from aiayn.data.hub_data_set import HubDataSet
+
+for asked in json.loads(sys.argv[1]):
+    asked = {"path": "some/corpus", "subset": "de-en", "revision": None, **asked}
+    data_set = HubDataSet(**asked, scratch_directory=None)
+    try:
+        print(json.dumps([data_set.content, list(data_set.table("train", key="data.splits.train")["en"])]))
+    except UserError as error:
+        print(json.dumps(str(error)))
+"""
+"""The client reads its environment when it is imported, so each hub is asked by a process of its own."""
+
+Answer = tuple[list[Any], str]
+
+
+def ask(home: Path, environment: Mapping[str, str], *questions: Mapping[str, str | None]) -> Answer:
+    """What each data set gives or refuses, and standard error."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps(questions)],
+        env={**os.environ, "HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the hub's cache."""
+    return tmp_path_factory.mktemp("huggingface")
+
+
+@pytest.fixture(scope="module")
+def online(home: Path) -> Answer:
+    with small_hub(FILES) as endpoint:
+        return ask(
+            home,
+            {"HF_ENDPOINT": endpoint},
+            {},
+            {"revision": COMMIT},
+            {"subset": "nl-en"},
+            {"path": "some/gated"},
+            {"path": "some/nothing"},
+            {"path": "some/nothing", "revision": COMMIT},
+        )
+
+
+def test_the_hub_gives_rows_and_a_commit_that_stands_for_them(online: Answer) -> None:
+    by_name, by_commit, *_ = online[0]
+    assert by_name == [{"data set": ["some/corpus", "de-en", COMMIT]}, ["a", "b", "c"]]
+    assert by_commit == by_name
+
+
+def test_what_the_hub_refuses_is_said_in_one_line(online: Answer) -> None:
+    (*_, subset, gated, missing, missing_commit), errors = online
+    assert subset == "data.subset=nl-en: no such subset; data.path=some/corpus has de-en, fr-en: name one"
+    for said, path in ((gated, "some/gated"), (missing, "some/nothing"), (missing_commit, "some/nothing")):
+        assert said.startswith(f"data.path={path}: ")
+        assert "hf auth login" in said
+        assert "data=text_files" in said
+    assert errors == ""  # no bars, no remarks of the client
+
+
+def test_without_the_hub_its_cache_serves_the_same(home: Path, online: Answer) -> None:
+    offline = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    (same, pinned, subset, other, tag, nothing), errors = ask(
+        home,
+        offline,
+        {},
+        {"revision": COMMIT},
+        {"subset": "nl-en"},
+        {"revision": "f" * 40},
+        {"revision": "v1"},
+        {"path": "some/nothing"},
+    )
+    assert same == pinned == online[0][0]
+    assert "copy of data.path=some/corpus in the hub's cache has de-en: name one" in subset
+    assert f"data.revision={'f' * 40}" in other
+    assert "data.revision=v1" in tag
+    assert COMMIT in tag
+    assert nothing.startswith("data.path=some/nothing: the Hugging Face hub cannot be reached")
+    assert "(HF_HUB_OFFLINE is set); connect, name a folder, or read files: data=text_files" in nothing
+    assert [line for line in errors.splitlines() if f"using the hub's cache, revision {COMMIT}" not in line] == []
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A proxy that lets nobody through."""
+
+    def do_CONNECT(self) -> None:
+        self.send_error(403)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Say nothing."""
+
+
+def test_a_proxy_that_refuses_is_named(tmp_path: Path) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as proxy:
+        thread = threading.Thread(target=proxy.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{proxy.server_address[1]}"
+            environment = {"HF_ENDPOINT": "https://hub.invalid", "HTTPS_PROXY": address, "NO_PROXY": ""}
+            (said,), _ = ask(tmp_path, environment, {})
+        finally:
+            proxy.shutdown()
+            thread.join()
+    assert said.startswith("data.path=some/corpus: the Hugging Face hub cannot be reached")
+    assert "403" in said
+
+
+def test_a_commit_is_believed_without_asking() -> None:
+    """So a prepared corpus of a pinned data set needs neither the hub nor its cache."""
+    pinned = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=None)
+    assert pinned.content == {"data set": ["some/corpus", None, COMMIT]}
+
+
+def test_the_scratch_folder_is_to_blame_where_it_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "train.jsonl").write_text('{"en": "a"}\n')
+    (tmp_path / "file").touch()
+    data_set = HubDataSet(
+        path=str(tmp_path / "set"), subset=None, revision=None, scratch_directory=tmp_path / "file" / "scratch"
+    )
+    assert data_set.content
+    with pytest.raises(UserError, match=r"cannot create .*change paths\.cache"):
+        data_set.table("train", key="data.splits.train")

@@ -1,0 +1,105 @@
+"""The ledger says of every run how it stands now, also of those whose process is gone."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aiayn.config.errors import UserError
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import State, read_ledger
+from aiayn.runs.record import SCHEMA_VERSION, Record, Status
+
+
+def a_run(runs: Path, name: str, status: Status, *, steps: int = 0, message: str | None = None) -> RunDirectory:
+    directory = RunDirectory(runs / "table3" / name)
+    record = Record(
+        schema_version=SCHEMA_VERSION,
+        run_id="0",
+        name=name,
+        experiment="table3/base",
+        scale="demo",
+        fidelity="paper",
+        seed=1,
+        command="aiayn train",
+        config_hash="0",
+        data="grammar",
+        status=status,
+        message=message,
+        steps=steps,
+        max_steps=100,
+    )
+    directory.path.mkdir(parents=True)
+    record.write(directory.record)
+    return directory
+
+
+def log(directory: RunDirectory, *rows: dict[str, float], torn: str = "") -> None:
+    directory.metrics.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + torn)
+
+
+def test_what_the_record_says_stands_when_the_run_has_ended(tmp_path: Path) -> None:
+    for status in (Status.failed, Status.finished, Status.interrupted):
+        a_run(tmp_path, status, status, steps=7, message=f"it {status}")
+    entries = read_ledger(tmp_path)
+    assert [entry.state.value for entry in entries] == ["failed", "finished", "interrupted"]
+    assert [entry.message for entry in entries] == [f"it {entry.state}" for entry in entries]
+    assert {entry.step for entry in entries} == {7}
+    assert {entry.seconds_left for entry in entries} == {None}
+
+
+def test_a_held_run_is_running_and_shows_its_last_logged_step(tmp_path: Path) -> None:
+    directory = a_run(tmp_path, "a", Status.running)
+    rows: list[dict[str, float]] = [{"step": 10, "train/seconds": 5.0}, {"step": 20, "train/seconds": 10.0}]
+    log(directory, *rows, {"step": 20, "val/ppl": 3.0}, torn='{"step": 30, "train/seconds": 1')
+    with directory.locked():
+        (entry,) = read_ledger(tmp_path)
+    assert (entry.state, entry.step, entry.seconds) == (State.running, 20, 10.0)
+    assert entry.seconds_left == pytest.approx(40.0)
+    assert "process " in str(entry.message)
+
+
+def test_a_run_whose_process_is_gone_was_killed(tmp_path: Path) -> None:
+    directory = a_run(tmp_path, "a", Status.running)
+    program = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom aiayn.runs.directory import RunDirectory\n"
+        "with RunDirectory(Path(sys.argv[1])).locked():\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(directory.path)], check=False, timeout=60)
+    assert (directory.path / ".holder").is_file(), "SIGKILL leaves it behind"
+    (entry,) = read_ledger(tmp_path)
+    assert entry.state is State.killed
+    assert entry.seconds_left is None
+    with directory.locked():
+        (entry,) = read_ledger(tmp_path)
+    assert entry.state is State.running
+
+
+def test_a_record_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> None:
+    a_run(tmp_path, "a", Status.finished)
+    a_run(tmp_path, "b", Status.finished).record.write_text("{")
+    whole, damaged = read_ledger(tmp_path)
+    assert (whole.state, damaged.state) == (State.finished, State.unreadable)
+    assert str(damaged.directory.record) in str(damaged.message)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert read_ledger(tmp_path) == []
+    with pytest.raises(UserError, match=r"^paths\.runs=.*nowhere: no such folder"):
+        read_ledger(tmp_path / "nowhere")
+
+
+def test_clearing_leaves_only_the_lock(tmp_path: Path) -> None:
+    directory = a_run(tmp_path, "a", Status.failed)
+    (directory.checkpoints).mkdir()
+    (directory.checkpoints / "step-0000001.ckpt").write_bytes(b"0")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious").touch()
+    (directory.path / "link").symlink_to(outside)
+    with directory.locked():
+        directory.clear()
+        assert {path.name for path in directory.path.iterdir()} == {".lock", ".holder"}
+    assert (outside / "precious").exists()

@@ -1,4 +1,4 @@
-"""A run small enough to be done many times: seconds on one core."""
+"""Runs small enough to be done many times: seconds on one core."""
 
 import os
 import subprocess
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from aiayn.commands.front_end import main
 
@@ -39,6 +40,25 @@ Train = Callable[..., int]
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for all runs of the session."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def trained_run(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Path:
+    """A finished tiny run that tests only read.
+
+    Besides its own checkpoints it has one of step 1 with random matrices: after so little training the others answer
+    everything alike, and nothing could be told apart.
+    """
+    runs = tmp_path_factory.mktemp("runs")
+    assert main(["train", *TINY, "logger=none", f"paths.runs={runs}", f"paths.cache={shared_cache}"]) == 0
+    (record,) = runs.glob("*/*/*/run.json")
+    checkpoint = torch.load(record.parent / "checkpoints" / "step-0000012.ckpt", weights_only=True)
+    randomness = torch.Generator().manual_seed(1)
+    for weight in checkpoint["state_dict"].values():
+        if weight.dim() == 2:
+            weight.normal_(std=0.5, generator=randomness)
+    torch.save(checkpoint, record.parent / "checkpoints" / "step-0000001.ckpt")
+    return record.parent
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ class Command:
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
+    "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
+    "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
 }
@@ -169,14 +171,14 @@ def _hydra(verb: str, words: list[str]) -> int:
 
     store.register()
     modes: list[RunMode | None] = []  # one for each job that was composed
-    failures: list[UserError | RunFailedError] = []
+    failures: list[UserError | RunFailedError | BrokenPipeError] = []
 
     def command(config: DictConfig) -> None:
         modes.append(HydraConfig.get().mode)
         main_function: Callable[[DictConfig], None] = import_module(COMMANDS[verb].module).main
         try:
             main_function(config)
-        except (UserError, RunFailedError) as error:  # raised past Hydra, they would be printed with its own remarks
+        except (UserError, RunFailedError, BrokenPipeError) as error:  # past Hydra they come with its remarks
             failures.append(error)
             if modes[0] is RunMode.MULTIRUN:
                 _complain(str(error))

@@ -313,8 +313,8 @@ class TrainConfig:
 
 
 @dataclass
-class DecodingOverridesConfig:
-    """Decoding settings that differ from the run's own; null keeps the run's."""
+class SearchOverridesConfig:
+    """Settings of the search that differ from the run's own; null keeps the run's."""
 
     beam_size: int | None = MISSING
     """Hypotheses kept per sentence."""
@@ -324,6 +324,12 @@ class DecodingOverridesConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int | None = MISSING
     """Padded source tokens decoded at once."""
+
+
+@dataclass
+class DecodingOverridesConfig(SearchOverridesConfig):
+    """The same where a split is decoded."""
+
     limit_sentences: int | None = MISSING
     """Only this many sentences of a split, its first ones."""
 
@@ -342,6 +348,46 @@ class EvaluateConfig:
     """What to search differently."""
     launch: LaunchConfig = MISSING
     """How processes are started."""
+
+
+@dataclass
+class UseConfig:
+    """What every command needs that feeds text to a run's model."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    window: int = MISSING
+    """Lines read ahead, to batch those of similar length; 1 answers every line at once, as on a terminal."""
+    max_length: int | None = MISSING
+    """Most tokens of a sentence, end mark included; null, and at most: the run's model.max_positions."""
+    device: str = MISSING
+    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
+
+
+@dataclass
+class TranslateConfig(UseConfig):
+    """`aiayn translate`."""
+
+    n_best: int | None = MISSING
+    """Write so many hypotheses of each line with their scores, as JSON; null: the best one's text."""
+    decoding: SearchOverridesConfig = MISSING
+    """What to search differently."""
+
+
+@dataclass
+class ScoreConfig(UseConfig):
+    """`aiayn score`."""
+
+    source: str | None = MISSING
+    """A file of source sentences, plain or gzip; null, with target: pairs come from standard input."""
+    target: str | None = MISSING
+    """The file of their translations, line by line."""
+    batch_tokens: int | None = MISSING
+    """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
 
 
 @dataclass

@@ -10,6 +10,8 @@ from aiayn.config.resolvers import register_resolvers
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
     "evaluate": schema.EvaluateConfig,
+    "translate": schema.TranslateConfig,
+    "score": schema.ScoreConfig,
     "report": schema.ReportConfig,
     "status": schema.StatusConfig,
 }

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from aiayn.data.prepared import PreparedSplit, TokenArray
+from aiayn.data.sentences import SentencePairs, Sentences
 
 
 class TranslationBatch(NamedTuple):
@@ -20,7 +20,7 @@ class TranslationBatch(NamedTuple):
         source: int64 `[batch, source_len]`, each sentence ending with eos.
         target_input: int64 `[batch, target_len]`, bos and the sentence without its eos.
         target_output: int64 `[batch, target_len]`, the sentence with its eos: what each position is to predict.
-        indices: int64 `[batch]`, each pair's number in its split.
+        indices: int64 `[batch]`, each pair's number in its split or window.
         num_source_tokens: tokens of `source` that are no padding.
         num_target_tokens: tokens of `target_output` that are no padding.
         step_source_tokens: source tokens over all ranks and accumulations of the optimizer step.
@@ -51,7 +51,7 @@ class TranslationBatch(NamedTuple):
 
 
 def collate(
-    split: PreparedSplit,
+    pairs: SentencePairs,
     indices: NDArray[np.int64],
     *,
     pad_id: int,
@@ -69,16 +69,16 @@ def collate(
     weightless = len(indices) == 0
     if weightless:
         indices = np.zeros(1, np.int64)
-    source = _padded(split.source, indices, pad_id)
-    target_output = _padded(split.target, indices, pad_id)
+    source = padded(pairs.source, indices, pad_id)
+    target_output = padded(pairs.target, indices, pad_id)
     target_input = np.full_like(target_output, pad_id)
     target_input[:, 0] = bos_id
     # The eos of a shorter sentence is predicted, never read: it stays out of the input.
     np.copyto(target_input[:, 1:], target_output[:, :-1], where=target_output[:, 1:] != pad_id)
     if weightless:
         target_output[:] = pad_id
-    num_source_tokens = 0 if weightless else int(split.source.lengths[indices].sum())
-    num_target_tokens = 0 if weightless else int(split.target.lengths[indices].sum())
+    num_source_tokens = 0 if weightless else int(pairs.source.lengths[indices].sum())
+    num_target_tokens = 0 if weightless else int(pairs.target.lengths[indices].sum())
     return TranslationBatch(
         source=torch.from_numpy(source),
         target_input=torch.from_numpy(target_input),
@@ -93,8 +93,8 @@ def collate(
     )
 
 
-def _padded(side: TokenArray, indices: NDArray[np.int64], pad_id: int) -> NDArray[np.int64]:
-    """Return sentences padded to the longest of them: int64 `[batch, length]`."""
+def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int) -> NDArray[np.int64]:
+    """The sentences of given numbers `[batch]`, padded to the longest of them: int64 `[batch, length]`."""
     lengths = side.lengths[indices]
     columns = np.arange(lengths.max())
     real = columns < lengths[:, None]

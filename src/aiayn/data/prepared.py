@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Corpus, Split
-from aiayn.data.durable import open_or_build
+from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified
 from aiayn.data.tokenizer import SubwordTokenizer
 
 Progress: TypeAlias = Callable[[str, int], None]
@@ -165,6 +165,15 @@ def prepare(
         raise UserError(
             f"paths.cache={cache}: the data cannot be prepared there ({error}); free it or choose another folder"
         ) from error
+
+
+def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
+    """The prepared corpus of a fingerprint, where the cache has it whole; no corpus is looked at."""
+    for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
+        with suppress(OSError, DamagedFolderError, ValueError, LookupError):
+            if json.loads(path.read_bytes())["fingerprint"] == fingerprint:
+                return PreparedData(path.parent, read_verified(path.parent))
+    return None
 
 
 @dataclass(frozen=True)

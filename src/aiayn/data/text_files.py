@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import glob
-import gzip
 import hashlib
 import json
 import shutil
 import tempfile
 import weakref
-import zlib
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, zip_longest
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from aiayn.config.errors import UserError
+from aiayn.data.lines import aligned_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
-    from io import BufferedIOBase
+    from collections.abc import Generator, Mapping
 
     import datasets
 
     from aiayn.data.corpus import Split
 
-_GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK = 10_000
 
 
@@ -42,10 +39,9 @@ class SplitFiles:
 
 @final
 class TextFilesCorpus:
-    r"""Sentence pairs from UTF-8 files, gzip or not.
+    """Sentence pairs from UTF-8 files, gzip or not.
 
-    Lines end at `\n` alone: a U+2028 or U+0085 within a sentence stays there. One `\r` before the `\n` and a byte order
-    mark at a file's start are not text. Empty lines are pairs too; what to train on is decided elsewhere.
+    What a line is, `data/lines.py` says. Empty lines are pairs too; what to train on is decided elsewhere.
 
     Args:
         files: The files of each split.
@@ -123,7 +119,7 @@ class TextFilesCorpus:
 
     def _pairs(self, split: Split) -> Generator[tuple[str, str]]:
         for source, target in self._paired(split):
-            yield from _aligned(source, target, f"data.{split}")
+            yield from aligned_lines(source, target, f"data.{split}.")
 
     def _paired(self, split: Split) -> list[tuple[Path, Path]]:
         if split not in self._files:
@@ -165,45 +161,6 @@ def _matches(pattern: str, key: str) -> list[Path]:
     if not files:
         raise UserError(f"{key}: the glob {pattern} matches no file (looked from {Path.cwd()}); mend it")
     return files
-
-
-def _aligned(source: Path, target: Path, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of two files.
-
-    Raises:
-        UserError: one has more lines than the other.
-    """
-    for left, right in zip_longest(_lines(source, f"{key}.source"), _lines(target, f"{key}.target")):
-        if left is None or right is None:
-            sources, targets = (
-                sum(1 for _ in _lines(path, f"{key}.{side}")) for path, side in ((source, "source"), (target, "target"))
-            )
-            raise UserError(
-                f"{key}: {source} has {sources} lines and {target} has {targets}; they must be aligned line by line"
-            )
-        yield left, right
-
-
-def _lines(path: Path, key: str) -> Iterator[str]:
-    number = 0
-    try:
-        with _open(path) as file:
-            for number, line in enumerate(file, start=1):
-                text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
-                yield text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}") if number == 1 else text
-    except UnicodeDecodeError as error:
-        raise UserError(f"{key}: {path}, line {number}: not UTF-8 ({error.reason}); convert the file") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UserError(f"{key}: {path} is a damaged gzip file after line {number}; fetch it again") from error
-    except OSError as error:
-        raise UserError(f"{key}: {path} cannot be read ({error.strerror}); mend the path or its permissions") from error
-
-
-def _open(path: Path) -> BufferedIOBase:
-    """Open for reading by what the file is: downloads are often named .gz and unpacked, or the reverse."""
-    with path.open("rb") as file:
-        packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
-    return gzip.open(path) if packed else path.open("rb")
 
 
 def _digest(path: Path, key: str) -> str:

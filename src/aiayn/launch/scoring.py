@@ -19,6 +19,7 @@ from tqdm import tqdm
 from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Split
+from aiayn.data.lines import one_line
 from aiayn.data.prepared import PreparedData, PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.perplexity import perplexity
@@ -127,7 +128,7 @@ def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, l
     ) as bar:
         decoded = translate_split(job.model, prepared, tokenizer, job.search, device=job.device, advance=bar.update)
     path = _hypotheses_path(job, split)
-    files.write_text(path, "".join(f"{' '.join(line.splitlines())}\n" for line in decoded))
+    files.write_text(path, "".join(f"{one_line(line)}\n" for line in decoded))
     return likelihoods, path.read_text(encoding="utf-8").split("\n")[:-1]
 
 

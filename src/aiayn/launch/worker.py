@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from aiayn import build
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import thaw
@@ -23,6 +21,7 @@ from aiayn.data.corpus import SPLITS
 from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
 from aiayn.launch.allocator import keep_memory
+from aiayn.launch.opened_run import load_weights
 from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.quiet import quiet_libraries
@@ -33,7 +32,6 @@ from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
-from aiayn.training.checkpoint_io import load_checkpoint
 from aiayn.training.module import TranslationModule
 from aiayn.training.session import TrainingSession
 from aiayn.training.tracking import check_tracker, summarize, tracked
@@ -114,6 +112,8 @@ def _run(job: _Job) -> None:
     if job.leader:
         _say_what_was_prepared(job, data)
     build.refuse_beyond_positions(job.config, data)
+    if job.leader:
+        data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
     last = max(job.directory.steps().items(), default=None)
     with _trackers(job, start_step=last[0] if last else 0) as loggers:
@@ -182,26 +182,6 @@ def _start_weights(config: TrainConfig) -> Path | None:
     if not path.is_file():
         raise UserError(f"init_from={config.init_from}: no such run directory or checkpoint")
     return path
-
-
-def load_weights(model: torch.nn.Module, path: Path, *, key: str) -> None:
-    """Load a checkpoint's weights into a model.
-
-    Args:
-        model: of the same architecture.
-        path: the checkpoint.
-        key: the configuration key to blame.
-
-    Raises:
-        UserError: the file cannot be read, or its weights have another shape.
-    """
-    state = load_checkpoint(path)["state_dict"]
-    weights = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
-    try:
-        model.load_state_dict(weights)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise UserError(f"{key}={path}: its weights do not fit this model ({reason})") from None
 
 
 def _count(record: Record, module: TranslationModule, *, steps: int) -> None:

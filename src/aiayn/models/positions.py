@@ -14,6 +14,9 @@ class SinusoidalPositions(nn.Module):
     part it from the others.
     """
 
+    end = None
+    """They have none."""
+
     def __init__(self, *, max_positions: int, d_model: int) -> None:
         super().__init__()
         if d_model % 2:
@@ -35,6 +38,7 @@ class LearnedPositions(nn.Module):
     def __init__(self, *, max_positions: int, d_model: int) -> None:
         super().__init__()
         self.table = table(max_positions, d_model)
+        self.end = max_positions
 
     def forward(self, length: int, *, start: int = 0) -> Tensor:
         """The vectors of `length` positions from `start` on, `[length, d_model]`.

@@ -45,7 +45,9 @@ class Transformer(nn.Module):
         self.pad_id = pad_id
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         kind = SinusoidalPositions if architecture.positions == "sinusoidal" else LearnedPositions
-        self.positions = kind(max_positions=architecture.max_positions, d_model=width)
+        self.positions: SinusoidalPositions | LearnedPositions = kind(
+            max_positions=architecture.max_positions, d_model=width
+        )
         self.dropout = nn.Dropout(architecture.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(architecture) for _ in range(architecture.num_layers))
         self.decoder = nn.ModuleList(DecoderLayer(architecture) for _ in range(architecture.num_layers))
@@ -53,6 +55,11 @@ class Transformer(nn.Module):
             nn.LayerNorm(width, eps=architecture.layer_norm_epsilon) if architecture.norm == "pre" else nn.Identity()
             for _ in range(2)
         )
+
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens of a source or a target, end mark included; None: any number."""
+        return self.positions.end
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Logits of every next token, `[batch, target_len, vocabulary_size]`, given those before it.

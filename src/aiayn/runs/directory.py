@@ -45,6 +45,11 @@ class RunDirectory:
         return self.path / "run.log"
 
     @property
+    def tokenizer(self) -> Path:
+        """The run's own copy of its tokenizer, so that it can be used without its corpus."""
+        return self.path / "tokenizer.json"
+
+    @property
     def checkpoints(self) -> Path:
         """The folder of checkpoints: step-<n>.ckpt, best-<n>.ckpt."""
         return self.path / "checkpoints"
@@ -113,7 +118,7 @@ class RunDirectory:
 
     def remove_refused(self) -> None:
         """Take back the files of a run that was refused before it did anything."""
-        for path in (self.config, self.record, self.log, self.path / LOCK, self.path / HOLDER):
+        for path in (self.config, self.record, self.log, self.tokenizer, self.path / LOCK, self.path / HOLDER):
             path.unlink(missing_ok=True)
 
     @contextmanager

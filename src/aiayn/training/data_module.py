@@ -8,7 +8,8 @@ from pytorch_lightning import LightningDataModule, Trainer
 
 from aiayn.data.batching import TrainingStream, evaluation_batches
 from aiayn.data.collation import TranslationBatch, collate
-from aiayn.data.prepared import PreparedData, PreparedSplit
+from aiayn.data.prepared import PreparedData
+from aiayn.data.sentences import SentencePairs
 
 
 @final
@@ -97,15 +98,15 @@ class TrainingLoader:
 
 @final
 class EvaluationStream:
-    """One pass over a split in batches of similar length; a rank takes every `world_size`-th batch."""
+    """One pass over sentence pairs in batches of similar length; a rank takes every `world_size`-th batch."""
 
     def __init__(
-        self, split: PreparedSplit, *, tokens: int, pad_id: int, bos_id: int, rank: int = 0, world_size: int = 1
+        self, pairs: SentencePairs, *, tokens: int, pad_id: int, bos_id: int, rank: int = 0, world_size: int = 1
     ) -> None:
-        self.split = split
+        self.pairs = pairs
         self.pad_id = pad_id
         self.bos_id = bos_id
-        batches = evaluation_batches(split.source.lengths, split.target.lengths, tokens=tokens)
+        batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
         own = batches[rank::world_size]
         # Every rank makes as many forward passes, for each may wait for the others': the last ones may weigh nothing.
         rounds = -(-len(batches) // world_size)
@@ -116,4 +117,4 @@ class EvaluationStream:
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         for indices in self.batches:
-            yield collate(self.split, indices, pad_id=self.pad_id, bos_id=self.bos_id)
+            yield collate(self.pairs, indices, pad_id=self.pad_id, bos_id=self.bos_id)

@@ -1,4 +1,4 @@
-"""What a trained model makes of a split: likelihoods and translations. Plain torch; nothing here trains."""
+"""What a trained model makes of sentences: likelihoods and translations. Plain torch; nothing here trains."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.data.batching import evaluation_batches
-from aiayn.data.collation import collate
+from aiayn.data.collation import padded
 from aiayn.data.prepared import PreparedSplit
+from aiayn.data.sentences import SentencePairs, Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.beam_search import beam_search
+from aiayn.decoding.step import Hypothesis
 from aiayn.models.transformer import Transformer
 from aiayn.training.data_module import EvaluationStream
 
@@ -29,26 +31,26 @@ class Search:
 
 @torch.inference_mode()
 def sentence_likelihoods(
-    model: Transformer, split: PreparedSplit, *, tokens: int, bos_id: int, device: torch.device
+    model: Transformer, pairs: SentencePairs, *, tokens: int, bos_id: int, device: torch.device
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
 
     Args:
         model: in evaluation mode, on `device`.
-        split: what to score.
+        pairs: what to score.
         tokens: budget a side of one batch.
         bos_id: the first decoder input.
         device: where the model is.
     """
-    nll = np.zeros(len(split), dtype=np.float64)
-    for batch in EvaluationStream(split, tokens=tokens, pad_id=model.pad_id, bos_id=bos_id):
+    nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
+    for batch in EvaluationStream(pairs, tokens=tokens, pad_id=model.pad_id, bos_id=bos_id):
         there = batch.to(device)
         logits = model(there.source, there.target_input).float()
         real = there.target_output != model.pad_id
         target = logits.gather(-1, there.target_output.unsqueeze(-1)).squeeze(-1)
         losses = (torch.logsumexp(logits, dim=-1) - target).where(real, 0.0)
         nll[batch.indices.numpy()] = losses.double().sum(dim=1).cpu().numpy()
-    return nll, split.target.lengths.astype(np.int64)
+    return nll, pairs.target.lengths.astype(np.int64)
 
 
 def translate_split(
@@ -60,48 +62,72 @@ def translate_split(
     device: torch.device,
     advance: Callable[[int], object] = lambda _: None,
 ) -> list[str]:
-    """Decode every source sentence; detokenised text in the order of the split.
+    """The best output for every source sentence of a split, as text and in its order; arguments as in `search_all`."""
+    found = search_all(model, split.source, tokenizer, search, device=device, advance=advance)
+    return tokenizer.decode_batch(best.tokens for best, *_ in found)
+
+
+def search_all(
+    model: Transformer,
+    sources: Sentences,
+    tokenizer: SubwordTokenizer,
+    search: Search,
+    *,
+    device: torch.device,
+    n_best: int = 1,
+    advance: Callable[[int], object] = lambda _: None,
+) -> list[list[Hypothesis]]:
+    """Decode source sentences in batches of similar length.
 
     Args:
         model: in evaluation mode, on `device`.
-        split: its source side is read.
-        tokenizer: turns tokens back into text.
+        sources: what to translate.
+        tokenizer: knows the special tokens.
         search: beam size and the rest.
         device: where the model is.
+        n_best: the most hypotheses of each sentence, from 1 to the beam size.
         advance: told how many sentences each batch finished.
+
+    Returns:
+        For each source in the order given its 1 to `n_best` hypotheses, best first.
     """
-    hypotheses: list[str] = [""] * len(split)
-    lengths = split.source.lengths
+    lengths = sources.lengths
+    found: list[list[Hypothesis]] = [[]] * len(lengths)
     for indices in evaluation_batches(lengths, lengths, tokens=search.batch_tokens):
-        batch = collate(split, indices, pad_id=model.pad_id, bos_id=tokenizer.bos_id)
-        outputs = translate_batch(model, batch.source.to(device), tokenizer, search)
-        for index, text in zip(indices, tokenizer.decode_batch(outputs), strict=True):
-            hypotheses[index] = text
+        batch = torch.from_numpy(padded(sources, indices, model.pad_id)).to(device)
+        for index, hypotheses in zip(indices, search_batch(model, batch, tokenizer, search, n_best), strict=True):
+            found[index] = hypotheses
         advance(len(indices))
-    return hypotheses
+    return found
 
 
-def translate_batch(model: Transformer, source: Tensor, tokenizer: SubwordTokenizer, search: Search) -> list[list[int]]:
-    """The best output of each source sentence, without begin and end marks.
+def search_batch(
+    model: Transformer, source: Tensor, tokenizer: SubwordTokenizer, search: Search, n_best: int = 1
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each source sentence, best first; none is longer than the model's positions reach.
 
     Args:
         model: in evaluation mode.
         source: int64 `[batch, source_len]`, end marks included.
         tokenizer: knows the special tokens.
         search: beam size and the rest.
+        n_best: the most hypotheses of each sentence, from 1 to the beam size.
     """
     source_lengths = (source != model.pad_id).sum(dim=1)  # both sides count their end mark
+    max_lengths = source_lengths + search.max_extra_length
+    if model.max_length is not None:
+        max_lengths = max_lengths.clamp(max=model.max_length)
     rows = len(model.embedding.weight)
     with torch.inference_mode():
-        outputs = beam_search(
+        return beam_search(
             model.step,
             model.begin(source),
-            max_lengths=source_lengths + search.max_extra_length,
+            max_lengths=max_lengths,
             beam_size=search.beam_size,
             length_penalty_alpha=search.length_penalty_alpha,
             bos_id=tokenizer.bos_id,
             eos_id=tokenizer.eos_id,
             # Rows of the matrix beyond the vocabulary stand for no text.
             forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
+            n_best=n_best,
         )
-    return [list(best[0].tokens) for best in outputs]

@@ -37,7 +37,7 @@ def options(group: str, prefix: str = "") -> set[str]:
 
 COMPLETIONS = {
     "aiayn ": set(COMMANDS),
-    "aiayn t": {"train"},
+    "aiayn t": {"train", "translate"},
     "aiayn x": set(),
     "aiayn report ": set(COMMANDS["report"].nouns),
     "aiayn report p": {"parameters"},

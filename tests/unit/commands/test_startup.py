@@ -43,6 +43,8 @@ def imported(*words: str, folder: Path, **environment: str) -> set[str]:
         ["train", "--cfg", "job"],
         ["train", "experiment=table3/big", "--cfg", "job", "--resolve"],
         ["evaluate", "run=here", "--cfg", "job"],
+        ["translate", "run=here", "--cfg", "job"],
+        ["score", "run=here", "--cfg", "job"],
         ["report", "run", "--cfg", "job"],
     ],
     ids=" ".join,

@@ -3,13 +3,20 @@
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from aiayn.data.prepared import PreparedData
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, sentence_likelihoods, translate_batch, translate_split
+from aiayn.training.scoring import Search, search_all, search_batch, sentence_likelihoods, translate_split
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
+
+
+def alone_in_a_batch(sentence: NDArray[np.int32]) -> Tensor:
+    return torch.from_numpy(sentence[None].astype(np.int64))
 
 
 @torch.inference_mode()
@@ -40,7 +47,7 @@ def test_translations_come_in_the_order_of_the_split(model: Transformer, prepare
     finished: list[int] = []
     together = translate_split(model, split, tokenizer, search, device=CPU, advance=finished.append)
     alone = [
-        tokenizer.decode(translate_batch(model, torch.from_numpy(source[None].astype(np.int64)), tokenizer, search)[0])
+        tokenizer.decode(search_batch(model, alone_in_a_batch(source), tokenizer, search)[0][0].tokens)
         for source in split.source
     ]
     assert together == alone
@@ -52,6 +59,43 @@ def test_an_output_is_at_most_so_much_longer_than_its_input(model: Transformer, 
     tokenizer = prepared.tokenizer
     search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=0, batch_tokens=100)
     for source in prepared.split("test").source:
-        (output,) = translate_batch(model, torch.from_numpy(source[None].astype(np.int64)), tokenizer, search)
-        assert len(output) <= len(source)
-        assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(output)
+        ((output,),) = search_batch(model, alone_in_a_batch(source), tokenizer, search)
+        assert len(output.tokens) + output.finished <= len(source)
+        assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(output.tokens)
+
+
+def test_sinusoids_set_no_limit(model: Transformer) -> None:
+    assert model.max_length is None
+
+
+def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData) -> None:
+    torch.manual_seed(5)
+    longest = int(prepared.split("dev").source.lengths.max()) + 3
+    architecture = Architecture(
+        d_model=8,
+        d_ff=8,
+        num_layers=1,
+        num_heads=1,
+        d_k=8,
+        d_v=8,
+        dropout=0.0,
+        positions="learned",
+        norm="post",
+        projection_bias=False,
+        layer_norm_epsilon=1e-6,
+        max_positions=longest,
+    )
+    model = Transformer(architecture, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
+    search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=90, batch_tokens=200)
+    found = search_all(model, prepared.split("dev").source, prepared.tokenizer, search, device=CPU)
+    assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
+
+
+def test_more_hypotheses_are_asked_for_and_the_best_stays(model: Transformer, prepared: PreparedData) -> None:
+    sources, tokenizer = prepared.split("dev").source, prepared.tokenizer
+    search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=2, batch_tokens=100)
+    best = search_all(model, sources, tokenizer, search, device=CPU)
+    more = search_all(model, sources, tokenizer, search, device=CPU, n_best=3)
+    assert [hypotheses[0].tokens for hypotheses in more] == [hypotheses[0].tokens for hypotheses in best]
+    assert {len(hypotheses) for hypotheses in best} == {1}
+    assert max(len(hypotheses) for hypotheses in more) == 3

@@ -1,0 +1,18 @@
+"""`aiayn score`."""
+
+from omegaconf import DictConfig
+
+from aiayn.config.freeze import typed
+from aiayn.config.schema import ScoreConfig
+from aiayn.launch.signals import ended_as_interrupted
+from aiayn.runs.directory import open_run
+
+
+def main(composed: DictConfig) -> None:
+    """Write the likelihood of each sentence pair to standard output."""
+    config = typed(composed, ScoreConfig)
+    open_run(config.run)  # before torch is imported, which takes seconds
+    from aiayn.launch.pair_scoring import score_input
+
+    with ended_as_interrupted():
+        score_input(config)

@@ -1,0 +1,92 @@
+r"""Lines of UTF-8 text as they are read everywhere here.
+
+Lines end at `\n` alone: a lone `\r`, U+0085 or U+2028 within a sentence stays there. One `\r` before the `\n` is not
+text, nor is a byte order mark at the start.
+"""
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from io import BufferedIOBase
+from itertools import zip_longest
+from pathlib import Path
+
+from aiayn.config.errors import UserError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def decoded_lines(stream: Iterable[bytes], place: str) -> Iterator[str]:
+    """Yield each line of a binary stream as soon as the stream has it, without its end.
+
+    Args:
+        stream: a binary file, or anything else that yields lines.
+        place: what to blame, as in "standard input".
+
+    Raises:
+        UserError: a line is not UTF-8; those before it have been yielded.
+    """
+    number = 0
+    try:
+        for number, line in enumerate(stream, start=1):
+            text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
+            yield text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}") if number == 1 else text
+    except UnicodeDecodeError as error:
+        raise UserError(f"{place}, line {number}: not UTF-8 ({error.reason}); convert it") from error
+
+
+def file_lines(path: Path, key: str) -> Iterator[str]:
+    """Yield each line of a file, plain or gzip.
+
+    Args:
+        path: the file; what it is decides how it is read, not how it is named.
+        key: the configuration key to blame.
+
+    Raises:
+        UserError: the file cannot be read, is damaged, or is not UTF-8.
+    """
+    number = 0
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(decoded_lines(file, f"{key}: {path}"), start=1):  # noqa: B007 - for the message
+                yield line
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UserError(f"{key}: {path} is a damaged gzip file after line {number}; fetch it again") from error
+    except OSError as error:
+        raise UserError(f"{key}: {path} cannot be read ({error.strerror}); mend the path or its permissions") from error
+
+
+def aligned_lines(source: Path, target: Path, key: str) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of two files.
+
+    Args:
+        source: one file, plain or gzip.
+        target: the other.
+        key: what the configuration keys of both begin with, such as "data.train.".
+
+    Raises:
+        UserError: one cannot be read, or has more lines than the other.
+    """
+    for left, right in zip_longest(file_lines(source, f"{key}source"), file_lines(target, f"{key}target")):
+        if left is None or right is None:
+            sources, targets = (
+                sum(1 for _ in file_lines(path, f"{key}{side}"))
+                for path, side in ((source, "source"), (target, "target"))
+            )
+            both = key.removesuffix(".") or "source, target"
+            raise UserError(
+                f"{both}: {source} has {sources} lines and {target} has {targets}; they must be aligned line by line"
+            )
+        yield left, right
+
+
+def one_line(text: str) -> str:
+    """The text with every line break inside it written as a space, Unicode's own line breaks too."""
+    return " ".join(text.splitlines())
+
+
+def _open(path: Path) -> BufferedIOBase:
+    """Open for reading by what the file is: downloads are often named .gz and unpacked, or the reverse."""
+    with path.open("rb") as file:
+        packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    return gzip.open(path) if packed else path.open("rb")

@@ -1,0 +1,113 @@
+"""Lines of text through a run's model: standard input to standard output."""
+
+import json
+import logging
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from aiayn import build
+from aiayn.config.errors import UserError
+from aiayn.config.schema import TranslateConfig
+from aiayn.data.lines import one_line
+from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.decoding.step import Hypothesis
+from aiayn.launch.opened_run import open_for_use, usable_device
+from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
+from aiayn.models.transformer import Transformer
+from aiayn.training.scoring import Search, search_all
+
+logger = logging.getLogger("aiayn")
+
+
+def translate_input(request: TranslateConfig) -> None:
+    """Write one line for each line of standard input, in its order, a window at a time.
+
+    Raises:
+        UserError: the run, a setting or the input cannot be used; the lines before are written.
+    """
+    if request.window < 1:
+        raise UserError(f"window={request.window}: must be at least 1")
+    run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    search, n_best = build.build_search(run.config.decoding), request.n_best
+    if n_best is not None and not 1 <= n_best <= search.beam_size:
+        raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={search.beam_size}")
+    longest, device, tokenizer = run.longest(request.max_length), usable_device(request.device), run.tokenizer()
+    model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
+    translator = Translator(model, tokenizer, search, device, longest, n_best=n_best or 1)
+    first = 1
+    with progress_bar("translate", " lines") as advance:
+        for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
+            found = translator.translate(lines, first=first, advance=advance)
+            if n_best is None:
+                write_lines(translator.text(best) for best in found)
+            else:
+                write_lines(
+                    json.dumps(
+                        {"line": number, "source": line, "hypotheses": [translator.described(each) for each in best]},
+                        ensure_ascii=False,
+                    )
+                    for number, (line, best) in enumerate(zip(lines, found, strict=True), start=first)
+                )
+            first += len(lines)
+
+
+@dataclass(frozen=True)
+class Translator:
+    """A model ready to translate text."""
+
+    model: Transformer
+    """In evaluation mode, on `device`."""
+    tokenizer: SubwordTokenizer
+    search: Search
+    device: torch.device
+    max_length: int
+    """Tokens of a line, end mark included, beyond which its end is not read."""
+    n_best: int = 1
+
+    def translate(
+        self, lines: Sequence[str], *, first: int = 1, advance: Callable[[int], object] = lambda _: None
+    ) -> list[list[Hypothesis]]:
+        """The hypotheses of each line, best first; none for a blank line.
+
+        Args:
+            lines: raw text.
+            first: the number of the first one, for warnings.
+            advance: told how many lines each batch finished.
+        """
+        numbers = [number for number, line in enumerate(lines) if line.strip()]
+        encoded = self.tokenizer.encode_batch([lines[number] for number in numbers])
+        for number, ids in zip(numbers, encoded, strict=True):
+            if len(ids) >= self.max_length:
+                logger.warning(
+                    "line %d: %d tokens with its end mark, of which at most %d are read: its end is not translated",
+                    first + number,
+                    len(ids) + 1,
+                    self.max_length,
+                )
+        sources = SentencesInMemory.of([ids[: self.max_length - 1] for ids in encoded], eos_id=self.tokenizer.eos_id)
+        advance(len(lines) - len(numbers))
+        found = search_all(
+            self.model, sources, self.tokenizer, self.search, device=self.device, n_best=self.n_best, advance=advance
+        )
+        results: list[list[Hypothesis]] = [[] for _ in lines]
+        for number, hypotheses in zip(numbers, found, strict=True):
+            results[number] = hypotheses
+        return results
+
+    def text(self, hypotheses: Sequence[Hypothesis]) -> str:
+        """The best hypothesis as one line of text; an empty one where there is none."""
+        return one_line(self.tokenizer.decode(hypotheses[0].tokens)) if hypotheses else ""
+
+    def described(self, hypothesis: Hypothesis) -> dict[str, str | float | int | None]:
+        """A hypothesis as JSON has it: null where the model allowed no output at all."""
+        possible = hypothesis.log_probability > -math.inf
+        return {
+            "text": self.text([hypothesis]),
+            "score": hypothesis.score if possible else None,
+            "log_probability": hypothesis.log_probability if possible else None,
+            "tokens": len(hypothesis.tokens) + hypothesis.finished,
+        }

@@ -1,0 +1,77 @@
+"""Only a line feed ends a line, whatever else Unicode calls a line break."""
+
+import gzip
+import io
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.data.lines import aligned_lines, decoded_lines, file_lines, one_line
+
+BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+TEXTS = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]) | st.sampled_from(BREAKS)))
+
+
+@given(TEXTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_lines_come_back_as_they_were(texts: list[str], end: str, is_ended: bool) -> None:
+    # What would be read as the end of a line, or as the mark of a file, is no text.
+    texts = [text.removesuffix("\r") + "." for text in texts]
+    joined = end.join(texts) + (end if is_ended or not texts else "")
+    expected = texts or [""]
+    assert list(decoded_lines(io.BytesIO(joined.encode()), "here")) == [
+        text.removeprefix("\ufeff") if number == 0 else text for number, text in enumerate(expected)
+    ]
+
+
+def test_a_byte_order_mark_is_no_text_but_at_the_start_alone() -> None:
+    assert list(decoded_lines([b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n"], "here")) == ["a", "\ufeffb"]
+
+
+def test_lines_before_bad_bytes_are_there() -> None:
+    lines = decoded_lines([b"a\n", b"b\n", b"caf\xe9\n", b"d\n"], "standard input")
+    assert list(islice(lines, 2)) == ["a", "b"]
+    with pytest.raises(UserError, match=r"^standard input, line 3: not UTF-8 \("):
+        next(lines)
+
+
+def test_a_packed_file_is_known_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "packed.txt").write_bytes(gzip.compress("ä\nb".encode()))
+    (tmp_path / "plain.gz").write_bytes("ä\nb\n".encode())
+    assert list(aligned_lines(tmp_path / "packed.txt", tmp_path / "plain.gz", "")) == [("ä", "ä"), ("b", "b")]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"a\n\xff\n", "source: .*damaged, line 2: not UTF-8"),
+        (gzip.compress(b"a\nb\n" * 999)[:-9], "source: .* is a damaged gzip file after line"),
+        (None, "source: .* cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, complaint: str) -> None:
+    if content is not None:
+        (tmp_path / "damaged").write_bytes(content)
+    with pytest.raises(UserError, match=complaint):
+        list(file_lines(tmp_path / "damaged", "source"))
+
+
+@pytest.mark.parametrize(
+    ("key", "complaint"), [("", "^source, target: .*a has 2 lines and .*b has 3"), ("data.dev.", "^data.dev: ")]
+)
+def test_files_of_unequal_length_are_no_pairs(tmp_path: Path, key: str, complaint: str) -> None:
+    (tmp_path / "a").write_text("1\n2\n")
+    (tmp_path / "b").write_text("1\n2\n3\n")
+    pairs = aligned_lines(tmp_path / "a", tmp_path / "b", key)
+    assert list(islice(pairs, 2)) == [("1", "1"), ("2", "2")]
+    with pytest.raises(UserError, match=complaint):
+        next(pairs)
+
+
+@given(st.text())
+def test_one_line_is_one_line_and_keeps_every_word(text: str) -> None:
+    assert len(one_line(text).splitlines()) <= 1
+    assert one_line(text).split() == text.split()

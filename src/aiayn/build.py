@@ -29,7 +29,7 @@ from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
-from aiayn.training.tracking import RunDescription
+from aiayn.training.wandb_tracker import RunDescription
 
 FAST_DEV_SENTENCES = 8
 """What a fast_dev_run decodes of each split, unless decoding.limit_sentences says otherwise."""

@@ -67,6 +67,7 @@ def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AIAYN_CACHE", str(shared_cache))
     monkeypatch.setenv("WANDB_SILENT", "true")
+    monkeypatch.setenv("WANDB_MODE", "offline")  # whoever is logged in
     monkeypatch.setenv("AIAYN_SWEEP", "")  # given back after the test
     monkeypatch.delenv("AIAYN_SWEEP")
 

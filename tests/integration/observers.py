@@ -37,6 +37,26 @@ class SignalAt(Callback):
             os.kill(os.getpid(), self.number)
 
 
+class KillWandbAt(Callback):
+    """Kills the process that W&B has started for this one, before a given micro-batch. Linux only."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == self.batch:
+            (core,) = wandb_processes()
+            os.kill(core, signal.SIGKILL)
+
+
+def wandb_processes() -> list[int]:
+    """The running children of this process that are W&B's."""
+    children = [
+        int(child) for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()
+    ]
+    return [child for child in children if Path(f"/proc/{child}/comm").read_text().startswith("wandb-core")]
+
+
 class PoisonAt(Callback):
     """Makes the weights NaN before a given micro-batch."""
 

@@ -2,12 +2,13 @@
 
 import json
 import math
+from typing import Any
 
 from aiayn.config.errors import UserError
 from aiayn.config.schema import DecodingConfig, Positions, TextFilesDataConfig, TrainConfig
 
-WANDB_MODES = (None, "online", "offline", "disabled", "shared")
-"""What W&B may be asked for; None leaves it to W&B and its environment."""
+WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
+"""What W&B may be asked for; auto leaves it to its environment, the login and the server."""
 
 STATED_ELSEWHERE = {
     "max_steps": "state optimization.max_steps instead",
@@ -27,6 +28,17 @@ STATED_ELSEWHERE = {
 }
 """Arguments of Lightning's Trainer that follow from other keys, and what to do."""
 
+FOLLOWS_FROM_THE_RUN = {
+    "id": "leave it out, it is the run_id of the record",
+    "version": "leave it out, it is the run_id of the record",
+    "resume": "leave it out, a run that is taken up again is so in W&B too",
+    "config": "leave it out, it is the whole configuration",
+    "dir": "leave it out, W&B's files go to the run's directory",
+    "save_dir": "leave it out, W&B's files go to the run's directory",
+    "offline": "state logger.mode=offline instead",
+}
+"""Arguments of W&B that follow from the run, and what to do."""
+
 
 def validate(config: TrainConfig) -> None:
     """Refuse values out of range.
@@ -44,9 +56,7 @@ def validate(config: TrainConfig) -> None:
     _validate_positions(config)
     validate_decoding(config.decoding)
     _validate_files(config)
-    mode = config.logger.get("mode")
-    if mode not in WANDB_MODES and str(config.logger.get("_target_")).endswith("WandbLogger"):
-        raise UserError(f"logger.mode={mode}: choose from {', '.join(each for each in WANDB_MODES if each)}")
+    _validate_wandb(config.logger)
     for name, node in config.callbacks.items():
         if not isinstance(node, dict) or not node.get("_target_"):
             raise UserError(f"callbacks.{name}: has no _target_; state +callbacks.{name}._target_=<class>")
@@ -57,6 +67,26 @@ def validate(config: TrainConfig) -> None:
             f"data.max_length={config.data.max_length}: a sentence this long does not fit the smallest of "
             f"optimization.source_tokens, target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
         )
+
+
+def _validate_wandb(logger: dict[str, Any]) -> None:
+    """What W&B is asked for; other trackers judge their own arguments."""
+    if not str(logger.get("_target_")).endswith("WandbLogger"):
+        return
+    if "api_key" in logger or "api_key" in (logger.get("settings") or {}):
+        raise UserError(
+            "logger: an API key would be kept in the run's files: use `wandb login` or WANDB_API_KEY instead"
+        )
+    for argument, instead in FOLLOWS_FROM_THE_RUN.items():
+        if argument in logger:
+            raise UserError(f"logger.{argument}: {instead}")
+    if logger.get("mode") not in WANDB_MODES:
+        raise UserError(f"logger.mode={logger.get('mode')}: choose from {', '.join(WANDB_MODES)}")
+    for name, lowest in (("init_timeout", "greater than 0"), ("finish_timeout", "at least 0 (0: as long as it takes)")):
+        seconds = logger.get(name)
+        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        if not is_number or not 0 <= float(str(seconds)) < math.inf or (seconds == 0 and name == "init_timeout"):
+            raise UserError(f"logger.{name}={seconds}: must be a number of seconds, {lowest}")
 
 
 def _validate_ranges(config: TrainConfig) -> None:

@@ -20,3 +20,4 @@ def quiet_libraries() -> None:
         warnings.filterwarnings("ignore", message=message)
     for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # W&B's, about itself; its failures are told by us

@@ -5,6 +5,7 @@ Started on a frozen run directory: `python -m aiayn.launch.worker <run directory
 
 import datetime
 import logging
+import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -248,11 +249,19 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str) -> 
             status=Status.running,
             started=_now(),
         )
+    record.run_id = _agent_run_id(config) or record.run_id
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
     record.versions = provenance.versions()
     record.commit, record.dirty = provenance.code_version()
     return record
+
+
+def _agent_run_id(config: TrainConfig) -> str | None:
+    """The id that `wandb agent` has given to this go, or None; below an agent W&B takes no other."""
+    if "WANDB_SWEEP_ID" in os.environ and "_target_" in config.logger:
+        return os.environ.get("WANDB_RUN_ID")
+    return None
 
 
 @contextmanager

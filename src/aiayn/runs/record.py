@@ -59,7 +59,7 @@ class Record:
 
     schema_version: int
     run_id: str
-    """Made once; also the id of the W&B run."""
+    """Made once, here or by `wandb agent`; also the id of the W&B run."""
     name: str
     """Folder below the runs folder."""
     experiment: str

@@ -34,14 +34,14 @@ def make(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
         raise UserError(_refusal(key, own, error.__cause__ or error)) from error
 
 
-def locate(node: Mapping[str, Any], *, key: str) -> None:
-    """Import what `_target_` names.
+def locate(node: Mapping[str, Any], *, key: str) -> Any:
+    """Import and return what `_target_` names.
 
     Raises:
         UserError: there is no such target.
     """
     try:
-        pkgutil.resolve_name(str(node["_target_"]))
+        return pkgutil.resolve_name(str(node["_target_"]))
     except (ImportError, AttributeError, ValueError) as error:
         raise UserError(f"{key}: there is no _target_ {node['_target_']} ({error})") from error
 

@@ -2,40 +2,25 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import wandb
-from pytorch_lightning.loggers import Logger, WandbLogger
+from pytorch_lightning.loggers import Logger
 
 from aiayn.training.leaves import locate, make
 from aiayn.training.metrics_log import MetricsLog
-
-
-@dataclass(frozen=True)
-class RunDescription:
-    """What a dashboard shows of a run besides its numbers."""
-
-    run_id: str
-    """The same over all goes."""
-    name: str
-    group: str
-    """The sweep or table."""
-    job_type: str
-    """The row."""
-    tags: tuple[str, ...]
-    config: Mapping[str, Any]
-    """The whole resolved configuration, plain."""
+from aiayn.training.wandb_tracker import RunDescription, WandbTracker, check_wandb, open_wandb
 
 
 def check_tracker(settings: Mapping[str, Any]) -> None:
-    """Refuse, before a run begins, a tracker that does not exist.
+    """Refuse, before a run begins, a tracker that does not exist, or that W&B would refuse.
 
     Raises:
-        UserError: there is no such `_target_`.
+        UserError: there is no such `_target_`, or it takes no such argument.
     """
-    if settings.get("_target_") is not None:
+    if _is_wandb(settings):
+        check_wandb(settings)
+    elif settings.get("_target_") is not None:
         locate(settings, key="logger")
 
 
@@ -48,43 +33,31 @@ def tracked(
     Args:
         settings: the logger's `_target_` and arguments; without a `_target_` there is only metrics.jsonl.
         description: for W&B.
-        metrics: the file of metrics; W&B's offline run goes beside it.
+        metrics: the file of metrics; W&B's files go beside it.
         start_step: lines of `metrics` after this step are dropped.
     """
     loggers: list[Logger] = [MetricsLog(metrics, start_step=start_step)]
-    if settings.get("_target_") is not None:
-        loggers.append(_tracker(settings, description, metrics.parent))
+    if _is_wandb(settings):
+        tracker: Logger | None = open_wandb(settings, description, metrics.parent)
+    else:
+        tracker = make(settings, key="logger") if settings.get("_target_") is not None else None
+    loggers += [] if tracker is None else [tracker]
     exit_code = 1
     try:
         yield loggers
         exit_code = 0
     finally:
         for logger in loggers:
-            if isinstance(logger, WandbLogger):
-                logger.experiment.finish(exit_code=exit_code)
+            if isinstance(logger, WandbTracker):
+                logger.finish(exit_code)
 
 
 def summarize(loggers: list[Logger], summary: Mapping[str, float | int | None]) -> None:
     """Set the numbers that stand for the run as a whole."""
     for logger in loggers:
-        if isinstance(logger, WandbLogger):
-            logger.experiment.summary.update(dict(summary))
+        if isinstance(logger, WandbTracker):
+            logger.summarize(summary)
 
 
-def _tracker(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> Logger:
-    arguments = dict(settings)
-    if str(settings["_target_"]).endswith("WandbLogger"):
-        wandb.setup()  # reads WANDB_SILENT before Lightning passes a setting that it warns of
-        arguments |= {
-            "id": description.run_id,
-            "resume": "allow",
-            "name": description.name,
-            "group": description.group,
-            "job_type": description.job_type,
-            "tags": list(description.tags),
-            "config": dict(description.config),
-            "save_dir": str(folder),
-        }
-    logger = make(arguments, key="logger")
-    assert isinstance(logger, Logger)
-    return logger
+def _is_wandb(settings: Mapping[str, Any]) -> bool:
+    return str(settings.get("_target_")).endswith("WandbLogger")

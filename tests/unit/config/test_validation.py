@@ -29,6 +29,12 @@ OUT_OF_RANGE = [
     "decoding.max_extra_length=-1",
     "data.max_length=1000000",
     "launch.timeout_seconds=0",
+    "logger.mode=sometimes",
+    "logger.init_timeout=0",
+    "logger.init_timeout=soon",
+    "logger.finish_timeout=-1",
+    "logger.finish_timeout=True",
+    "logger.finish_timeout=inf",
 ]
 
 
@@ -62,3 +68,21 @@ def test_sinusoids_need_an_even_width() -> None:
     with pytest.raises(UserError, match=r"^model\.d_model=127: must be even"):
         validate(typed(compose_command("train", overrides), TrainConfig))
     validate(typed(compose_command("train", [*overrides, "model.positions=learned"]), TrainConfig))
+
+
+@pytest.mark.parametrize("override", ["+logger.id=mine", "+logger.resume=must", "+logger.offline=true"])
+def test_what_follows_from_the_run_is_not_stated_again(override: str) -> None:
+    with pytest.raises(UserError, match=f"^{override.strip('+').partition('=')[0]}: "):
+        validate(typed(compose_command("train", [override]), TrainConfig))
+
+
+@pytest.mark.parametrize("override", ["+logger.api_key=secret", "+logger.settings={api_key: secret}"])
+def test_a_key_does_not_belong_in_a_configuration(override: str) -> None:
+    with pytest.raises(UserError, match="WANDB_API_KEY") as refusal:
+        validate(typed(compose_command("train", [override]), TrainConfig))
+    assert "secret" not in str(refusal.value)
+
+
+def test_a_tracker_other_than_wandb_has_arguments_of_its_own() -> None:
+    overrides = ["logger=none", "+logger._target_=mine.Tracker", "+logger.mode=sometimes"]
+    validate(typed(compose_command("train", overrides), TrainConfig))

@@ -1,0 +1,272 @@
+"""Weights & Biases: online where it can be, offline where it cannot, and never in the way of training."""
+
+import inspect
+import logging
+import os
+import shutil
+import textwrap
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+from urllib.parse import urlsplit
+
+import wandb
+from pytorch_lightning.callbacks import ModelCheckpoint
+from pytorch_lightning.loggers import Logger, WandbLogger
+from wandb.errors import UsageError
+from wandb.sdk import wandb_setup
+from wandb.sdk.lib import wbauth
+from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
+from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
+
+from aiayn.config.errors import UserError
+from aiayn.training.leaves import locate, make
+
+logger = logging.getLogger("aiayn")
+
+FAILURES = (wandb.Error, OSError, HandleAbandonedError, MailboxClosedError, ServerResponseError)
+"""What W&B raises where its server, its network or its own process fails it."""
+
+OURS = ("mode", "init_timeout", "finish_timeout")
+"""Keys of `logger` that this module reads itself."""
+
+ENVIRONMENT = {"name": "WANDB_NAME", "group": "WANDB_RUN_GROUP", "job_type": "WANDB_JOB_TYPE", "tags": "WANDB_TAGS"}
+"""The variables that override what is derived from the run."""
+
+NOT_LOGGED_IN = "not logged in"
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a dashboard shows of a run besides its numbers."""
+
+    run_id: str
+    """The same over all goes."""
+    name: str
+    group: str
+    """The sweep or table."""
+    job_type: str
+    """The row."""
+    tags: tuple[str, ...]
+    config: Mapping[str, Any]
+    """The whole resolved configuration, plain."""
+
+
+def check_wandb(settings: Mapping[str, Any]) -> None:
+    """Refuse, before a run begins, what W&B would refuse in it.
+
+    Raises:
+        UserError: an argument that nobody takes, or a setting out of range here or in W&B's environment.
+    """
+    takers = (locate(settings, key="logger"), wandb.init)
+    known = {"_target_", *OURS, *(name for taker in takers for name in inspect.signature(taker).parameters)}
+    for name in settings:
+        if name not in known:
+            raise UserError(f"logger.{name}: neither {settings['_target_']} nor wandb.init takes such an argument")
+    try:
+        _session()
+        wandb.Settings(**(settings.get("settings") or {}))
+    except ValueError as error:
+        reason = " ".join(str(error).split()).partition(" [type=")[0]
+        raise UserError(f"logger: W&B refuses logger.settings, a WANDB_* variable or its own file: {reason}") from None
+
+
+def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> "WandbTracker | None":
+    """Start a W&B run, or take it up again; None where W&B is disabled or cannot even be offline.
+
+    Args:
+        settings: the `logger` group: `_target_`, the three keys of `OURS`, and arguments of WandbLogger and wandb.init.
+        description: what to call the run.
+        folder: the run directory; W&B's files go to `wandb` in it.
+
+    Raises:
+        UserError: W&B refuses an argument, such as the name of the project.
+    """
+    mode, why_offline = _choose_mode(settings["mode"])
+    if mode == "disabled":
+        return None
+    arguments = _arguments(settings, description, folder)
+    if mode != "offline":
+        try:
+            online = WandbTracker(_start(arguments, mode, folder / "wandb"))
+        except FAILURES as error:
+            why_offline = f"{_host()} cannot be used ({_reason(error)})"
+        else:
+            logger.info("W&B: %s", online.experiment.url)
+            return online
+    try:
+        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"))
+    except UsageError as error:
+        raise UserError(f"logger: {_reason(error)}") from error
+    except FAILURES as error:
+        logger.warning("W&B: %s; the run does without it", _reason(error))
+        return None
+    if why_offline is not None:
+        level = logging.INFO if why_offline == NOT_LOGGED_IN else logging.WARNING
+        logger.log(level, "W&B: %s, so offline; later: wandb sync %s", why_offline, offline.folder)
+    return offline
+
+
+@final
+class WandbTracker(Logger):
+    """A W&B run. Where W&B fails, that is said once, what it kept can be uploaded later, and training goes on.
+
+    Args:
+        started: Lightning's own, its run started.
+    """
+
+    def __init__(self, started: WandbLogger) -> None:
+        super().__init__()
+        self._logger = started
+        self._is_lost = False
+
+    @property
+    def folder(self) -> Path:
+        """What `wandb sync` takes."""
+        return Path(self._logger.experiment.dir).parent
+
+    @property
+    def experiment(self) -> Any:
+        """W&B's own run, for callbacks that log more than numbers."""
+        return self._logger.experiment
+
+    @property
+    def name(self) -> str | None:
+        """The project."""
+        return self._logger.name
+
+    @property
+    def version(self) -> str | None:
+        """The run's id."""
+        return self._logger.version
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Log numbers at an optimizer step."""
+        self._attempt(lambda: self._logger.log_metrics(metrics, step))
+
+    def log_hyperparams(self, params: dict[str, Any] | Namespace, *arguments: Any, **keywords: Any) -> None:
+        """Add to the configuration."""
+        self._attempt(lambda: self._logger.log_hyperparams(params))
+
+    def after_save_checkpoint(self, checkpoint_callback: ModelCheckpoint) -> None:
+        """Upload the checkpoint, where `logger.log_model` asks for it."""
+        self._attempt(lambda: self._logger.after_save_checkpoint(checkpoint_callback))
+
+    def finalize(self, status: str) -> None:
+        """Upload the checkpoints that wait for the end of training."""
+        self._attempt(lambda: self._logger.finalize(status))
+
+    def summarize(self, summary: Mapping[str, float | int | None]) -> None:
+        """Set the numbers that stand for the run as a whole."""
+        self._attempt(lambda: self._logger.experiment.summary.update(dict(summary)))
+
+    def finish(self, exit_code: int) -> None:
+        """End the run and W&B's process; what cannot be sent within `logger.finish_timeout` stays on disk."""
+        self._attempt(lambda: self._logger.experiment.finish(exit_code=exit_code))
+        _end_process()
+
+    def _attempt(self, act: Callable[[], object]) -> None:
+        """Do what may fail, unless it has failed before."""
+        if self._is_lost:
+            return
+        try:
+            act()
+        except FAILURES as error:
+            self._is_lost = True
+            logger.warning("W&B: %s; the run does without it, later: wandb sync %s", _reason(error), self.folder)
+
+
+def _start(arguments: Mapping[str, Any], mode: str, folder: Path) -> WandbLogger:
+    """Start the run in one mode; where that fails, leave nothing behind.
+
+    Args:
+        arguments: of WandbLogger, but for the mode.
+        mode: online, offline or shared.
+        folder: where W&B makes its folder for this go.
+    """
+    before = set(folder.glob("*run-*"))
+    made = make({**arguments, "mode": mode}, key="logger")
+    assert isinstance(made, WandbLogger)
+    try:
+        _ = made.experiment  # which starts it
+    except FAILURES:
+        _end_process()
+        os.environ.pop("WANDB_SERVICE", None)  # a process shared with an agent would still hold the run's id
+        for left_over in set(folder.glob("*run-*")) - before:
+            if not left_over.is_symlink():
+                shutil.rmtree(left_over, ignore_errors=True)
+        raise
+    return made
+
+
+def _choose_mode(stated: str) -> tuple[str, str | None]:
+    """The mode that was asked for, here or else of W&B itself; and, where that cannot be, why it is offline.
+
+    Args:
+        stated: `logger.mode`.
+    """
+    session = _session()
+    is_stated = stated != "auto"
+    mode = stated if is_stated else {"dryrun": "offline", "run": "online"}.get(session.mode, str(session.mode))
+    if mode in ("offline", "disabled") or _has_credentials(session):
+        return mode, None
+    was_asked_for = is_stated or "WANDB_MODE" in os.environ
+    return "offline", f"{NOT_LOGGED_IN} (wandb login, or WANDB_API_KEY)" if was_asked_for else NOT_LOGGED_IN
+
+
+def _session() -> wandb.Settings:
+    """W&B's settings by its environment and files; unlike `wandb.setup` this starts no process."""
+    return wandb_setup.singleton().settings
+
+
+def _has_credentials(session: wandb.Settings) -> bool:
+    """Whether W&B would find a key, or a token, without asking anybody; nothing is sent."""
+    try:
+        return bool(
+            session.api_key or session.identity_token_file or wbauth.read_netrc_auth(host=str(session.base_url))
+        )
+    except wandb.Error:  # a malformed key: the start will say so
+        return True
+
+
+def _arguments(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> dict[str, Any]:
+    """The arguments of WandbLogger, but for the mode."""
+    derived = {
+        "name": description.name,
+        "group": description.group,
+        "job_type": description.job_type,
+        "tags": list(description.tags),
+    }
+    return {
+        **{key: value for key, value in derived.items() if not os.environ.get(ENVIRONMENT[key])},
+        **{key: value for key, value in settings.items() if key not in OURS},
+        "id": description.run_id,
+        "resume": "allow",
+        "config": dict(description.config),
+        "save_dir": str(folder),
+        "settings": {
+            "init_timeout": settings["init_timeout"],
+            "finish_timeout": settings["finish_timeout"],
+            "finish_timeout_raises": True,
+            **(settings.get("settings") or {}),
+        },
+    }
+
+
+def _end_process() -> None:
+    """End the process that W&B has started here."""
+    with suppress(*FAILURES):
+        wandb.teardown()
+
+
+def _host() -> str:
+    """The server, without what its address may hold of a name or a password."""
+    return urlsplit(str(_session().base_url)).netloc.rpartition("@")[2]
+
+
+def _reason(error: BaseException) -> str:
+    """One short line."""
+    return textwrap.shorten(str(error) or type(error).__name__, 200).rstrip(".")

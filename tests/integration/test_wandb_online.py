@@ -1,0 +1,198 @@
+"""The real W&B client against a stand-in for its server: what is sent, and what happens when nothing can be."""
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+import wandb
+from observers import wandb_processes
+from wandb_server import ENTITY, SentRun, StandIn, wandb_server
+
+from aiayn.runs.record import Status, read_record
+
+pytestmark = pytest.mark.slow
+
+Train = Callable[..., int]
+Find = Callable[[], Path]
+
+KEY = "0123456789" * 4
+QUICK = ("logger.init_timeout=2", "logger.finish_timeout=2")
+
+
+@pytest.fixture
+def server() -> Iterator[StandIn]:
+    with wandb_server() as stand_in:
+        yield stand_in
+
+
+@pytest.fixture(autouse=True)
+def nobody(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, server: StandIn) -> None:
+    """W&B's server is the stand-in, and nobody is logged in."""
+    for variable in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_PROJECT", "WANDB_ENTITY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("WANDB_BASE_URL", server.url)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for folder in ("CONFIG", "CACHE", "DATA"):
+        monkeypatch.setenv(f"WANDB_{folder}_DIR", str(tmp_path / "client"))
+    wandb.teardown()  # what an earlier test has told the client
+
+
+@pytest.fixture
+def somebody(nobody: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody is logged in."""
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+
+
+def steps(run: SentRun, key: str = "train/loss") -> list[int]:
+    return [row["trainer/global_step"] for row in run.history if key in row]
+
+
+def warnings(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "W&B" in line]
+
+
+def sync(folder: Path) -> None:
+    """`wandb sync`, by somebody who is logged in, as the warnings advise."""
+    command = [str(Path(sys.executable).with_name("wandb")), "sync", str(folder)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+
+
+def test_an_online_run_sends_what_a_dashboard_needs(
+    train: Train, only_run: Find, server: StandIn, somebody: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert train("experiment=table3/a_h4", "model.num_heads=4", tracker="wandb") == 0
+    record = read_record(only_run() / "run.json")
+    run_id, run = server.only_run()
+    assert run_id == record.run_id
+    assert run.described("displayName") == "a_h4 demo seed 1"
+    assert (run.described("groupName"), run.described("jobType")) == ("table3", "a_h4")
+    assert set(run.described("tags")) == {"paper", "table3", "a_h4", "demo", "grammar"}
+    assert run.described("project") == "aiayn"
+    assert run.config()["model"]["num_heads"] == 4
+    assert steps(run) == list(range(1, 13))
+    assert steps(run, "val/ppl") == [6, 12]
+    assert run.summary["dev/bleu"] == pytest.approx(record.scores["dev"].bleu.score)
+    assert run.summary["parameters"] == record.parameters
+    assert run.exit_codes == [0]
+    told = capfd.readouterr()
+    assert "W&B" not in told.out
+    assert "wandb" not in told.out.replace(str(only_run()), "")
+    (line,) = warnings(told.err)
+    assert f"{server.url}/{ENTITY}/aiayn/runs/{run_id}" in line
+    assert not wandb_processes()
+
+
+def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
+    assert train("optimization.divergence_factor=0.5", tracker="wandb") == 1
+    _, run = server.only_run()
+    assert run.exit_codes == [1]
+    files = [path for path in only_run().rglob("*") if path.is_file()]
+    assert any(path.suffix == ".wandb" for path in files)
+    assert not [path for path in files if KEY.encode() in path.read_bytes()]
+    assert KEY not in run.described("config")
+
+
+def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
+    assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
+    _, run = server.only_run()
+    assert steps(run)[-1] == 5
+    assert train(tracker="wandb") == 0
+    assert server.only_run() == (read_record(only_run() / "run.json").run_id, run)
+    assert sorted(set(steps(run))) == list(range(1, 13))
+    assert run.exit_codes == [1, 0]
+
+
+def test_the_run_that_an_agent_names_is_the_run(
+    train: Train, only_run: Find, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"SWEEP_ID": "sweep1", "RUN_ID": "agent0run", "PROJECT": "theirs", "ENTITY": "team"}.items():
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    assert train("optimization.max_steps=1", tracker="wandb") == 0
+    run_id, run = server.only_run()
+    assert run_id == read_record(only_run() / "run.json").run_id == "agent0run"
+    assert (run.described("project"), run.described("entity"), run.described("sweep")) == ("theirs", "team", "sweep1")
+
+
+@pytest.mark.parametrize("trouble", ["nobody listens", "the key is refused", "every request fails"])
+@pytest.mark.parametrize("mode", ["auto", "online"])
+def test_without_a_server_the_run_is_offline(
+    trouble: str,
+    mode: str,
+    train: Train,
+    only_run: Find,
+    server: StandIn,
+    somebody: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    host = server.url.removeprefix("http://")
+    if trouble == "nobody listens":
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            host = f"127.0.0.1:{free.getsockname()[1]}"
+        monkeypatch.setenv("WANDB_BASE_URL", f"http://{host}")
+    else:
+        refused = trouble == "the key is refused"
+        server.refusal = HTTPStatus.UNAUTHORIZED if refused else HTTPStatus.INTERNAL_SERVER_ERROR
+    began = time.monotonic()
+    assert train("optimization.max_steps=1", f"logger.mode={mode}", *QUICK, tracker="wandb") == 0
+    assert time.monotonic() - began < 40  # the client alone would try for 90 seconds
+    (line,) = warnings(capfd.readouterr().err)
+    (kept,) = (path for path in (only_run() / "wandb").glob("*run-*") if not path.is_symlink())
+    assert host in line
+    assert line.endswith(f"wandb sync {kept}")
+    assert kept.name.startswith("offline-run-")
+    assert kept.name.endswith(read_record(only_run() / "run.json").run_id)
+
+
+def test_a_run_of_nobody_calls_nobody_and_can_be_sent_later(
+    train: Train,
+    only_run: Find,
+    server: StandIn,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert train(tracker="wandb") == 0
+    assert not server.requests
+    (line,) = warnings(capfd.readouterr().err)
+    assert "not logged in" in line
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    sync(Path(line.rpartition("wandb sync ")[2]))
+    run_id, run = server.only_run()
+    assert run_id == read_record(only_run() / "run.json").run_id
+    assert steps(run) == list(range(1, 13))
+    assert run.exit_codes == [0]
+
+
+def test_a_server_that_dies_delays_nothing_and_loses_nothing(
+    train: Train, only_run: Find, server: StandIn, somebody: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    server.fails_from = "file_stream"
+    assert train(*QUICK, tracker="wandb") == 0
+    assert read_record(only_run() / "run.json").status is Status.finished
+    _, line = warnings(capfd.readouterr().err)  # the first one says where the run was to be seen
+    server.refusal = server.fails_from = None
+    sync(Path(line.rpartition("wandb sync ")[2]))
+    assert steps(server.only_run()[1]) == list(range(1, 13))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the process in /proc")
+def test_a_client_that_dies_takes_nothing_with_it(
+    train: Train, only_run: Find, server: StandIn, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert train("+callbacks.killer={_target_: observers.KillWandbAt, batch: 4}", tracker="wandb") == 0
+    assert read_record(only_run() / "run.json").steps == 12
+    _, line = warnings(capfd.readouterr().err)
+    assert "later: wandb sync" in line
+
+
+def test_a_disabled_run_starts_nothing(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
+    assert train("optimization.max_steps=1", "logger.mode=disabled", tracker="wandb") == 0
+    assert not server.requests
+    assert not (only_run() / "wandb").exists()
+    assert not wandb_processes()

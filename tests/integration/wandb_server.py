@@ -1,0 +1,203 @@
+"""A stand-in for the W&B server: it answers the real client on loopback and keeps everything that it is sent."""
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+ENTITY = "somebody"
+
+
+@dataclass
+class SentRun:
+    """What the client has said of one run, all its goes together."""
+
+    upserts: list[dict[str, Any]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    summary: dict[str, Any] = field(default_factory=dict)
+    exit_codes: list[int] = field(default_factory=list)
+
+    def described(self, key: str) -> Any:
+        """The last value stated for an argument of the run, such as displayName."""
+        return [upsert[key] for upsert in self.upserts if upsert.get(key) is not None][-1]
+
+    def config(self) -> dict[str, Any]:
+        """The configuration, without the client's own notes."""
+        stated = json.loads(self.described("config"))
+        return {key: entry["value"] for key, entry in stated.items() if key != "_wandb"}
+
+
+@dataclass
+class StandIn:
+    """The server and its memory."""
+
+    url: str
+    requests: list[str] = field(default_factory=list)
+    """Method and path, or GraphQL operation, of each request in order."""
+    runs: dict[str, SentRun] = field(default_factory=dict)
+    """By run id."""
+    refusal: HTTPStatus | None = None
+    """What every request is answered with, when not None."""
+    fails_from: str | None = None
+    """The request from which on every one is answered with a server error."""
+
+    def run(self, run_id: str) -> SentRun:
+        return self.runs.setdefault(run_id, SentRun())
+
+    def only_run(self) -> tuple[str, SentRun]:
+        ((run_id, run),) = self.runs.items()
+        return run_id, run
+
+
+@contextmanager
+def wandb_server() -> Iterator[StandIn]:
+    """Serve on a port that the system chooses, until the block is left."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    stand_in = StandIn(f"http://127.0.0.1:{server.server_port}")
+    vars(server)["stand_in"] = stand_in
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield stand_in
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    @property
+    def stand_in(self) -> StandIn:
+        found: StandIn = vars(self.server)["stand_in"]
+        return found
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Say nothing."""
+
+    def handle(self) -> None:
+        """Answer requests until the client hangs up, however rudely."""
+        with suppress(ConnectionError):
+            super().handle()
+
+    def do_POST(self) -> None:
+        body = self._body()
+        if self.path == "/graphql":
+            sent = json.loads(body)
+            operation = re.search(r"\b(?:query|mutation)\s+(\w+)", sent["query"])
+            name = operation[1] if operation else "unnamed"
+            self._answer(name, lambda: {"data": self._graphql(name, sent.get("variables") or {})})
+        elif stream := re.fullmatch(r"/files/[^/]+/[^/]+/([^/]+)/file_stream", self.path):
+            self._answer("file_stream", lambda: self._stream(self.stand_in.run(stream[1]), json.loads(body)))
+        else:
+            self._answer(f"POST {self.path}", dict)
+
+    def do_PUT(self) -> None:
+        self._body()
+        self._answer(f"PUT {self.path}", dict)
+
+    def do_GET(self) -> None:
+        self._answer(f"GET {self.path}", dict)
+
+    def _body(self) -> bytes:
+        """The request's body, whether its length is stated or it comes in chunks, unpacked."""
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            body = b""
+            while size := int(self.rfile.readline(), 16):
+                body += self.rfile.read(size)
+                self.rfile.readline()
+            self.rfile.readline()
+        else:
+            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        return gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+
+    def _answer(self, name: str, content: Any) -> None:
+        self.stand_in.requests.append(name)
+        if name == self.stand_in.fails_from:
+            self.stand_in.refusal = HTTPStatus.INTERNAL_SERVER_ERROR
+        refusal = self.stand_in.refusal
+        answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
+        self.send_response(refusal or HTTPStatus.OK)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def _graphql(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """The data of one GraphQL operation; an empty answer is enough for those that are not named here."""
+        known = self.stand_in.runs
+        if name == "Viewer":
+            return {
+                "viewer": {"id": "user", "entity": ENTITY, "username": ENTITY, "teams": {"edges": []}, "flags": "{}"}
+            }
+        if name == "RunResumeStatus":
+            run_id = variables["name"]
+            return {
+                "model": {
+                    "id": "project",
+                    "name": "p",
+                    "bucket": _bucket(run_id, known[run_id]) if run_id in known else None,
+                    "entity": {"id": "entity", "name": ENTITY},
+                }
+            }
+        if name == "UpsertBucket":
+            run_id = variables["name"]
+            is_new = run_id not in known
+            self.stand_in.run(run_id).upserts.append(variables)
+            project = variables.get("project") or "p"
+            return {
+                "upsertBucket": {
+                    "bucket": {
+                        "id": f"id-{run_id}",
+                        "name": run_id,
+                        "displayName": variables.get("displayName"),
+                        "description": "",
+                        "sweepName": variables.get("sweep"),
+                        "config": "{}",
+                        "historyLineCount": 0,
+                        "project": {"id": "project", "name": project, "entity": {"id": "entity", "name": ENTITY}},
+                    },
+                    "inserted": is_new,
+                }
+            }
+        if name == "CreateRunFiles":
+            files = [{"name": file, "uploadUrl": f"{self.stand_in.url}/upload/{file}"} for file in variables["files"]]
+            return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
+        return {}
+
+    def _stream(self, run: SentRun, sent: dict[str, Any]) -> dict[str, Any]:
+        for name, chunk in sent.get("files", {}).items():
+            rows = [json.loads(line) for line in chunk["content"]] if name.endswith((".json", ".jsonl")) else []
+            if name == "wandb-history.jsonl":
+                run.history += rows
+            elif name == "wandb-summary.json":
+                run.summary |= rows[-1]
+        if sent.get("complete"):
+            run.exit_codes.append(sent["exitcode"])
+        return {}
+
+
+def _bucket(run_id: str, run: SentRun) -> dict[str, Any]:
+    """What a resumed run is told of its past."""
+    return {
+        "id": f"id-{run_id}",
+        "name": run_id,
+        "summaryMetrics": json.dumps(run.summary),
+        "displayName": run.described("displayName"),
+        "logLineCount": 0,
+        "historyLineCount": len(run.history),
+        "eventsLineCount": 0,
+        "historyTail": json.dumps([json.dumps(row) for row in run.history[-1:]]),
+        "eventsTail": "[]",
+        "config": run.described("config"),
+        "tags": run.described("tags"),
+        "wandbConfig": json.dumps({"t": 1}),
+    }

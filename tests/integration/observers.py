@@ -54,7 +54,10 @@ def wandb_processes() -> list[int]:
     children = [
         int(child) for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()
     ]
-    return [child for child in children if Path(f"/proc/{child}/comm").read_text().startswith("wandb-core")]
+    names_and_states = {child: Path(f"/proc/{child}/stat").read_text() for child in children}
+    return [
+        child for child, told in names_and_states.items() if "(wandb-core) " in told and "(wandb-core) Z" not in told
+    ]
 
 
 class PoisonAt(Callback):

@@ -152,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
             run_id = variables["name"]
             is_new = run_id not in known
             self.stand_in.run(run_id).upserts.append(variables)
-            project = variables.get("project") or "p"
+            project, entity = variables.get("project") or "p", variables.get("entity") or ENTITY
             return {
                 "upsertBucket": {
                     "bucket": {
@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
                         "sweepName": variables.get("sweep"),
                         "config": "{}",
                         "historyLineCount": 0,
-                        "project": {"id": "project", "name": project, "entity": {"id": "entity", "name": ENTITY}},
+                        "project": {"id": "project", "name": project, "entity": {"id": "entity", "name": entity}},
                     },
                     "inserted": is_new,
                 }

@@ -15,9 +15,9 @@ NOISE = (
 def quiet_libraries() -> None:
     """Silence them in this process."""
     os.environ.setdefault("WANDB_SILENT", "true")
+    os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # its failures to its makers; ours are told to the user
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     for message in NOISE:
         warnings.filterwarnings("ignore", message=message)
     for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # W&B's, about itself; its failures are told by us

@@ -3,6 +3,7 @@
 import inspect
 import logging
 import os
+import shlex
 import shutil
 import textwrap
 from argparse import Namespace
@@ -18,7 +19,7 @@ from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger, WandbLogger
 from wandb.errors import UsageError
 from wandb.sdk import wandb_setup
-from wandb.sdk.lib import wbauth
+from wandb.sdk.lib import module, wbauth
 from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
@@ -106,7 +107,7 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
         return None
     if why_offline is not None:
         level = logging.INFO if why_offline == NOT_LOGGED_IN else logging.WARNING
-        logger.log(level, "W&B: %s, so offline; later: wandb sync %s", why_offline, offline.folder)
+        logger.log(level, "W&B: %s, so offline; later: %s", why_offline, offline.uploading)
     return offline
 
 
@@ -124,9 +125,10 @@ class WandbTracker(Logger):
         self._is_lost = False
 
     @property
-    def folder(self) -> Path:
-        """What `wandb sync` takes."""
-        return Path(self._logger.experiment.dir).parent
+    def uploading(self) -> str:
+        """The command that sends what W&B has not sent."""
+        run = self._logger.experiment
+        return f"wandb sync {'' if run.offline else '--include-online '}{shlex.quote(str(Path(run.dir).parent))}"
 
     @property
     def experiment(self) -> Any:
@@ -176,7 +178,7 @@ class WandbTracker(Logger):
             act()
         except FAILURES as error:
             self._is_lost = True
-            logger.warning("W&B: %s; the run does without it, later: wandb sync %s", _reason(error), self.folder)
+            logger.warning("W&B: %s; the run does without it; later: %s", _reason(error), self.uploading)
 
 
 def _start(arguments: Mapping[str, Any], mode: str, folder: Path) -> WandbLogger:
@@ -260,6 +262,7 @@ def _end_process() -> None:
     """End the process that W&B has started here."""
     with suppress(*FAILURES):
         wandb.teardown()
+    module.unset_globals()  # type: ignore[no-untyped-call]  # else a run that broke off would be taken for one that goes on
 
 
 def _host() -> str:

@@ -64,7 +64,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "+callbacks.mine.depth=1"], "callbacks.mine: has no _target_"),
     (["train", "+callbacks.mine._target_=nowhere.X"], "callbacks.mine: there is no _target_ nowhere.X"),
     (["train", "logger._target_=nowhere.Logger"], "logger: there is no _target_ nowhere.Logger"),
-    (["train", "logger.mode=sometimes"], "logger.mode=sometimes: choose from online, offline, disabled, shared"),
+    (["train", "logger.mode=sometimes"], "logger.mode=sometimes: choose from auto, online, offline, disabled, shared"),
     # what is missing
     (["train", "init_from=nowhere"], "init_from="),
     (["train", "init_from="], "init_from has no value"),

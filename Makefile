@@ -10,7 +10,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check format docs tour clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 16
@@ -30,6 +30,12 @@ check: $(INSTALLED)  ## formatting, lint, types and import contracts; changes no
 format: $(INSTALLED)  ## format, and mend what the linter can
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
+
+docs: $(INSTALLED)  ## write docs/configuration.md anew, from the schema and conf/
+	@$(BIN)/aiayn report configuration output=docs/configuration.md
+
+tour: $(INSTALLED)  ## run every command of the README, shrunken: minutes
+	@$(BIN)/python tests/tour.py
 
 clean:  ## remove what the tools left behind; .venv, runs and the data cache stay
 	@rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -36,7 +36,9 @@ COMMANDS = {
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
-    "report": Command("tables from records and the paper", "aiayn.commands.report", ("parameters", "run")),
+    "report": Command(
+        "tables from records and the paper", "aiayn.commands.report", ("configuration", "parameters", "run")
+    ),
 }
 
 SHELLS = ("bash", "fish", "zsh")

@@ -26,6 +26,10 @@ def _report(config: ReportConfig, output: Path | None) -> None:
         from aiayn.reports.parameters import report_parameters
 
         report_parameters(output)
+    elif config.noun == "configuration":
+        from aiayn.reports.configuration import report_configuration
+
+        report_configuration(output)
     elif config.noun == "run":
         from aiayn.reports.run import report_run
         from aiayn.runs.directory import open_run
@@ -34,4 +38,4 @@ def _report(config: ReportConfig, output: Path | None) -> None:
             raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
         report_run(open_run(config.run), output)
     else:
-        raise UserError(f"noun={config.noun}: choose from parameters, run")
+        raise UserError(f"noun={config.noun}: choose from configuration, parameters, run")

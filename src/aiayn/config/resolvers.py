@@ -1,5 +1,6 @@
 """The interpolations that conf/ may use beyond OmegaConf's own."""
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -50,7 +51,11 @@ def run_hash(*, _root_: DictConfig) -> str:
     return configuration_hash(content, fidelity=_root_.identity.fidelity)
 
 
+RESOLVERS: tuple[Callable[..., Any], ...] = (scaled, head_width, share, last_part, run_hash)
+"""Each under its own name."""
+
+
 def register_resolvers() -> None:
     """Make the resolvers known to OmegaConf; calling it again changes nothing."""
-    for function in (scaled, head_width, share, last_part, run_hash):
+    for function in RESOLVERS:
         OmegaConf.register_new_resolver(function.__name__, function, replace=True)

@@ -403,7 +403,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: parameters, or run."""
+    """What to report: configuration, parameters or run."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     output: str | None = MISSING

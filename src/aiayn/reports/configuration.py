@@ -1,0 +1,287 @@
+"""Every key of every command: types and meanings from the schema, values and comments from conf/."""
+
+import ast
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+import yaml
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from aiayn import files
+from aiayn.config import store
+from aiayn.config.compose import compose_command
+from aiayn.config.identity import flatten
+from aiayn.config.resolvers import RESOLVERS
+
+MISSING = "???"
+
+WORDS: dict[Any, str] = {int: "integer", float: "number", bool: "`true` or `false`", str: "text", NoneType: "`null`"}
+"""What the page calls a type."""
+
+SURROUNDINGS = ((re.compile(r"\$\{oc\.env:\w+,([^{}]*)\}"), r"\1"), (re.compile(r"\$\{run_hash:\}"), "<hash>"))
+"""Expressions that differ from machine to machine or with every value, and what the page shows for them."""
+
+INTRODUCTION = """\
+# Configuration
+
+Every group, key and default of every command. Written by `aiayn report configuration` (in a checkout: `make docs`) from
+the schema in `src/aiayn/config/schema.py`, the values in `conf/` and the comments there. Edit those, not this page.
+
+A group is chosen by `group=option` and a value stated by `key=value`: `aiayn train scale=nano model.num_heads=4`.
+Defaults are shown as they come out at `scale=demo`, which is the default scale; where a file under `conf/` states an
+expression, it stands beside its value. A value marked *required* has none and must be stated.
+"""
+
+EXPRESSIONS = """\
+Expressions reach other values: `${model.d_model}` by a key's full name, `${.d_model}` by a neighbour's;
+`${oc.env:NAME,value}` is an environment variable, or the value where it is not set. The rest are this project's own:
+"""
+
+
+class Row(NamedTuple):
+    """One key."""
+
+    key: str
+    type: str
+    default: str
+    expression: str
+    meaning: str
+
+
+def report_configuration(output: Path | None) -> None:
+    """Print the page, or write it."""
+    page = configuration_page()
+    if output is None:
+        print(page, end="")  # noqa: T201
+        return
+    files.write_text(output, page)
+    print(output)  # noqa: T201
+
+
+def configuration_page() -> str:
+    """The whole page in Markdown; it depends on the schema and conf/ alone."""
+    commands = {verb: _sections(verb) for verb in store.COMMANDS}
+    contents = [f"- [aiayn {verb}](#aiayn-{verb}): {_links(verb, commands[verb])}" for verb in commands]
+    resolvers = [[f"`${{{function.__name__}:...}}`", _first_line(inspect.getdoc(function))] for function in RESOLVERS]
+    parts = [INTRODUCTION, "\n".join(contents), EXPRESSIONS, _table(["expression", "value"], resolvers)]
+    for verb, sections in commands.items():
+        purpose = _heading_comment(store.conf_directory() / f"{verb}.yaml").partition(": ")[2]
+        parts += [f"## aiayn {verb}", _prose(purpose[:1].upper() + purpose[1:])]
+        for group, lines in sections.items():
+            parts += [f"### {verb}: {group}", *lines] if group else lines
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _links(verb: str, sections: Mapping[str, list[str]]) -> str:
+    return ", ".join(f"[{group}](#{verb}-{group})" for group in sections if group) or "values only"
+
+
+def _sections(verb: str) -> dict[str, list[str]]:
+    """The parts of a command by group; those of the values outside any group under the empty name."""
+    kind = store.COMMANDS[verb]
+    composed = compose_command(verb)
+    chosen = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
+    chosen = {group: option for group, option in reversed(chosen.items()) if not group.startswith("hydra/")}
+    hints, meanings = get_type_hints(kind), _meanings(kind)
+    values = [
+        name for name in hints if not dataclasses.is_dataclass(hints[name]) and get_origin(hints[name]) is not dict
+    ]
+    sections = {"": [_keys([_row(composed, name, hints[name], meanings[name]) for name in values])]}
+    for group in chosen:
+        if group not in hints:
+            sections[group] = [_options(group, chosen[group])]
+    for name in hints:
+        if name in values:
+            continue
+        sections[name] = [_prose(meanings[name]), _options(name, chosen[name]) if name in chosen else ""]
+        if dataclasses.is_dataclass(hints[name]):
+            sections[name] += _typed_group(verb, composed, name, hints[name], chosen.get(name))
+        else:
+            sections[name].append(_open_group(composed, name, chosen.get(name)))
+    return sections
+
+
+def _typed_group(verb: str, composed: DictConfig, name: str, kind: type, chosen: str | None) -> list[str]:
+    """The keys that every option of a group has, and those that only some have."""
+    parts = [_keys(list(_rows(composed, name, kind)))]
+    if not kind.__subclasses__():
+        return parts
+    options: dict[type, list[str]] = {}
+    roots: dict[type, DictConfig] = {}
+    for option in store.options(name):
+        root = composed if option == chosen else compose_command(verb, [f"{name}={option}"])
+        own = OmegaConf.get_type(root, name)
+        assert own is not None
+        options.setdefault(own, []).append(option)
+        roots.setdefault(own, root)
+    for own, names in options.items():
+        rows = list(_rows(roots[own], name, own, without=get_type_hints(kind)))
+        if rows:
+            others = f" (defaults of `{names[0]}`)" if len(names) > 1 else ""
+            parts += [f"Besides, for {', '.join(f'`{name}={option}`' for option in names)}{others}:", _keys(rows)]
+    return parts
+
+
+def _rows(root: DictConfig, prefix: str, kind: type, *, without: Mapping[str, Any] | None = None) -> Iterator[Row]:
+    """The keys of a dataclass and of those inside it, dotted."""
+    meanings = _meanings(kind)
+    for name, hint in get_type_hints(kind).items():
+        key = f"{prefix}.{name}"
+        if without is not None and name in without:
+            continue
+        if dataclasses.is_dataclass(hint):
+            assert isinstance(hint, type)
+            yield from _rows(root, key, hint)
+        else:
+            yield _row(root, key, hint, meanings[name])
+
+
+def _row(root: DictConfig, key: str, hint: Any, meaning: str) -> Row:
+    default, expression = _value(root, key)
+    return Row(key, _type(hint), default, expression, meaning)
+
+
+def _value(root: DictConfig, key: str) -> tuple[str, str]:
+    """A key's value, and the expression that it comes from or an empty text."""
+    raw = _as_written(root)
+    stated = raw[key]
+    if stated == MISSING:
+        return "*required*", ""
+    if not isinstance(stated, str) or "${" not in stated:
+        return _code(stated), ""
+    return _code(_resolved(raw, key)), f"`{stated}`"
+
+
+def _as_written(root: DictConfig) -> dict[str, Any]:
+    """Every value of a composed configuration by its dotted key, expressions as they are written."""
+    content = OmegaConf.to_container(root, resolve=False, enum_to_str=True)
+    assert isinstance(content, dict)
+    return flatten({str(key): value for key, value in content.items()})
+
+
+def _resolved(raw: Mapping[str, Any], key: str) -> Any:
+    """The value of an expression, away from this machine's environment."""
+    plain = OmegaConf.create({})
+    for name, value in raw.items():
+        for pattern, replacement in SURROUNDINGS:
+            value = pattern.sub(replacement, value) if isinstance(value, str) else value  # noqa: PLW2901
+        OmegaConf.update(plain, name, None if value == "null" else value)
+    try:
+        return OmegaConf.select(plain, key, throw_on_missing=True)
+    except OmegaConfBaseException:
+        return MISSING
+
+
+def _open_group(composed: DictConfig, name: str, chosen: str | None) -> str:
+    """The keys of a group whose values go to a third party: as stated, with the comments beside them."""
+    comments = _comments(store.conf_directory() / name / f"{chosen}.yaml")
+    rows = []
+    for key in (key for key in _as_written(composed) if key.startswith(f"{name}.")):
+        default, expression = _value(composed, key)
+        rows.append(Row(key, "", default, expression, comments.get(key.removeprefix(f"{name}."), "")))
+    return _keys(rows)
+
+
+def _comments(path: Path) -> dict[str, str]:
+    """The comment at the end of a key's line, by dotted key."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+
+    def walk(node: yaml.Node | None, prefix: str) -> Iterator[tuple[str, str]]:
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                _, mark, comment = lines[key.start_mark.line].partition(" # ")
+                yield f"{prefix}{key.value}", comment if mark else ""
+                yield from walk(value, f"{prefix}{key.value}.")
+
+    return dict(walk(yaml.compose(text), ""))
+
+
+def _options(group: str, chosen: str | None) -> str:
+    """The options of a group with the comment that each file opens with."""
+    names = store.options(group)
+    folder = store.conf_directory() / group
+    rows = [
+        [f"`{name}`" + (" (default)" if name == chosen else ""), _prose(_heading_comment(folder / f"{name}.yaml"))]
+        for name in names
+    ]
+    return _table([f"`{group}=`", "meaning"], rows)
+
+
+def _heading_comment(path: Path) -> str:
+    """The comment that a file opens with, in one line."""
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        if not line.startswith("# @package"):
+            found.append(line.lstrip("# "))
+    return " ".join(found)
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    """The docstrings of a dataclass' fields, its bases' too; they exist in the source alone."""
+    found: dict[str, str] = {}
+    for each in reversed(kind.__mro__):
+        if dataclasses.is_dataclass(each):
+            (definition,) = ast.parse(inspect.getsource(each)).body
+            assert isinstance(definition, ast.ClassDef)
+            for field, text in zip(definition.body, definition.body[1:], strict=False):
+                if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+                    assert isinstance(field.target, ast.Name)
+                    assert isinstance(text.value, ast.Constant)
+                    found[field.target.id] = inspect.cleandoc(str(text.value.value)).replace("\n", " ")
+    return found
+
+
+def _type(hint: Any) -> str:
+    """A type in words."""
+    if get_origin(hint) in (Union, UnionType):
+        return " or ".join(_type(each) for each in get_args(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return ", ".join(f"`{member.name}`" for member in hint)
+    if get_origin(hint) in (list, tuple):
+        return "list"
+    return WORDS.get(hint, "any")
+
+
+def _code(value: Any) -> str:
+    """A value as one would write it in YAML."""
+    if value == MISSING:
+        return "*required*"
+    text = yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
+    return f"`{text}`"
+
+
+def _keys(rows: list[Row]) -> str:
+    """A table of keys without the columns that would be empty."""
+    headings = ("key", "type", "default", "in conf/", "meaning")
+    cells = [[f"`{row.key}`", row.type, row.default, row.expression, _prose(row.meaning)] for row in rows]
+    filled = [column for column in range(len(headings)) if any(row[column] for row in cells)]
+    return _table([headings[column] for column in filled], [[row[column] for column in filled] for row in cells])
+
+
+def _table(headings: list[str], rows: list[list[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [headings, ["---"] * len(headings), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _prose(text: str) -> str:
+    """A comment as Markdown: what stands in backticks stays, and nothing else is taken for markup."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"(?<!\w)_\w+_(?!\w)", r"`\g<0>`", part.replace("<", "&lt;")) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").partition("\n")[0]

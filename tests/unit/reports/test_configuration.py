@@ -1,0 +1,77 @@
+"""The page of every key follows from the schema and conf/, and the committed one is up to date."""
+
+import re
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from aiayn.config import store
+from aiayn.config.compose import compose_command
+from aiayn.config.identity import flatten
+from aiayn.reports.configuration import configuration_page, report_configuration
+
+COMMITTED = Path(__file__).parents[3] / "docs" / "configuration.md"
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return configuration_page()
+
+
+def section(page: str, verb: str) -> str:
+    """What the page says about one command."""
+    return page.partition(f"\n## aiayn {verb}\n")[2].partition("\n## ")[0]
+
+
+def test_the_committed_page_is_up_to_date(page: str) -> None:
+    assert COMMITTED.read_text(encoding="utf-8") == page, "run `make docs` and commit docs/configuration.md"
+
+
+@pytest.mark.parametrize("verb", store.COMMANDS)
+def test_every_key_has_a_row(page: str, verb: str) -> None:
+    for option in store.options("data") if verb == "train" else [None]:
+        composed = compose_command(verb, [f"data={option}"] if option else [])
+        content = OmegaConf.to_container(composed, resolve=False)
+        assert isinstance(content, dict)
+        keys = list(flatten({str(key): value for key, value in content.items()}))
+        assert keys
+        for key in keys:
+            assert section(page, verb).count(f"\n| `{key}` | ") == 1
+
+
+def test_every_option_has_a_row_and_says_what_it_is(page: str) -> None:
+    root = store.conf_directory()
+    for group in (path.name for path in root.iterdir() if path.is_dir() and path.name != "hydra"):
+        for option in store.options(group):
+            assert re.search(rf"^\| `{re.escape(option)}`(?: \(default\))? \| \S.* \|$", page, re.MULTILINE), option
+
+
+def test_every_key_of_the_schema_says_what_it_means(page: str) -> None:
+    empty = [line for line in page.splitlines() if line.startswith("| `") and line.endswith("|  |")]
+    assert {line.removeprefix("| `").partition(".")[0] for line in empty} <= {"trainer", "callbacks", "logger"}
+
+
+def test_values_are_shown_with_the_expression_that_they_come_from(page: str) -> None:
+    width = compose_command("train").model.d_model
+    assert f"| `model.d_model` | integer | `{width}` | `${{scaled:512}}` | " in page
+    assert "| `data.train.source` | any | *required* | " in page
+
+
+def test_every_link_leads_to_a_heading_and_every_table_is_one(page: str) -> None:
+    headings = re.findall(r"^#+ (.+)$", page, re.MULTILINE)
+    anchors = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+    assert len(set(anchors)) == len(anchors)
+    assert set(re.findall(r"\(#([^)]+)\)", page)) < set(anchors)
+    for block in page.split("\n\n"):
+        if block.startswith("| "):
+            assert len({len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}) == 1, block
+
+
+def test_it_is_printed_alike_whatever_the_environment(
+    page: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AIAYN_CACHE", "/elsewhere")
+    monkeypatch.setenv("AIAYN_SWEEP", "a sweep")
+    report_configuration(None)
+    assert capsys.readouterr().out == page

@@ -142,11 +142,12 @@ def _ordered(words: list[str]) -> list[str]:
         elif name in FLAGS:
             flags.append(word)
         elif name in FLAGS_WITH_VALUE:
-            flags.append(word)
-            if name == word and (value := next(rest, None)) is not None:
-                flags.append(value)
-            if name in ("--cfg", "-c") and flags[-1].removeprefix(f"{name}=") not in ("job", "hydra", "all"):
+            value = next(rest, "") if name == word else word.partition("=")[2]
+            if name in ("--cfg", "-c") and value not in ("job", "hydra", "all"):
                 raise UserError(f"{name}: state job, hydra or all, as in --cfg job")
+            if not value:
+                raise UserError(f"{name}: has no value; state it, as in {name} <value>")
+            flags += [name, value]
         else:
             raise UserError(f"{name}: no such flag; an override has no dashes, as in key=value; see --help")
     return [*overrides, *flags]

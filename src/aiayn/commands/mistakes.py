@@ -3,8 +3,10 @@
 import difflib
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import yaml
 from hydra.errors import HydraException, OverrideParseException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -13,7 +15,7 @@ from aiayn.config import store
 from aiayn.config.errors import UserError
 from aiayn.config.validation import STATED_ELSEWHERE
 
-BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, ValueError, LookupError, OSError)
+BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
 """What Hydra raises while it reads the command line, composes, and makes the folder of a run."""
 
 PREFERRED = ("model.", "optimization.", "decoding.", "data.")
@@ -37,9 +39,11 @@ def explain(error: Exception, verb: str) -> str:
         or _unknown_option(text)
         or _sweep(text)
         or _unparsable(error)
+        or _in_a_file(text, verb)
         or _wrong_type(chain)
+        or _not_yaml(chain)
         or _file(chain)
-        or text.splitlines()[0]
+        or " ".join(text.splitlines()[: 2 if text.partition("\n")[0].endswith(":") else 1])
     )
 
 
@@ -51,9 +55,21 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _unknown_key(text: str, verb: str) -> str | None:
     match = re.search(r"Could not override '([^']+)'", text)
+    return None if match is None else _no_such_key(match[1], verb)
+
+
+def _in_a_file(text: str, verb: str) -> str | None:
+    """A key that a file of the user's own states, and nobody knows."""
+    match = re.search(r"In '([^']+)': .*\nKey '\S+' not in '\w+'\n\s*full_key: (\S+)", text)
     if match is None:
         return None
-    key = match[1]
+    file, key = match[1], match[2]
+    if "/" in file and key == file.partition("/")[0]:
+        return f"{file}.yaml: a file of this group opens with the line `# @package _global_`"
+    return f"{_no_such_key(key, verb)} (in {file}.yaml)"
+
+
+def _no_such_key(key: str, verb: str) -> str:
     group, _, argument = key.partition(".")
     if group == "trainer" and argument in STATED_ELSEWHERE:
         return f"{key}: {STATED_ELSEWHERE[argument]}"
@@ -73,7 +89,8 @@ def _unknown_option(text: str) -> str | None:
     if match is None:
         return None
     group, option = match[1], match[2]
-    options = store.options(group)
+    searched = [Path(folder) for folder in re.findall(r"path=file://(.+)", text)]  # --config-dir is among them
+    options = store.options(group, folders=searched)
     everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
     return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
 
@@ -99,6 +116,14 @@ def _wrong_type(chain: list[BaseException]) -> str | None:
         key = re.search(r"full_key: (\S+)", str(cause))
         if key and isinstance(cause, OmegaConfBaseException):
             return f"{key[1]}: {str(cause).splitlines()[0]}"
+    return None
+
+
+def _not_yaml(chain: list[BaseException]) -> str | None:
+    for cause in chain:
+        if isinstance(cause, yaml.MarkedYAMLError) and cause.problem_mark is not None:
+            where = f"{cause.problem_mark.name}, line {cause.problem_mark.line + 1}"
+            return f"{where}: not YAML ({cause.problem}); mend it"
     return None
 
 

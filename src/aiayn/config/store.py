@@ -1,5 +1,6 @@
 """Hand the schema to Hydra and find the folder that holds the values."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
@@ -37,7 +38,12 @@ def conf_directory() -> Path:
     raise FileNotFoundError(f"no conf/train.yaml beside {package}: the installation is incomplete")
 
 
-def options(group: str) -> list[str]:
-    """Every option of a group, those in its folders too, sorted."""
-    root = conf_directory() / group
-    return sorted(str(path.relative_to(root).with_suffix("")) for path in root.rglob("*.yaml"))
+def options(group: str, *, folders: Iterable[Path] = ()) -> list[str]:
+    """Every option of a group, those in its folders too, sorted.
+
+    Args:
+        group: a folder of conf/.
+        folders: where to look besides, such as the user's own `--config-dir`.
+    """
+    roots = [folder / group for folder in (conf_directory(), *folders)]
+    return sorted({str(path.relative_to(root).with_suffix("")) for root in roots for path in root.rglob("*.yaml")})

@@ -30,8 +30,8 @@ def test_the_committed_page_is_up_to_date(page: str) -> None:
 
 @pytest.mark.parametrize("verb", store.COMMANDS)
 def test_every_key_has_a_row(page: str, verb: str) -> None:
-    for option in store.options("data") if verb == "train" else [None]:
-        composed = compose_command(verb, [f"data={option}"] if option else [])
+    for overrides in [[f"data={option}"] for option in store.options("data")] if verb == "train" else [[]]:
+        composed = compose_command(verb, overrides)
         content = OmegaConf.to_container(composed, resolve=False)
         assert isinstance(content, dict)
         keys = list(flatten({str(key): value for key, value in content.items()}))

@@ -1,0 +1,125 @@
+"""What is installed from the wheel works as the checkout does, in a folder that has nothing to do with it."""
+
+import os
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from aiayn import __version__
+
+CHECKOUT = Path(__file__).parents[2]
+CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "AIAYN", "HYDRA"))}
+
+TINY = ["data.sentences=60", "data.dev_sentences=2", "data.test_sentences=2", "data.max_length=60"]
+TINY += ["tokenizer.vocabulary_size=300", "model.d_model=8", "model.d_ff=8", "model.num_layers=1", "model.num_heads=1"]
+TINY += ["optimization.max_steps=2", "optimization.source_tokens=300", "optimization.target_tokens=300"]
+TINY += ["decoding.beam_size=1", "decoding.max_extra_length=1", "trainer.accelerator=cpu", "logger=none"]
+
+Run = Callable[..., str]
+
+pytestmark = pytest.mark.slow
+
+
+def build(source: Path, target: str, folder: Path) -> Path:
+    """Build an sdist or a wheel with the backend that pyproject.toml names; nothing is fetched."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=source, env=CLEAN, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl" if target == "wheel" else "*.tar.gz")
+    return built
+
+
+def contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(CHECKOUT, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel, and everything else from the environment of the tests."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], env=CLEAN, check=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*pip, str(wheel)], env=CLEAN, check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    # Folders named here are searched after the wheel's, and the .pth files in them, such as an editable install's, are
+    # not read.
+    (packages / "dependencies.pth").write_text("".join(f"{path}\n" for path in sys.path if path.endswith("-packages")))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A program of that environment, started in an empty folder; returns what it printed."""
+    empty = tmp_path_factory.mktemp("empty")
+
+    def run(program: str, *words: str) -> str:
+        result = subprocess.run(
+            [str(environment / "bin" / program), *words],
+            cwd=empty,
+            env=CLEAN,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 0, result.stderr
+        return result.stdout
+
+    return run
+
+
+def test_the_wheel_holds_the_code_and_every_value(wheel: Path) -> None:
+    files = contents(wheel)
+    for folder, inside in (("src/aiayn", "aiayn"), ("conf", "aiayn/conf"), ("sweeps", "aiayn/sweeps")):
+        for path in (CHECKOUT / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                assert files[f"{inside}/{path.relative_to(CHECKOUT / folder)}"] == path.read_bytes()
+    assert {name.partition("/")[0] for name in files} == {"aiayn", f"aiayn-{__version__}.dist-info"}
+
+
+def test_a_wheel_made_from_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None:
+    sdist = build(CHECKOUT, "sdist", tmp_path)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    source = tmp_path / sdist.name.removesuffix(".tar.gz")
+    again = build(source, "wheel", tmp_path / "again")
+    assert contents(again) == contents(wheel)
+
+
+def test_the_wheel_is_what_runs(installed: Run, environment: Path) -> None:
+    found = installed(
+        "python", "-c", "import aiayn, aiayn.config.store as s; print(aiayn.__file__, s.conf_directory())"
+    )
+    for path in found.split():
+        assert Path(path).is_relative_to(environment)
+
+
+def test_it_says_what_it_is_and_what_it_does(installed: Run) -> None:
+    assert installed("python", "-m", "aiayn", "--version") == f"aiayn {__version__}\n"
+    assert "aiayn <verb>" in installed("aiayn", "--help")
+    composed = yaml.safe_load(installed("aiayn", "train", "experiment=table3/big", "--cfg", "job", "--resolve"))
+    assert composed["identity"]["experiment"] == "table3/big"
+    assert "checkpoint: last" in installed("aiayn", "evaluate", "run=here", "--cfg", "job")
+
+
+def test_reports_need_no_checkout(installed: Run) -> None:
+    page = (CHECKOUT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert installed("aiayn", "report", "configuration") == page
+    assert "reproduce 10" in " ".join(installed("aiayn", "report", "parameters").split())
+
+
+def test_a_row_is_trained_and_shown(installed: Run) -> None:
+    shown = installed("aiayn", "train", *TINY)
+    assert "this run" in shown
+    assert installed("aiayn", "train", *TINY) == shown

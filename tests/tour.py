@@ -1,0 +1,184 @@
+"""Run every command of the README, shrunken to seconds, in an empty folder, and fail where one fails.
+
+`make tour` runs it. A command that no rule below knows fails the tour, so that the README cannot promise what nobody
+has tried; `--list` shows what would be run.
+"""
+
+import argparse
+import contextlib
+import gzip
+import os
+import re
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+
+PROGRAMS = ("aiayn", "wandb", "make", "pip", ".", "eval")
+"""What a command in running text begins with; in a block every line is one."""
+
+SHORT = "optimization.max_steps=10 decoding.limit_sentences=8"
+TINY = f"{SHORT} data.sentences=500 data.dev_sentences=8 data.test_sentences=8"
+
+RUN = re.compile(r"runs/table3/base/demo-seed1-\.\.\.|<run directory>")
+"""What the README writes for a run directory."""
+
+FIRST_RUN = f"aiayn train scale=demo experiment=table3/base {TINY}"
+"""The run that later commands name: what `make demo` does, shrunken."""
+
+SECONDS_EACH = 240
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the tour runs the commands that a pattern matches as a whole; the first rule that matches counts."""
+
+    pattern: str
+    runs: str | None
+    """What is run instead, in the notation of `re.Match.expand`; None: nothing."""
+    why: str = ""
+
+
+RULES = (
+    Rule(r"make (demo|test)", None, "a stage of its own"),
+    Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
+    Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
+    Rule(r"aiayn train logger\.mode=online", r"\g<0> --cfg job", "needs an account: composed only"),
+    Rule(r"wandb sync (\S+)", r"ls -d \1", "needs an account: what it would send is there"),
+    Rule(
+        r"(aiayn train .*)trainer=gpu trainer\.devices=8",
+        rf"\1trainer=cpu trainer.devices=2 data=grammar {TINY}",
+        "two CPU processes for eight GPUs",
+    ),
+    Rule(r"aiayn train init_from=(\S+) \.\.\.", rf"aiayn train init_from=\1 seed=2 {TINY}"),
+    Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
+    Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
+    Rule(r"aiayn (evaluate|report) .*", r"\g<0>"),
+    Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
+)
+
+
+def readme_commands(text: str) -> list[str]:
+    """Every command of a Markdown page, in order: the lines of its blocks without a language, and inline ones."""
+    found = []
+    for language, block, inline in re.findall(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", text, re.MULTILINE | re.DOTALL):
+        if inline.partition(" ")[0] in PROGRAMS and " " in inline:
+            found.append(inline)
+        lines = [] if language else re.sub(r"\\\n\s*", "", block).splitlines()
+        found += [command for line in lines if (command := re.sub(r"\s+# .*", "", line).strip())]
+    return found
+
+
+def rule_of(command: str) -> Rule | None:
+    """The rule that a command falls under."""
+    return next((rule for rule in RULES if re.fullmatch(rule.pattern, command)), None)
+
+
+def adapted(command: str, run: str) -> str | None:
+    """What the tour runs for a command; None for nothing.
+
+    Args:
+        command: as in the README.
+        run: the run directory to put where the README leaves one open.
+    """
+    command = RUN.sub(run, command)
+    rule = rule_of(command)
+    assert rule is not None
+    match = re.fullmatch(rule.pattern, command)
+    assert match is not None
+    return None if rule.runs is None else match.expand(rule.runs)
+
+
+def write_files(folder: Path) -> None:
+    """The files that the README's commands name: a corpus, and a row of one's own."""
+    from aiayn.data.grammar import sentence_pairs
+
+    for split, count in (("train", 500), ("dev", 8), ("test", 8)):
+        for language, lines in zip(("en", "de"), zip(*islice(sentence_pairs(split), count), strict=True), strict=True):
+            text = "".join(f"{line}\n" for line in lines).encode()
+            path = folder / f"{split}.{language}{'.gz' if split == 'train' else ''}"
+            path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    row = folder / "my_conf" / "experiment" / "mine.yaml"
+    row.parent.mkdir(parents=True)
+    row.write_text("# @package _global_\n# A row of one's own.\nmodel:\n  num_heads: 4\n")
+
+
+def execute(command: str, folder: Path) -> tuple[int, str]:
+    """Run a line in bash, and whatever it started no longer than that; the exit code and what it said."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("AIAYN_")}
+    environment["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{environment['PATH']}"
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            ["bash", "-c", command], cwd=folder, env=environment, stdout=said, stderr=said, start_new_session=True
+        ) as process,
+    ):
+        try:
+            code = process.wait(timeout=SECONDS_EACH)
+        except subprocess.TimeoutExpired:
+            code = -signal.SIGKILL
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        said.seek(0)
+        return code, said.read().decode(errors="replace")
+
+
+def tour(commands: list[str], folder: Path) -> Iterator[str]:
+    """Run the commands one after another and print each with its seconds and verdict; yields those that fail."""
+    run = ""
+    for command in [FIRST_RUN, *commands]:
+        line = adapted(command, run) if run else command
+        if line is None:
+            rule = rule_of(command)
+            assert rule is not None
+            print(f"skipped          {command}\n                 ({rule.why})", flush=True)
+            continue
+        start = time.monotonic()
+        code, said = execute(line, folder)
+        print(f"{'passed' if code == 0 else 'FAILED'}  {time.monotonic() - start:5.1f} s  {command}", flush=True)
+        if line != command:
+            rule = rule_of(RUN.sub(run, command))
+            print(f"                 {line}" + (f"  ({rule.why})" if rule and rule.why else ""), flush=True)
+        if code != 0:
+            print(f"exit code {code}:\n{said[-4000:]}", flush=True)
+            yield command
+        if not run:
+            (record,) = folder.glob("runs/table3/base/demo-seed1-*/run.json")
+            run = str(record.parent.relative_to(folder))
+
+
+def main() -> int:
+    """Take the tour; the exit code is 1 where a command failed or no rule knows it."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("readme", nargs="?", type=Path, default=README, help="the page whose commands are run")
+    parser.add_argument("--list", action="store_true", help="show what would be run, and run nothing")
+    arguments = parser.parse_args()
+    commands = readme_commands(arguments.readme.read_text(encoding="utf-8"))
+    unknown = [command for command in commands if rule_of(RUN.sub("RUN", command)) is None]
+    for command in unknown:
+        print(f"no rule of {Path(__file__).name} knows how to run: {command}", file=sys.stderr)
+    if unknown or not commands:
+        return 1
+    if arguments.list:
+        for command in commands:
+            print(f"{command}\n  {adapted(command, 'RUN') or 'skipped'}")
+        return 0
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="aiayn-tour-") as folder:
+        write_files(Path(folder))
+        failed = list(tour(commands, Path(folder)))
+    print(f"{len(commands)} commands in {time.monotonic() - start:.0f} s, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

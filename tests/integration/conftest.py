@@ -43,6 +43,12 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny() -> tuple[str, ...]:
+    """The overrides of every run here."""
+    return TINY
+
+
+@pytest.fixture(scope="session")
 def trained_run(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Path:
     """A finished tiny run that tests only read.
 

@@ -14,6 +14,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
+from aiayn.launch.disk import refusals_explained
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
@@ -42,7 +43,8 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     if processes.rank() > 0:
         return _run_here(config, directory, command)
-    with _taken_back_if_refused(directory), directory.locked():
+    disk = refusals_explained(f"paths.runs={config.paths.runs}")
+    with disk, _taken_back_if_refused(directory), directory.locked():
         if config.force:
             _start_anew(config, directory)
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:

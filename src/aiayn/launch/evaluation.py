@@ -3,6 +3,7 @@
 from aiayn import build
 from aiayn.config.errors import UserError
 from aiayn.config.schema import EvaluateConfig
+from aiayn.launch.disk import refusals_explained
 from aiayn.launch.opened_run import open_for_use
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.scoring import score_splits, scored_splits
@@ -26,13 +27,15 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
         )
     build.refuse_beyond_positions(config, data)
     device = build.scoring_device(config)
-    return score_splits(
-        run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device),
-        data,
-        build.build_search(config.decoding),
-        run.directory,
-        splits=splits,
-        checkpoint_step=run.step,
-        device=device,
-        limit=config.decoding.limit_sentences,
-    )
+    model = run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
+    with refusals_explained(f"run={request.run}"):
+        return score_splits(
+            model,
+            data,
+            build.build_search(config.decoding),
+            run.directory,
+            splits=splits,
+            checkpoint_step=run.step,
+            device=device,
+            limit=config.decoding.limit_sentences,
+        )

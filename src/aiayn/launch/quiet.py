@@ -14,6 +14,7 @@ NOISE = (
 
 def quiet_libraries() -> None:
     """Silence them in this process."""
+    logging.raiseExceptions = False  # on a full disk each line of run.log would be answered by a traceback
     os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # its failures to its makers; ours are told to the user
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")

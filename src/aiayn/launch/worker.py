@@ -22,6 +22,7 @@ from aiayn.data.corpus import SPLITS
 from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
 from aiayn.launch.allocator import keep_memory
+from aiayn.launch.disk import refusals_explained
 from aiayn.launch.opened_run import load_weights
 from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.preparation import prepare_data
@@ -53,7 +54,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
         command: what the user typed.
 
     Raises:
-        UserError: the configuration or the data cannot be used.
+        UserError: the configuration, the data or the disk cannot be used.
         RunFailedError: training stopped before its end.
     """
     quiet_libraries()
@@ -61,9 +62,11 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
         keep_memory()
     leader = processes.rank() == 0
     record = _open_record(config, directory, command)
-    with _logging_to(directory.log if leader else None), ended_as_interrupted():
+    disk = f"paths.runs={config.paths.runs}"
+    with refusals_explained(disk), _logging_to(directory.log if leader else None), ended_as_interrupted():
         try:
-            _run(_Job(config, directory, record, leader))
+            with refusals_explained(disk):  # inside too, since the record takes the reason
+                _run(_Job(config, directory, record, leader))
             record.status = Status.finished
         except BaseException as error:
             record.status = Status.interrupted if _is_interruption(error) else Status.failed

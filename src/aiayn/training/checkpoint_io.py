@@ -37,10 +37,19 @@ class AtomicCheckpointIO(CheckpointIO):
     """Writes under a temporary name and renames; loads with `weights_only=True`, whatever it is asked."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
-        """Write a checkpoint."""
+        """Write a checkpoint.
+
+        Raises:
+            OSError: the disk does not take it.
+        """
         assert storage_options is None
         with files.atomic_writer(Path(path)) as stream:
-            torch.save(checkpoint, stream)
+            try:
+                torch.save(checkpoint, stream)
+            except RuntimeError as error:  # torch fails once more while it closes the archive
+                if isinstance(error.__context__, OSError):
+                    raise error.__context__ from None
+                raise
 
     def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
         """Read a checkpoint; see `load_checkpoint`."""

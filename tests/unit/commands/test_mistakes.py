@@ -31,6 +31,8 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "--model.d_ff=3"], "--model.d_ff: no such flag; an override has no dashes"),
     (["train", "seed", "=", "3"], "=: a value without a key"),
     (["train", "seed"], "seed: not key=value as Hydra reads it"),
+    (["train", "--config-dir"], "--config-dir: has no value; state it, as in --config-dir <value>"),
+    (["train", "--cfg"], "--cfg: state job, hydra or all, as in --cfg job"),
     (["train", "seed=[1"], "seed=[1: not key=value as Hydra reads it"),
     # keys
     (["train", "model.d_modell=3"], "model.d_modell: no such key; did you mean model.d_model?"),
@@ -54,6 +56,11 @@ MISTAKES: list[tuple[list[str], str]] = [
     # types and ranges
     (["train", "model.d_model=wide"], "model.d_model: Value 'wide'"),
     (["train", "model.positions=rotary"], "model.positions: Invalid value 'rotary', expected one of [sinusoidal, lear"),
+    (["train", "model.d_model=129", "model.num_heads=1"], "model.d_model=129: must be even with model.positions=sin"),
+    (["train", "model.dropout=-0.1"], "model.dropout=-0.1: must be at least 0 and less than 1"),
+    (["train", "decoding.beam_size=0"], "decoding.beam_size=0: must be at least 1"),
+    (["train", "optimization.max_steps=1.5"], "optimization.max_steps: Value '1.5' of type 'float' could not"),
+    (["train", "data.max_length=9999"], "data.max_length=9999: a sentence this long does not fit"),
     (["train", "model.dropout=2"], "model.dropout=2.0: must be at least 0 and less than 1"),
     (["train", "model.num_heads=3"], "model.num_heads=3 does not divide model.d_model=128"),
     (["train", "seed=${nowhere}"], "hydra.run.dir: Interpolation key 'nowhere' not found"),
@@ -78,6 +85,8 @@ LATE_MISTAKES: list[tuple[list[str], str]] = [
     (["train", "trainer.devices=none"], "trainer.devices=none: state a number"),
     (["train", "data=text_files", *FILES], "data."),
     (["train", "paths.cache=/dev/null/cache"], "paths.cache=/dev/null/cache: "),
+    (["train", "paths.cache=/proc/cache"], "paths.cache=/proc/cache: "),
+    (["train", "init_from=/proc/version", *TINY], "/proc/version: not a readable checkpoint ("),
 ]
 """Seen only when the run has its folder."""
 
@@ -94,6 +103,10 @@ TRACEBACKS = [
     ["train", "paths.runs=/dev/null/runs"],
     ["train", "hydra.run.dir=/dev/null/runs"],
     ["train", "--cfg=everything"],
+    ["train", "paths.runs=/proc/runs"],
+    ["evaluate", "run=/proc/1"],
+    ["report", "run", "run=/dev/null"],
+    ["report", "configuration", "output=/proc/configuration.md"],
     ["report", "parameters", "output=/dev/null/parameters.md"],
     ["report", "parameters", "output="],
     ["-sc"],

@@ -1,0 +1,142 @@
+"""Commands on a run directory that was damaged, or is another's: one line, and nothing else changes."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from aiayn.commands.front_end import main
+
+Damage = Callable[[Path], None]
+
+LAST = "checkpoints/step-0000012.ckpt"
+
+
+def torn(run: Path) -> None:
+    path = run / LAST
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+def emptied(run: Path) -> None:
+    (run / LAST).write_bytes(b"")
+
+
+def reshaped(run: Path) -> None:
+    content = torch.load(run / LAST, weights_only=True)
+    content["state_dict"] = {name: torch.cat([value, value]) for name, value in content["state_dict"].items()}
+    torch.save(content, run / LAST)
+
+
+def foreign(run: Path) -> None:
+    torch.save({"state_dict": {}}, run / LAST)
+
+
+def without_checkpoints(run: Path) -> None:
+    shutil.rmtree(run / "checkpoints")
+
+
+def record(**changes: Any) -> Damage:
+    def change(run: Path) -> None:
+        path = run / "run.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return change
+
+
+def replaced(name: str, content: bytes) -> Damage:
+    def replace(run: Path) -> None:
+        (run / name).write_bytes(content)
+
+    return replace
+
+
+def without_configuration(run: Path) -> None:
+    (run / "config.yaml").unlink()
+
+
+EVALUATED: dict[str, tuple[Damage, str]] = {
+    "a truncated checkpoint": (torn, f"{{run}}/{LAST}: not a readable checkpoint ("),
+    "an empty checkpoint": (emptied, f"{{run}}/{LAST}: not a readable checkpoint ("),
+    "another program's checkpoint": (foreign, f"{{run}}/{LAST}: not a checkpoint of this program"),
+    "a checkpoint of another shape": (reshaped, f"checkpoint={{run}}/{LAST}: its weights do not fit this model ("),
+    "no checkpoint": (without_checkpoints, "checkpoint=last: {run}/checkpoints has no checkpoint"),
+    "a record that is no JSON": (replaced("run.json", b"{"), "{run}/run.json: not a record ("),
+    "a record that is no text": (replaced("run.json", b"\xff"), "{run}/run.json: not a record ("),
+    "a record of a later version": (record(schema_version=99), "{run}/run.json: schema_version=99: this aiayn reads"),
+    "a record with another field": (record(speed=1), "{run}/run.json: not a record of version "),
+    "other data": (record(data_fingerprint="0"), "run={run}: trained on data 0, but the corpus now gives "),
+    "no configuration": (without_configuration, "{run}/config.yaml: no such file"),
+    "a configuration that is no YAML": (replaced("config.yaml", b"a: ["), "{run}/config.yaml: not a configuration"),
+    "another version's configuration": (replaced("config.yaml", b"data: {kind: x}"), "{run}/config.yaml: not a con"),
+}
+
+RESUMED: dict[str, tuple[Damage, str]] = {
+    "a truncated checkpoint": (torn, f"{{run}}/{LAST}: not a readable checkpoint ("),
+    "another configuration's record": (record(config_hash="0"), "{run}: holds run 0, not "),
+    "other data": (record(data_fingerprint="0"), "{run}: begun on data 0, but the corpus now gives "),
+}
+
+
+Refused = Callable[..., str]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def intact(
+    tiny: tuple[str, ...], shared_cache: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[str], Path]:
+    """A command of a tiny run that was done, and the folder of its runs."""
+    runs = tmp_path_factory.mktemp("runs")
+    command = ["train", *tiny, "logger=none", f"paths.cache={shared_cache}"]
+    assert main([*command, f"paths.runs={runs}"]) == 0
+    return command, runs
+
+
+@pytest.fixture
+def copied(intact: tuple[list[str], Path], tmp_path: Path) -> Path:
+    """A copy of that run."""
+    shutil.copytree(intact[1], tmp_path / "runs")
+    (path,) = tmp_path.glob("runs/*/*/*/run.json")
+    return path.parent
+
+
+def check(said: str, answer: str, run: Path) -> None:
+    assert said.splitlines()[-1].startswith(f"aiayn: {answer.format(run=run)}")
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", EVALUATED)
+def test_a_damaged_run_is_not_evaluated(copied: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    damage, answer = EVALUATED[name]
+    damage(copied)
+    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert main(["evaluate", f"run={copied}"]) == 2
+    check(capsys.readouterr().err, answer, copied)
+    assert {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_damaged_run_is_not_gone_on_with(
+    intact: tuple[list[str], Path], copied: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage, answer = RESUMED[name]
+    record(status="interrupted")(copied)
+    damage(copied)
+    capsys.readouterr()
+    assert main([*intact[0], f"paths.runs={copied.parents[2]}"]) == 2
+    check(capsys.readouterr().err, answer, copied)
+
+
+def test_weights_of_a_damaged_run_start_no_other(
+    intact: tuple[list[str], Path], copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torn(copied)
+    capsys.readouterr()
+    assert main([*intact[0], f"init_from={copied}", f"paths.runs={tmp_path / 'new'}"]) == 2
+    check(capsys.readouterr().err, f"{{run}}/{LAST}: not a readable checkpoint (", copied)

@@ -1,0 +1,116 @@
+"""Text files that cannot be trained on are answered in one line that names them."""
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+
+CommandLine = Callable[..., Any]
+
+SIDES = [
+    (split, side, f"{split}.{language}")
+    for split in ("train", "dev", "test")
+    for side, language in (("source", "en"), ("target", "de"))
+]
+WORDS = ["train", "data=text_files", *(f"data.{split}.{side}={name}" for split, side, name in SIDES), "logger=none"]
+WORDS += ["tokenizer.vocabulary_size=300", "optimization.max_steps=1"]
+
+GOOD = b"a dog runs\nthe cat sleeps\na bird\n"
+
+BROKEN: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
+    "missing": ({"dev.de": None}, [], "data.dev.target: {here}/dev.de does not exist"),
+    "misaligned": (
+        {"train.de": GOOD + b"and more\n"},
+        [],
+        "data.train: {here}/train.en has 3 lines and {here}/train.de has 4; they must be aligned line by line",
+    ),
+    "not UTF-8": ({"test.de": b"good\n\xff bad\ngood\n"}, [], "data.test.target: {here}/test.de, line 2: not UTF-8 ("),
+    "empty": ({"train.en": b"", "train.de": b""}, [], "data.train: the files hold no sentence; name others"),
+    "blank": (
+        {"train.en": b"\n\n \n"},
+        [],
+        "data: the train split has no sentence pairs left: 3 empty on one side",
+    ),
+    "too long": (
+        {},
+        ["data.max_length=2"],
+        "data: the train split has no sentence pairs left: 3 over data.max_length=2",
+    ),
+    "damaged gzip": (
+        {"train.en": gzip.compress(GOOD)[:-5]},
+        [],
+        "data.train.source: {here}/train.en is a damaged gzip file after line ",
+    ),
+    "another number of files": (
+        {},
+        ["data.dev.source=[dev.en,test.en]"],
+        "data.dev.source names 2 files and data.dev.target 1; name as many on both sides",
+    ),
+    "a folder": ({}, ["data.dev.source=."], "data.dev.source: {here} is a directory; name its files"),
+    "a glob without a match": ({}, ["data.dev.source=*.fr"], "data.dev.source: the glob {here}/*.fr matches no file"),
+}
+
+
+def write(folder: Path, changes: dict[str, bytes | None]) -> None:
+    for _, _, name in SIDES:
+        content = changes.get(name, GOOD)
+        if content is not None:
+            (folder / name).write_bytes(content)
+
+
+def check(said: Any, answer: str) -> None:
+    assert (said.code, said.out) == (2, ""), said.err
+    assert said.err.startswith(f"aiayn: {answer}")
+    assert said.err.count("\n") == 1, said.err
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_corpus_that_cannot_be_used_is_one_line(aiayn: CommandLine, name: str, tmp_path: Path) -> None:
+    changes, words, answer = BROKEN[name]
+    write(tmp_path, changes)
+    check(aiayn(*WORDS, *words), answer.format(here=tmp_path))
+    assert not list(tmp_path.glob("runs/**/*.ckpt"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+def test_what_may_not_be_read_or_written_is_one_line(aiayn: CommandLine, tmp_path: Path) -> None:
+    write(tmp_path, {})
+    (tmp_path / "dev.en").chmod(0)
+    check(aiayn(*WORDS), f"data.dev.source: {tmp_path}/dev.en cannot be read (Permission denied)")
+    (tmp_path / "locked").mkdir(mode=0o500)
+    for words in (["paths.runs=locked/runs"], ["paths.cache=locked/cache"]):
+        said = aiayn(*WORDS, *words)
+        assert (said.code, said.err.count("\n")) == (2, 1)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.lists(st.binary(max_size=60) | st.text(max_size=20).map(str.encode), min_size=4, max_size=4),
+    packed=st.none() | st.sampled_from([25, 1000]),
+)
+def test_any_bytes_are_prepared_or_refused_in_one_line(
+    content: list[bytes], packed: int | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("corpus")
+    for name, each in zip(("train.en", "train.de", "dev.en", "dev.de"), content, strict=True):
+        (folder / name).write_bytes(each if packed is None else gzip.compress(each)[:packed])
+    train, dev = (SplitFiles(str(folder / f"{split}.en"), str(folder / f"{split}.de")) for split in ("train", "dev"))
+    corpus = TextFilesCorpus(
+        files={"train": train, "dev": dev, "test": dev}, source_language="en", target_language="de"
+    )
+    refusal = None
+    try:
+        prepare(corpus, settings=PreparationSettings(vocabulary_size=300, max_length=50), cache=folder / "cache")
+    except UserError as error:
+        refusal = str(error)
+    assert refusal is None or (refusal.startswith("data") and "\n" not in refusal), refusal

@@ -86,7 +86,6 @@ LATE_MISTAKES: list[tuple[list[str], str]] = [
     (["train", "data=text_files", *FILES], "data."),
     (["train", "paths.cache=/dev/null/cache"], "paths.cache=/dev/null/cache: "),
     (["train", "paths.cache=/proc/cache"], "paths.cache=/proc/cache: "),
-    (["train", "init_from=/proc/version", *TINY], "/proc/version: not a readable checkpoint ("),
 ]
 """Seen only when the run has its folder."""
 

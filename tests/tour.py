@@ -147,7 +147,11 @@ def tour(commands: list[str], folder: Path) -> Iterator[str]:
         print(f"{'passed' if code == 0 else 'FAILED'}  {time.monotonic() - start:5.1f} s  {command}", flush=True)
         if line != command:
             rule = rule_of(RUN.sub(run, command))
-            print(f"                 {line}" + (f"  ({rule.why})" if rule and rule.why else ""), flush=True)
+            print(
+                f"                 {line.replace(command, '...', 1)}"
+                + (f"  ({rule.why})" if rule and rule.why else ""),
+                flush=True,
+            )
         if code != 0:
             print(f"exit code {code}:\n{said[-4000:]}", flush=True)
             yield command

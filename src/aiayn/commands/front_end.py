@@ -135,7 +135,7 @@ def _ordered(words: list[str]) -> list[str]:
     rest = iter(words)
     for word in rest:
         name = word.split("=", 1)[0]
-        if word.startswith("="):
+        if "=" in word and not name.lstrip("+~").partition("@")[0]:
             raise UserError(f"{word}: a value without a key; write key=value without spaces around the =")
         if not word.startswith("-"):
             overrides.append(word)

@@ -58,6 +58,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @given(words=st.lists(WORD, min_size=1, max_size=2))
 @example(words=["model={a:1}"])
 @example(words=["hydra=x"])
+@example(words=["+="])
+@example(words=["~@a=1"])
 @example(words=["hydra.run=x"])
 @example(words=["-r"])
 @example(words=["--resolve"])

@@ -61,7 +61,7 @@ RULES = (
     Rule(r"aiayn train init_from=(\S+) \.\.\.", rf"aiayn train init_from=\1 seed=2 {TINY}"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
-    Rule(r"aiayn (evaluate|report) .*", r"\g<0>"),
+    Rule(r"aiayn (evaluate|report|status)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )
 

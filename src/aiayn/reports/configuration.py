@@ -112,7 +112,7 @@ def _sections(verb: str) -> dict[str, list[str]]:
 def _typed_group(verb: str, composed: DictConfig, name: str, kind: type, chosen: str | None) -> list[str]:
     """The keys that every option of a group has, and those that only some have."""
     parts = [_keys(list(_rows(composed, name, kind)))]
-    if not kind.__subclasses__():
+    if chosen is None or not kind.__subclasses__():  # no group of files: no option has keys of its own
         return parts
     options: dict[type, list[str]] = {}
     roots: dict[type, DictConfig] = {}

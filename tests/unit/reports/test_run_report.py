@@ -38,7 +38,7 @@ def a_run(record: Record, path: Path) -> RunDirectory:
 def test_a_run_without_scores_says_why(make_record: MakeRecord, status: Status) -> None:
     page = markdown(make_record(status=status, message="out of patience"), "seed: 7")
     assert f"No scores: {status.value} (out of patience)." in page
-    assert fact(page, "status") == status.value
+    assert fact(page, "status") == f"{status.value} (out of patience)"
     assert not any(row[0].startswith("paper") for row in rows(page))
     assert "(None)" not in markdown(make_record(status=status), "seed: 7")
 

@@ -67,7 +67,12 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
 
 def preparation_settings(config: TrainConfig) -> PreparationSettings:
     """How the corpus is tokenised."""
-    return PreparationSettings(vocabulary_size=config.tokenizer.vocabulary_size, max_length=config.data.max_length)
+    return PreparationSettings(
+        vocabulary_size=config.tokenizer.vocabulary_size,
+        max_length=config.data.max_length,
+        tokenizer=config.tokenizer.kind.value,
+        pretokenized=config.data.pretokenized,
+    )
 
 
 def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:

@@ -32,6 +32,13 @@ class CorpusKind(Enum):
     hub = "hub"
 
 
+class TokenizerKind(Enum):
+    """How words are cut into the pieces of the vocabulary (section 5.1)."""
+
+    byte_pair = "byte_pair"
+    word_piece = "word_piece"
+
+
 @dataclass
 class ScaleConfig:
     """How much of the paper's size and budget to spend; `${scaled:value,axis}` multiplies by these factors."""
@@ -64,6 +71,8 @@ class DataConfig:
     """ISO 639-1 code of the target side."""
     max_length: int = MISSING
     """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
+    pretokenized: bool = MISSING
+    """Whether the text is split into words by spaces already (Moses): cut there alone, and BLEU has tok:none."""
 
 
 @dataclass
@@ -154,8 +163,10 @@ DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
 class TokenizerConfig:
     """The shared source and target vocabulary."""
 
+    kind: TokenizerKind = MISSING
+    """Byte-pair encoding (the paper's English-German) or word pieces (its English-French)."""
     vocabulary_size: int = MISSING
-    """Byte-pair entries to learn, special tokens and bytes included (section 5.1)."""
+    """Entries to learn, special tokens and bytes included (section 5.1)."""
 
 
 @dataclass

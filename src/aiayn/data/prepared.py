@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Corpus, Split
 from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 
 Progress: TypeAlias = Callable[[str, int], None]
 
-FORMAT_VERSION = 1  # part of every key: a change of the files' layout makes new folders
+FORMAT_VERSION = 2  # part of every key: a change of the files' layout makes new folders
 _CHUNK = 2_000  # pairs encoded and written at a time; bounds the memory
 _TOKENIZER = "tokenizer.json"
 
@@ -32,10 +32,14 @@ class PreparationSettings:
     Attributes:
         vocabulary_size: tokens of the shared vocabulary, the special ones included.
         max_length: tokens a side, eos included, above which a training pair is dropped.
+        tokenizer: how words are cut into pieces.
+        pretokenized: whether the text is already split into words by spaces, and is cut there alone.
     """
 
     vocabulary_size: int
     max_length: int
+    tokenizer: TokenizerKind = "byte_pair"
+    pretokenized: bool = False
 
 
 @final
@@ -117,6 +121,11 @@ class PreparedData:
     def fingerprint(self) -> str:
         """Hexadecimal sha256 over the checksums of all files: equal fingerprints mean equal data."""
         return str(self.manifest["fingerprint"])
+
+    @property
+    def pretokenized(self) -> bool:
+        """Whether the text is split into words by spaces already."""
+        return bool(self.manifest["settings"]["pretokenized"])
 
     @cached_property
     def tokenizer(self) -> SubwordTokenizer:
@@ -203,17 +212,25 @@ def _where_they_went(counts: Mapping[str, int], settings: PreparationSettings) -
         "empty on one side": counts["dropped_empty"],
     }
     dropped = " and ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
-    return f" left: {dropped}" if dropped else ""
+    remedy = f"{'raise data.max_length or ' if counts['dropped_too_long'] else ''}choose another corpus"
+    return f" left, {dropped} were dropped; {remedy}" if dropped else f"; {remedy}"
 
 
 def _shared_tokenizer(job: _Job) -> SubwordTokenizer:
-    """Train the tokenizer once per corpus and vocabulary, whatever else the settings say."""
-    size = job.settings.vocabulary_size
-    directory = job.cache / "tokenizers" / _key(job.described, {"vocabulary_size": size})
+    """Train the tokenizer once per corpus and kind of vocabulary, whatever else the settings say."""
+    settings = asdict(job.settings)
+    del settings["max_length"]
+    directory = job.cache / "tokenizers" / _key(job.described, settings)
 
     def train(folder: Path) -> dict[str, Any]:
-        SubwordTokenizer.train(_training_lines(job), vocabulary_size=size).save(folder / _TOKENIZER)
-        return {"format": FORMAT_VERSION, "corpus": job.described, "vocabulary_size": size}
+        tokenizer = SubwordTokenizer.train(
+            _training_lines(job),
+            vocabulary_size=job.settings.vocabulary_size,
+            kind=job.settings.tokenizer,
+            pretokenized=job.settings.pretokenized,
+        )
+        tokenizer.save(folder / _TOKENIZER)
+        return {"format": FORMAT_VERSION, "corpus": job.described, "settings": settings}
 
     open_or_build(directory, train)
     return SubwordTokenizer.load(directory / _TOKENIZER)

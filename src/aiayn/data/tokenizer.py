@@ -1,18 +1,24 @@
-"""One byte-level byte-pair encoding shared by both languages (section 5.1)."""
+"""One vocabulary of sub-words shared by both languages: byte-pair encoding or word pieces (section 5.1)."""
 
 import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self, final
+from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from aiayn import files
 from aiayn.config.errors import UserError
 
-_SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>")
-_SMALLEST_VOCABULARY = len(_SPECIAL_TOKENS) + 256
+TokenizerKind: TypeAlias = Literal["byte_pair", "word_piece"]
+
+# No byte-level symbol is a ⟨ or a ‿: no text, whatever it is, gives a special token or a continuation by accident.
+_SPECIAL_TOKENS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
+_CONTINUATION = "‿"
+_BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
+_LONGEST_WORD = 64  # bytes; the longest match within a word takes a time that is quadratic in its length
+_MODEL_TYPES = ("BPE", "WordPiece")
 
 # A fork after the first parallel encoding warns where this is not set, and deadlocks in the child where it is true.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
@@ -23,8 +29,10 @@ os.register_at_fork(after_in_child=lambda: os.environ.update(TOKENIZERS_PARALLEL
 class SubwordTokenizer:
     """Text to token ids and back, losing nothing but the Unicode normal form.
 
-    Lines are brought into NFC and split into merged byte sequences, so that no text is unknown and
-    ``decode(encode(line))`` is ``line`` in NFC. Text that reads like a special token is text.
+    Lines are brought into NFC and split into words, and their bytes are grouped into the pieces of the vocabulary:
+    by the merges in the order learned (`byte_pair`), or by the longest match from left to right (`word_piece`). Every
+    byte is in the vocabulary, so no text is unknown and ``decode(encode(line))`` is ``line`` in NFC. Text that reads
+    like a special token is text.
     """
 
     pad_id: ClassVar[int] = 0
@@ -39,33 +47,38 @@ class SubwordTokenizer:
         return _from_json, (self._backend.to_str(),)
 
     @classmethod
-    def train(cls, lines: Iterable[str], *, vocabulary_size: int) -> Self:
-        """Learn the merges from raw lines of both languages; the same lines give the same tokenizer.
+    def train(
+        cls,
+        lines: Iterable[str],
+        *,
+        vocabulary_size: int,
+        kind: TokenizerKind = "byte_pair",
+        pretokenized: bool = False,
+    ) -> Self:
+        """Learn the vocabulary from raw lines of both languages; the same lines give the same tokenizer.
 
         Args:
             lines: raw text, one sentence each; consumed as a stream.
-            vocabulary_size: tokens in all, the 3 special ones and the 256 bytes included. Little text may yield fewer.
+            vocabulary_size: tokens in all, the 3 special ones and the bytes included: 256 of them, and 512 word pieces,
+                since there a byte that begins a word is not one that continues it. Little text may yield fewer.
+            kind: how words are cut into pieces.
+            pretokenized: whether spaces alone part words; otherwise letters, digits and other signs are parted too.
 
         Raises:
             UserError: ``vocabulary_size`` leaves no room for the special tokens and the bytes.
         """
-        if vocabulary_size < _SMALLEST_VOCABULARY:
+        smallest = len(_SPECIAL_TOKENS) + len(_BYTES) * (2 if kind == "word_piece" else 1)
+        if vocabulary_size < smallest:
             raise UserError(
-                f"tokenizer.vocabulary_size={vocabulary_size} is too small:"
-                f" {len(_SPECIAL_TOKENS)} special tokens and 256 bytes need {_SMALLEST_VOCABULARY} or more"
+                f"tokenizer.vocabulary_size={vocabulary_size} is too small for tokenizer.kind={kind}: its special"
+                f" tokens and bytes need {smallest} or more"
             )
         backend = Tokenizer(models.BPE())
         backend.normalizer = normalizers.NFC()
-        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized)
         backend.decoder = decoders.ByteLevel()
-        trainer = trainers.BpeTrainer(
-            vocab_size=vocabulary_size,
-            special_tokens=list(_SPECIAL_TOKENS),
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        )
-        backend.train_from_iterator(lines, trainer)
-        return cls(backend)
+        backend.train_from_iterator(lines, _trainer(kind, vocabulary_size))
+        return cls(_longest_match(backend) if kind == "word_piece" else backend)
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -78,7 +91,7 @@ class SubwordTokenizer:
             text = path.read_text(encoding="utf-8")
             document = json.loads(text)
             added = {token["content"]: token["id"] for token in document["added_tokens"]}
-            known = document["model"]["type"] == "BPE" and added == {t: i for i, t in enumerate(_SPECIAL_TOKENS)}
+            known = document["model"]["type"] in _MODEL_TYPES and added == {t: i for i, t in enumerate(_SPECIAL_TOKENS)}
         except OSError as error:
             raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
         except (ValueError, KeyError, TypeError):
@@ -107,6 +120,40 @@ class SubwordTokenizer:
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
         """Return the text of each sequence of token ids, as `decode` does."""
         return list(self._backend.decode_batch([list(ids) for ids in batch]))
+
+
+def _trainer(kind: TokenizerKind, vocabulary_size: int) -> trainers.BpeTrainer:
+    """What learns the pieces of either kind: the most frequent pair of pieces becomes one, again and again."""
+    options: dict[str, Any] = {"special_tokens": list(_SPECIAL_TOKENS)}
+    if kind == "word_piece":
+        # Listed as special, the continued bytes are all there; the trainer itself adds those it saw, in no fixed order.
+        options["special_tokens"] += [_CONTINUATION + byte for byte in _BYTES]
+        options["continuing_subword_prefix"] = _CONTINUATION
+    return trainers.BpeTrainer(vocab_size=vocabulary_size, initial_alphabet=_BYTES, show_progress=False, **options)
+
+
+def _word_splitter(kind: TokenizerKind, *, pretokenized: bool) -> pre_tokenizers.PreTokenizer:
+    """Part lines into words, each with the space before it, and write them in byte-level symbols."""
+    steps: list[pre_tokenizers.PreTokenizer] = []
+    if pretokenized:
+        steps.append(pre_tokenizers.Split(" ", "merged_with_next"))
+    steps.append(pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not pretokenized))
+    if kind == "word_piece":
+        steps.append(pre_tokenizers.Split(Regex(f".{{{_LONGEST_WORD}}}"), "isolated"))
+    return pre_tokenizers.Sequence(steps) if len(steps) > 1 else steps[0]
+
+
+def _longest_match(trained: Tokenizer) -> Tokenizer:
+    """The tokenizer that finds the same pieces by longest match instead of by merging."""
+    backend = Tokenizer(
+        models.WordPiece(
+            trained.get_vocab(), continuing_subword_prefix=_CONTINUATION, max_input_chars_per_word=_LONGEST_WORD
+        )
+    )
+    backend.normalizer, backend.pre_tokenizer = trained.normalizer, trained.pre_tokenizer
+    backend.decoder = decoders.Sequence([decoders.Replace(_CONTINUATION, ""), decoders.ByteLevel()])
+    backend.add_special_tokens(list(_SPECIAL_TOKENS))
+    return backend
 
 
 def _from_json(text: str) -> SubwordTokenizer:

@@ -79,7 +79,8 @@ def test_the_manifest_counts_what_was_kept_and_dropped(corpus: Corpus, prepared:
         assert counts[name]["pairs"] == len(split)
         assert counts[name]["source_tokens"] == sum(len(ids) for ids in split.source) == split.source.lengths.sum()
         assert counts[name]["target_tokens"] == sum(len(ids) for ids in split.target) == split.target.lengths.sum()
-    assert prepared.manifest["settings"] == {"vocabulary_size": 270, "max_length": 12}
+    assert PreparationSettings(**prepared.manifest["settings"]) == SETTINGS
+    assert prepared.pretokenized is SETTINGS.pretokenized
     about = {"identity": corpus.identity, "source_language": "en", "target_language": "de"}
     assert prepared.manifest["corpus"] == about
 
@@ -149,6 +150,26 @@ def test_the_same_input_is_prepared_once_and_any_other_apart(
     assert set(stages) == {"tokenizer", *SPLITS}
 
 
+def test_each_way_of_cutting_words_is_prepared_apart(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
+    corpus = pairs_corpus([("it's a dog , he said .", "es ist ein Hund , sagte er .")] * 9)
+    limits = [
+        PreparationSettings(vocabulary_size=600, max_length=99, tokenizer="byte_pair", pretokenized=False),
+        PreparationSettings(vocabulary_size=600, max_length=99, tokenizer="byte_pair", pretokenized=True),
+        PreparationSettings(vocabulary_size=600, max_length=99, tokenizer="word_piece", pretokenized=False),
+        PreparationSettings(vocabulary_size=600, max_length=99, tokenizer="word_piece", pretokenized=True),
+    ]
+    every = [prepare(corpus, settings=each, cache=tmp_path) for each in limits]
+    assert [data.pretokenized for data in every] == [False, True] * 2
+    for kind in "prepared", "tokenizers":
+        assert len(all_but_locks(tmp_path / kind)) == len({data.fingerprint for data in every}) == 4
+    for data in every:
+        assert data.split("dev").target_lines() == data.tokenizer.decode_batch(data.split("dev").target)
+    stages: list[str] = []
+    for each in limits:
+        prepare(corpus, settings=each, cache=tmp_path, progress=lambda stage, _: stages.append(stage))
+    assert stages == []
+
+
 def test_the_fingerprint_does_not_depend_on_where_and_when(
     corpus: Corpus, prepared: PreparedData, tmp_path: Path
 ) -> None:
@@ -169,8 +190,10 @@ def test_the_fingerprint_does_not_depend_on_where_and_when(
             PreparationSettings(259, 3),
             [("long", "b")],
             [("a", "b")],
-            r"train split has no .* left: 1 over data\.max_length=3$",
+            r"train split has no .* left, 1 over data\.max_length=3 were dropped; raise data\.max_length or choose",
         ),
+        (SETTINGS, [("", "b"), ("a", " ")], [("a", "b")], r"no .* left, 2 empty on one side were dropped; choose"),
+        (SETTINGS, [], [("a", "b")], r"train split has no sentence pairs; choose"),
         (SETTINGS, TRAIN, [], r"dev split has no sentence pairs"),
         (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source holds a line break: 'a\\nb'"),
     ],
@@ -198,7 +221,7 @@ def test_a_cache_that_cannot_be_a_folder_is_named(corpus: Corpus, tmp_path: Path
 # Many processes, crashes and damage
 
 PROGRAM = """
-import resource, sys, time
+import os, resource, sys, time
 from pathlib import Path
 from aiayn.config.errors import UserError
 from aiayn.data.prepared import PreparationSettings, prepare
@@ -220,6 +243,8 @@ def progress(stage, pairs):
 
 if sys.argv[3] == "full disk":
     resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
+if sys.argv[3] == "no permission" and os.getuid() == 0:
+    os.setuid(65_534)  # the superuser may do everything
 try:
     data = prepare(
         Numbers(), settings=PreparationSettings(300, 20), cache=Path(sys.argv[1]), progress=progress
@@ -277,6 +302,17 @@ def test_a_full_disk_is_reported_and_freed(tmp_path: Path, log: Path) -> None:
     assert error.startswith(f"paths.cache={tmp_path / 'cache'}: ")
     assert error.count("\n") == 1
     assert all_but_locks(tmp_path / "cache" / "prepared") == []
+
+
+def test_a_folder_without_permission_is_named(tmp_path: Path, log: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    process = start(closed / "cache", log, "no permission")
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert error.startswith(f"paths.cache={closed / 'cache'}: ")
+    assert "Permission denied" in error
+    assert error.count("\n") == 1
 
 
 @st.composite

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 import unicodedata
@@ -10,25 +11,46 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
 
 from aiayn.config.errors import UserError
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 
+KINDS: list[TokenizerKind] = ["byte_pair", "word_piece"]
+SMALLEST: dict[TokenizerKind, int] = {"byte_pair": 3 + 256, "word_piece": 3 + 2 * 256}
 LINES = ["the small dog sleeps in the small house", "der kleine Hund schläft im kleinen Haus"] * 20
 
 # Python's own tables of the normal forms know nothing of code points assigned later: those are left out.
 any_text = st.text(st.characters(exclude_categories=["Cs", "Cn"]))
 
 
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> TokenizerKind:
+    return {each: each for each in KINDS}[request.param]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["raw", "pretokenized"])
+def pretokenized(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
 @pytest.fixture(scope="module")
-def tokenizer() -> SubwordTokenizer:
-    return SubwordTokenizer.train(LINES, vocabulary_size=300)
+def tokenizer(kind: TokenizerKind, pretokenized: bool) -> SubwordTokenizer:
+    return trained(LINES, kind, pretokenized, pieces=41)
+
+
+def trained(lines: list[str], kind: TokenizerKind, pretokenized: bool, pieces: int) -> SubwordTokenizer:
+    """A tokenizer that learned so many pieces beyond the bytes."""
+    size = SMALLEST[kind] + pieces
+    return SubwordTokenizer.train(lines, vocabulary_size=size, kind=kind, pretokenized=pretokenized)
 
 
 @given(any_text)
 @example("")
 @example("  two  spaces, leading and trailing \t ")
-@example("<pad><eos> <bos> Ġ")
+@example("⟨pad⟩⟨eos⟩ ⟨bos⟩ Ġ")
+@example("‿a‿ ‿‿ ▁ ##s")
+@example("x" * 63 + "ä" * 99 + " " * 130)
 @example("\x00\x1b\x7f\r\n\u2028\ufeff")
 @example("a\u0301 \u1100\u1161")
 def test_decoding_an_encoded_line_gives_the_line(tokenizer: SubwordTokenizer, line: str) -> None:
@@ -50,26 +72,69 @@ def test_special_tokens_and_ids_beyond_the_vocabulary_are_no_text(tokenizer: Sub
     assert tokenizer.decode([1, *ids, 2, 0, tokenizer.vocabulary_size, 40_959]) == "der Hund"
 
 
-def test_merges_are_learned_up_to_the_vocabulary_asked_for(tokenizer: SubwordTokenizer) -> None:
-    bytes_only = SubwordTokenizer.train(LINES, vocabulary_size=259)
-    assert (bytes_only.vocabulary_size, tokenizer.vocabulary_size) == (259, 300)
+def test_text_that_reads_like_a_special_token_is_learned_as_text(kind: TokenizerKind, pretokenized: bool) -> None:
+    for special in "⟨pad⟩", "<pad>":
+        tokenizer = trained([f"{special} {special}"] * 99, kind, pretokenized, pieces=40)
+        [ids] = tokenizer.encode_batch([f"{special} {special}"])
+        assert len(ids) < 12, "its pieces were learned"
+        assert min(ids) > tokenizer.eos_id
+        assert tokenizer.decode(ids) == f"{special} {special}"
+
+
+def test_pieces_are_learned_up_to_the_vocabulary_asked_for(
+    kind: TokenizerKind, pretokenized: bool, tokenizer: SubwordTokenizer
+) -> None:
+    bytes_only = trained(LINES, kind, pretokenized, pieces=0)
+    assert (bytes_only.vocabulary_size, tokenizer.vocabulary_size) == (SMALLEST[kind], SMALLEST[kind] + 41)
     assert [len(ids) for ids in bytes_only.encode_batch(LINES[:2])] == [len(line.encode()) for line in LINES[:2]]
     assert all(len(ids) < len(line) / 2 for ids, line in zip(tokenizer.encode_batch(LINES), LINES, strict=True))
-    assert SubwordTokenizer.train(["ab"], vocabulary_size=1_000).vocabulary_size == 260, "no more than the text yields"
+    assert trained(["ab"], kind, pretokenized, pieces=99).vocabulary_size == SMALLEST[kind] + 1, "what the text yields"
 
 
-def test_a_vocabulary_without_room_for_the_bytes_is_refused() -> None:
-    with pytest.raises(UserError, match=r"tokenizer\.vocabulary_size=258 .*259") as caught:
-        SubwordTokenizer.train(LINES, vocabulary_size=258)
+def test_a_vocabulary_without_room_for_the_bytes_is_refused(kind: TokenizerKind) -> None:
+    least = SMALLEST[kind]
+    with pytest.raises(UserError, match=rf"tokenizer\.vocabulary_size={least - 1} .*{kind}.*{least} or more") as caught:
+        trained(LINES, kind, pretokenized=False, pieces=-1)
     assert "\n" not in str(caught.value)
 
 
-def test_training_is_deterministic(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:
+# Spaces, letters of one and more bytes, and what a tokenizer for raw text would cut at.
+few_signs = st.text(st.sampled_from("  themsalHu‿ä\t.'"), max_size=40)
+
+
+@given(few_signs)
+@example("the  dog's   house ")
+def test_words_given_are_cut_at_spaces_alone(kind: TokenizerKind, line: str) -> None:
+    tokenizer = trained(["it's\t(a) the.house"] * 20, kind, pretokenized=True, pieces=99)
+    words = re.findall(" [^ ]*|[^ ]+", line)
+    assert tokenizer.encode_batch([line])[0] == [ids for word in words for ids in tokenizer.encode_batch([word])[0]]
+    assert [len(ids) for ids in tokenizer.encode_batch(["it's\t(a)", " the.house"])] == [1, 1]
+
+
+@given(few_signs | st.text(st.sampled_from("them"), max_size=200))
+def test_word_pieces_are_the_longest_that_match(line: str) -> None:
+    tokenizer = trained(LINES, "word_piece", pretokenized=True, pieces=60)
+    pieces = tokenizer._backend.get_vocab()
+    expected: list[int] = []
+    symbols = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(line)
+    for word in re.findall("Ġ[^Ġ]*|[^Ġ]+", "".join(part for part, _ in symbols)):
+        for start in range(0, len(word), 64):
+            part, done = word[start : start + 64], 0
+            while done < len(part):
+                prefix = "‿" if done else ""
+                end = max(end for end in range(done + 1, len(part) + 1) if prefix + part[done:end] in pieces)
+                expected.append(pieces[prefix + part[done:end]])
+                done = end
+    assert tokenizer.encode_batch([line]) == [expected]
+
+
+def test_training_is_deterministic(tmp_path: Path, tokenizer: SubwordTokenizer, kind: str, pretokenized: bool) -> None:
     tokenizer.save(tmp_path / "here.json")
     program = (
         "import sys, pathlib; from aiayn.data.tokenizer import SubwordTokenizer\n"
         "lines = pathlib.Path(sys.argv[1]).read_text(encoding='utf-8').split('\\n')\n"
-        "SubwordTokenizer.train(lines, vocabulary_size=300).save(pathlib.Path(sys.argv[2]))"
+        f"options = dict(vocabulary_size={tokenizer.vocabulary_size}, kind={kind!r}, pretokenized={pretokenized})\n"
+        "SubwordTokenizer.train(lines, **options).save(pathlib.Path(sys.argv[2]))"
     )
     (tmp_path / "lines").write_text("\n".join(LINES), encoding="utf-8")
     for threads in "1", "3":
@@ -83,7 +148,7 @@ def test_saving_pickling_and_loading_change_nothing(tmp_path: Path, tokenizer: S
     path = tmp_path / "tokenizer.json"
     path.write_text("what was here before")
     tokenizer.save(path)
-    texts = [*LINES[:2], "<pad> <eos>", "ÅÄÖ a\u030a"]
+    texts = [*LINES[:2], "⟨pad⟩ ⟨eos⟩", "ÅÄÖ a\u030a"]
     for copy in SubwordTokenizer.load(path), pickle.loads(pickle.dumps(tokenizer)):
         assert copy.encode_batch(texts) == tokenizer.encode_batch(texts)
     assert list(tmp_path.iterdir()) == [path], "nothing stays beside it"

@@ -84,7 +84,8 @@ def score_splits(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )
         result = scores[split]
-        logger.info("%s: BLEU %.2f, PPL %.2f on %d sentences", split, result.bleu.score, result.ppl, result.sentences)
+        bleu = f"{result.bleu_name} {result.bleu.score:.2f}"
+        logger.info("%s: %s, PPL %.2f on %d sentences", split, bleu, result.ppl, result.sentences)
     with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
         path = folder / "scores.json"
         earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -148,7 +149,8 @@ def _scores(
 ) -> SplitScores:
     """The scores of a split, after those of each sentence were written."""
     references = job.split(split).target_lines()
-    statistics = sentence_statistics(hypotheses, references)
+    tokenize = "none" if job.data.pretokenized else "13a"
+    statistics = sentence_statistics(hypotheses, references, tokenize=tokenize)
     write_sentence_scores(
         job.folder / f"{split}.sentences.jsonl",
         [
@@ -156,7 +158,7 @@ def _scores(
             for nll, tokens, counts in zip(*likelihoods, statistics, strict=True)
         ],
     )
-    bleu, chrf = corpus_bleu(hypotheses, references), corpus_chrf(hypotheses, references)
+    bleu, chrf = corpus_bleu(hypotheses, references, tokenize=tokenize), corpus_chrf(hypotheses, references)
     return SplitScores(
         ppl=perplexity(*likelihoods),
         bleu=SignedScore(bleu.score, bleu.signature),

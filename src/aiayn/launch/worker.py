@@ -216,7 +216,8 @@ def _evaluate(job: _Job, data: PreparedData, module: TranslationModule, loggers:
     )
     summary: dict[str, float | int | None] = {"parameters": record.parameters}
     for split, result in record.scores.items():
-        summary |= {f"{split}/bleu": result.bleu.score, f"{split}/ppl": result.ppl, f"{split}/chrf": result.chrf.score}
+        scores = {result.bleu_name: result.bleu.score, "ppl": result.ppl, "chrf": result.chrf.score}
+        summary |= {f"{split}/{name.lower()}": score for name, score in scores.items()}
     summarize(loggers, summary)
 
 

@@ -39,11 +39,11 @@ def row_table(record: Record) -> Table:
     table = Table(
         title=f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}", min_width=64
     )
-    for heading in ("", "PPL (dev)", "BLEU (dev)", "params", "steps"):
+    dev = record.scores["dev"]
+    for heading in ("", "PPL (dev)", f"{dev.bleu_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="left" if not heading else "right")
     if paper is not None:
         table.add_row("paper", *paper_cells(paper))
-    dev = record.scores["dev"]
     table.add_row(
         "this run", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}", millions(record.parameters), record.steps_done()
     )
@@ -63,9 +63,9 @@ def footer(record: Record) -> str:
     test, dev = record.scores.get("test"), record.scores["dev"]
     lines = []
     if test is not None:
-        scores = f"PPL {test.ppl:.2f}, BLEU {test.bleu.score:.1f}, chrF {test.chrf.score:.1f}"
+        scores = f"PPL {test.ppl:.2f}, {test.bleu_name} {test.bleu.score:.1f}, chrF {test.chrf.score:.1f}"
         lines.append(f"test: {scores} ({test.sentences:,} sentences)")
-    lines.append(f"BLEU: {dev.bleu.signature}")
+    lines.append(f"{dev.bleu_name}: {dev.bleu.signature}")
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")
     return "\n".join(lines)
@@ -74,7 +74,8 @@ def footer(record: Record) -> str:
 def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
     """Print the scores of one evaluation."""
     table = Table(title=run)
-    for heading in ("split", "PPL", "BLEU", "chrF", "sentences", "step"):
+    any_split = next(iter(scores.values()))
+    for heading in ("split", "PPL", any_split.bleu_name, "chrF", "sentences", "step"):
         table.add_column(heading, justify="left" if heading == "split" else "right")
     for split, result in scores.items():
         table.add_row(
@@ -89,7 +90,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
     console.print(table)
     for split, result in scores.items():
         console.print(f"{split}: {Path(run) / result.hypotheses}")
-    console.print("BLEU: " + next(iter(scores.values())).bleu.signature)
+    console.print(f"{any_split.bleu_name}: {any_split.bleu.signature}")
 
 
 def millions(count: int | None) -> str:

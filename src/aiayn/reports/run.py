@@ -54,7 +54,8 @@ def markdown(record: Record, config: str) -> str:
 
 
 def _scores(record: Record) -> str:
-    lines = ["| | split | PPL | BLEU | chrF | parameters | steps |", "|---|---|---:|---:|---:|---:|---:|"]
+    bleu_name = next((result.bleu_name for result in record.scores.values()), "BLEU")
+    lines = [f"| | split | PPL | {bleu_name} | chrF | parameters | steps |", "|---|---|---:|---:|---:|---:|---:|"]
     paper = paper_row(record.experiment)
     if paper is not None:
         ppl, bleu, parameters, steps = paper_cells(paper)
@@ -72,7 +73,7 @@ def _scores(record: Record) -> str:
         "Perplexity is per sub-word of this run's own vocabulary, and BLEU is of this run's own data: neither compares "
         "with the paper's number unless data and vocabulary are the paper's.",
         "",
-        f"- BLEU: `{result.bleu.signature}`",
+        f"- {bleu_name}: `{result.bleu.signature}`",
         f"- chrF: `{result.chrf.signature}`",
     ]
     return "\n".join(lines)

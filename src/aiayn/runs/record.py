@@ -40,9 +40,9 @@ class SplitScores:
     ppl: float
     """exp of the mean unsmoothed negative log-likelihood per token, end marks included."""
     bleu: SignedScore
-    """sacreBLEU on detokenised text."""
+    """sacreBLEU; on detokenised text unless the data came split into words."""
     chrf: SignedScore
-    """chrF on detokenised text."""
+    """chrF on the same text."""
     sentences: int
     """Sentence pairs scored, each once."""
     checkpoint_step: int
@@ -51,6 +51,11 @@ class SplitScores:
     """Wall time of scoring and decoding."""
     hypotheses: str
     """The decoded sentences, relative to the run directory."""
+
+    @property
+    def bleu_name(self) -> str:
+        """BLEU, or BLEU_none where sacreBLEU did not tokenise: the two do not compare and share no column."""
+        return "BLEU_none" if "tok:none" in self.bleu.signature.split("|") else "BLEU"
 
 
 @dataclass

@@ -83,10 +83,11 @@ def test_signatures_tell_definitions_apart() -> None:
         corpus_bleu(text, text).signature,
         corpus_bleu(text, text, lowercase=True).signature,
         corpus_bleu(text, text, tokenize="intl").signature,
+        corpus_bleu(text, text, tokenize="none").signature,
         corpus_chrf(text, text).signature,
         corpus_chrf(text, text, lowercase=True).signature,
     }
-    assert len(signatures) == 5
+    assert len(signatures) == 6
 
 
 @pytest.mark.parametrize("score", [corpus_bleu, corpus_chrf, sentence_statistics])
@@ -95,6 +96,13 @@ def test_lists_that_do_not_pair_are_told(score: Callable[[list[str], list[str]],
         score([], [])
     with pytest.raises(UserError, match="2 hypotheses for 1 references"):
         score(["a", "b"], ["a"])
+
+
+def test_text_that_is_tokenised_already_is_compared_by_its_words() -> None:
+    hypothesis, reference = ["He said : &quot; A-B &quot;"], ["He said : &quot; A@-@ B &quot;"]
+    statistics = sentence_statistics(hypothesis, reference, tokenize="none")
+    assert statistics[0, :2].tolist() == [len(hypothesis[0].split()), len(reference[0].split())]
+    assert "tok:none" in corpus_bleu(hypothesis, reference, tokenize="none").signature.split("|")
 
 
 def test_unknown_tokenisation_is_told() -> None:

@@ -1,6 +1,7 @@
 """A run stands beside the paper's row where there is one, and every number comes from record and paper."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,17 @@ def test_paper_and_run_stand_one_above_the_other(make_record: MakeRecord, scores
     paper, own = cells(row_table(make_record(experiment="table3/a_h1", scores=scores)))
     assert paper == ["paper", *paper_cells(load_table3().row("a_h1"))]
     assert own == ["this run", f"{scores['dev'].ppl:.2f}", f"{scores['dev'].bleu.score:.1f}", "1.2M", "12,345"]
+
+
+def test_bleu_of_words_given_is_not_called_bleu(make_record: MakeRecord, scores: Scores) -> None:
+    words = {
+        split: replace(result, bleu=replace(result.bleu, signature="nrefs:1|case:mixed|tok:none|smooth:exp"))
+        for split, result in scores.items()
+    }
+    record = make_record(scores=words)
+    assert "BLEU_none (dev)" in [str(column.header) for column in row_table(record).columns]
+    assert footer(record).count("BLEU_none") == 2
+    assert "BLEU_none" not in footer(make_record(scores=scores))
 
 
 def test_without_a_paper_row_the_run_stands_alone(make_record: MakeRecord, scores: Scores) -> None:

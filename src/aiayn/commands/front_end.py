@@ -32,6 +32,7 @@ class Command:
 
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
+    "prepare": Command("bring a corpus into the cache: tokenizer and token ids", "aiayn.commands.prepare"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),

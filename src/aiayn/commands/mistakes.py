@@ -160,7 +160,7 @@ def _keys(verb: str) -> list[str]:
     from aiayn.config.identity import flatten
 
     found: dict[str, Any] = {}
-    for overrides in ([], ["data=text_files"], ["data=multi30k"]) if verb == "train" else ([],):
+    for overrides in ([], ["data=text_files"], ["data=multi30k"]) if verb in ("train", "prepare") else ([],):
         content = OmegaConf.to_container(compose_command(verb, overrides), resolve=False)
         assert isinstance(content, dict)
         found |= flatten({str(key): value for key, value in content.items()}) | dict.fromkeys(map(str, content))

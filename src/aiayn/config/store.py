@@ -10,6 +10,7 @@ from aiayn.config.resolvers import register_resolvers
 
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
+    "prepare": schema.TrainConfig,
     "evaluate": schema.EvaluateConfig,
     "translate": schema.TranslateConfig,
     "score": schema.ScoreConfig,

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from aiayn.config.errors import UserError
-from aiayn.config.schema import DecodingConfig, Positions, TextFilesDataConfig, TrainConfig
+from aiayn.config.schema import DataConfig, DecodingConfig, Positions, TextFilesDataConfig, TrainConfig
 
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""
@@ -127,10 +127,19 @@ def _validate_files(config: TrainConfig) -> None:
     """Everything that names files must name some."""
     if config.init_from == "":
         raise UserError("init_from has no value: state a run directory or a checkpoint, as in init_from=runs/...")
-    if isinstance(config.data, TextFilesDataConfig):
+    validate_data(config.data)
+
+
+def validate_data(data: DataConfig) -> None:
+    """Refuse a corpus that names no files.
+
+    Raises:
+        UserError: naming the key, the value and what is allowed.
+    """
+    if isinstance(data, TextFilesDataConfig):
         for split in ("train", "dev", "test"):
             for side in ("source", "target"):
-                named = getattr(getattr(config.data, split), side)
+                named = getattr(getattr(data, split), side)
                 if not named or not all(isinstance(file, str) and file for file in _listed(named)):
                     raise UserError(
                         f"data.{split}.{side}={json.dumps(named, default=str)}: state a file, a glob, or a list of them"

@@ -1,6 +1,8 @@
 """Bring a run's corpus into the cache, with a progress bar where it takes a while."""
 
 import sys
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +15,29 @@ from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparedData, prepare
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """A corpus in the cache, and what it took."""
+
+    data: PreparedData
+    was_there: bool
+    """Whether nothing had to be prepared, only verified."""
+    seconds: float
+    """Wall time."""
+
+
 def prepare_data(config: TrainConfig) -> PreparedData:
     """The prepared corpus of a run; made once, shared by every later run and rank.
 
     Raises:
         UserError: the corpus or the cache cannot be used.
     """
+    return bring_into_cache(config).data
+
+
+def bring_into_cache(config: TrainConfig) -> Preparation:
+    """Prepare a run's corpus unless the cache holds it; errors as for `prepare_data`."""
+    started = time.perf_counter()
     cache = Path(config.paths.cache)
     bar = _StageBar()
     corpus = build_corpus(config.data, cache=cache)
@@ -28,22 +47,26 @@ def prepare_data(config: TrainConfig) -> PreparedData:
         bar.close()
     if isinstance(corpus, HubCorpus):  # a folder in the cache may have been prepared for somebody who accepted it
         corpus.refuse_other_sizes({split: data.pairs_given(split) for split in SPLITS})
-    return data
+    return Preparation(data, was_there=not bar.stage, seconds=time.perf_counter() - started)
 
 
 class _StageBar:
-    """A bar that counts sentence pairs, one stage after another; silent where standard error is no terminal."""
+    """A bar that counts sentence pairs, one stage after another; silent where standard error is no terminal.
+
+    Attributes:
+        stage: the stage last told; empty before the first.
+    """
 
     def __init__(self) -> None:
         self._bar: tqdm[Any] | None = None
-        self._stage = ""
+        self.stage = ""
 
     def show(self, stage: str, pairs: int) -> None:
         """Show that `pairs` pairs of the stage are done."""
         bar = self._bar
-        if bar is None or stage != self._stage:
+        if bar is None or stage != self.stage:
             self.close()
-            self._stage = stage
+            self.stage = stage
             description = "prepare" if stage == "tokenizer" else f"prepare {stage}"
             bar = self._bar = tqdm(
                 desc=description, unit=" pairs", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False

@@ -42,6 +42,7 @@ def imported(*words: str, folder: Path, **environment: str) -> set[str]:
         ["train", "--help"],
         ["train", "--cfg", "job"],
         ["train", "experiment=table3/big", "--cfg", "job", "--resolve"],
+        ["prepare", "--cfg", "job"],
         ["evaluate", "run=here", "--cfg", "job"],
         ["translate", "run=here", "--cfg", "job"],
         ["score", "run=here", "--cfg", "job"],

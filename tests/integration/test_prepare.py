@@ -1,0 +1,91 @@
+"""`aiayn prepare` leaves in the cache what `aiayn train` with the same settings looks for."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.commands.front_end import main
+from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf
+from aiayn.runs.record import read_record
+
+Train = Callable[..., int]
+Find = Callable[[], Path]
+
+SMALL = ("data.sentences=300", "data.dev_sentences=12", "data.test_sentences=12", "data.max_length=60")
+WORDS = (*SMALL, "tokenizer=word_piece", "tokenizer.vocabulary_size=700", "data.pretokenized=true")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AIAYN_CACHE", raising=False)
+    return tmp_path
+
+
+def test_the_second_call_does_nothing_and_shows_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prepare", *SMALL]) == 0
+    *first, done = capsys.readouterr().out.splitlines()
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+    assert main(["prepare", *SMALL]) == 0
+    *second, nothing = capsys.readouterr().out.splitlines()
+    assert second == first
+    assert done.startswith("prepared in ")
+    assert nothing.startswith("prepared already, nothing to do")
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == before
+    assert [path.name for path in folder.iterdir()] == ["cache"], "no folder of a run"
+
+
+def test_settings_of_the_training_are_not_looked_at(folder: Path) -> None:
+    nonsense = ["model.num_heads=0", "optimization.source_tokens=1", "init_from=nowhere", "trainer.precision=half"]
+    assert main(["prepare", *SMALL, *nonsense, "+callbacks.mine._target_=no.such.Callback", "seed=-1"]) == 0
+
+
+def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
+    assert main(["prepare", "-m", *SMALL, "data.seed=1,2"]) == 0
+    assert len(list(folder.glob("cache/prepared/*/manifest.json"))) == 2
+    assert [path.name for path in folder.iterdir()] == ["cache"]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["data.max_length=2"], "data: the train split has no sentence pairs left, 300 over data.max_length=2"),
+        (["data.sentences=0"], "data.sentences=0 "),
+        (["tokenizer.kind=word_piece", "tokenizer.vocabulary_size=300"], "tokenizer.vocabulary_size=300 "),
+        (["data=text_files"], "data.dev.source has no value"),
+        (["paths.cache=a_file/cache"], "paths.cache=a_file/cache: "),
+        (["tokenizer.kind=letters"], "tokenizer.kind: "),
+        (["tokenizer.kin=word_piece"], "tokenizer.kin: no such key; did you mean tokenizer.kind?"),
+    ],
+)
+def test_mistakes_are_one_line(
+    folder: Path, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "a_file").touch()
+    corpus = [] if words == ["data=text_files"] else SMALL
+    assert main(["prepare", *corpus, *words]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.startswith(f"aiayn: {complaint}")
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+
+
+def test_a_run_on_words_that_were_given_is_scored_by_them(
+    train: Train, only_run: Find, shared_cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["prepare", *WORDS]) == 0
+    folder = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("folder: "))
+    prepared = Path(folder.removeprefix("folder: "))
+    written = {path: path.stat().st_mtime_ns for path in shared_cache.glob("*/*/*")}
+    assert train(*WORDS) == 0
+    assert {path: path.stat().st_mtime_ns for path in shared_cache.glob("*/*/*")} == written
+    assert "BLEU_none (dev)" in capsys.readouterr().out
+    record = read_record(only_run() / "run.json")
+    assert record.data_fingerprint == json.loads((prepared / "manifest.json").read_text())["fingerprint"]
+    for split, scores in record.scores.items():
+        hypotheses = (only_run() / scores.hypotheses).read_text().split("\n")[:-1]
+        references = (prepared / f"{split}.target.txt").read_text().split("\n")[:-1]
+        expected = corpus_bleu(hypotheses, references, tokenize="none")
+        assert (scores.bleu.score, scores.bleu.signature) == (expected.score, expected.signature)
+        assert scores.chrf.score == corpus_chrf(hypotheses, references).score

@@ -3,6 +3,7 @@
 import gc
 import gzip
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -224,6 +225,20 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     name = write(tmp_path / "file", "a\n")
     with pytest.raises(UserError, match=r"cannot create .*paths\.cache"):
         corpus_of(name, name, tmp_path / "file" / "cache").split("train")
+
+
+def test_a_full_disk_is_named_and_freed(tmp_path: Path) -> None:
+    name = write(tmp_path / "a.txt", "".join(f"{number}\n" for number in range(30_000)))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))  # Python ignores the signal: writing fails
+    try:
+        with pytest.raises(UserError, match=r"^data\.train: cannot write to ") as caught:
+            corpus_of(name, name, tmp_path / "cache").split("train")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "None" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_neither_home_nor_network_nor_terminal_is_touched(tmp_path: Path) -> None:

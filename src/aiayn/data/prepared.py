@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
@@ -293,8 +292,11 @@ class _SideWriter:
     def append(self, sentences: Sequence[list[int]], lines: Sequence[str]) -> None:
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
         ends = self.tokens + np.cumsum(lengths)
-        with_eos = chain.from_iterable(chain(ids, (SubwordTokenizer.eos_id,)) for ids in sentences)
-        self._tokens.write(np.fromiter(with_eos, "<i4", int(lengths.sum())).tobytes())
+        with_eos: list[int] = []
+        for ids in sentences:
+            with_eos += ids
+            with_eos.append(SubwordTokenizer.eos_id)
+        self._tokens.write(np.fromiter(with_eos, "<i4", len(with_eos)).tobytes())
         self._offsets.write(ends.astype("<i8").tobytes())
         self.tokens += int(lengths.sum())
         if self._text:

@@ -7,6 +7,7 @@ has tried; `--list` shows what would be run.
 import argparse
 import contextlib
 import gzip
+import json
 import os
 import re
 import signal
@@ -27,6 +28,8 @@ PROGRAMS = ("aiayn", "wandb", "make", "pip", ".", "eval")
 
 SHORT = "optimization.max_steps=10 decoding.limit_sentences=8"
 TINY = f"{SHORT} data.sentences=500 data.dev_sentences=8 data.test_sentences=8"
+
+HUB_FOLDER = "data=hub data.path=hub data.source_language=en data.target_language=de tokenizer.vocabulary_size=600"
 
 RUN = re.compile(r"runs/table3/base/demo-seed1-\.\.\.|<run directory>")
 """What the README writes for a run directory."""
@@ -50,6 +53,8 @@ class Rule:
 RULES = (
     Rule(r"make (demo|test)", None, "a stage of its own"),
     Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
+    Rule(r"wandb login", None, "needs an account"),
+    Rule(r"aiayn (prepare|train)", None, "named on the way"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn train logger\.mode=online", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"wandb sync (\S+)", r"ls -d \1", "needs an account: what it would send is there"),
@@ -59,9 +64,11 @@ RULES = (
         "two CPU processes for eight GPUs",
     ),
     Rule(r"aiayn train init_from=(\S+) \.\.\.", rf"aiayn train init_from=\1 seed=2 {TINY}"),
+    Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
+    Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
-    Rule(r"aiayn (evaluate|report|status)( .*)?", r"\g<0>"),
+    Rule(r"aiayn (evaluate|report|score|status|translate)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )
 
@@ -101,11 +108,17 @@ def write_files(folder: Path) -> None:
     """The files that the README's commands name: a corpus, and a row of one's own."""
     from aiayn.data.grammar import sentence_pairs
 
+    (folder / "hub").mkdir()
     for split, count in (("train", 500), ("dev", 8), ("test", 8)):
-        for language, lines in zip(("en", "de"), zip(*islice(sentence_pairs(split), count), strict=True), strict=True):
+        pairs = list(islice(sentence_pairs(split), count))
+        rows = "".join(json.dumps({"en": source, "de": target}) + "\n" for source, target in pairs)
+        (folder / "hub" / f"{'validation' if split == 'dev' else split}.jsonl").write_text(rows, encoding="utf-8")
+        for language, lines in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
             text = "".join(f"{line}\n" for line in lines).encode()
             path = folder / f"{split}.{language}{'.gz' if split == 'train' else ''}"
             path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+    (folder / "in.txt").write_text("".join(f"{source}\n" for source, _ in pairs), encoding="utf-8")
+    (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
     row = folder / "my_conf" / "experiment" / "mine.yaml"
     row.parent.mkdir(parents=True)
     row.write_text("# @package _global_\n# A row of one's own.\nmodel:\n  num_heads: 4\n")

@@ -80,13 +80,22 @@ def configuration_page() -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
+def _first_alike(verb: str) -> str:
+    """The first command with the same keys."""
+    return next(other for other, kind in store.COMMANDS.items() if kind is store.COMMANDS[verb])
+
+
 def _links(verb: str, sections: Mapping[str, list[str]]) -> str:
+    if (first := _first_alike(verb)) != verb:
+        return f"as [aiayn {first}](#aiayn-{first})"
     return ", ".join(f"[{group}](#{verb}-{group})" for group in sections if group) or "values only"
 
 
 def _sections(verb: str) -> dict[str, list[str]]:
     """The parts of a command by group; those of the values outside any group under the empty name."""
     kind = store.COMMANDS[verb]
+    if (first := _first_alike(verb)) != verb:
+        return {"": [f"It takes the groups and values of [aiayn {first}](#aiayn-{first})."]}
     composed = compose_command(verb)
     chosen = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
     chosen = {group: option for group, option in reversed(chosen.items()) if not group.startswith("hydra/")}

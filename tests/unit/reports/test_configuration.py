@@ -36,8 +36,14 @@ def test_every_key_has_a_row(page: str, verb: str) -> None:
         assert isinstance(content, dict)
         keys = list(flatten({str(key): value for key, value in content.items()}))
         assert keys
+        said_at = "train" if verb == "prepare" else verb
         for key in keys:
-            assert section(page, verb).count(f"\n| `{key}` | ") == 1
+            assert section(page, said_at).count(f"\n| `{key}` | ") == 1
+
+
+def test_a_verb_with_the_keys_of_another_points_there(page: str) -> None:
+    assert "[aiayn train](#aiayn-train)" in section(page, "prepare")
+    assert compose_command("prepare").keys() == compose_command("train").keys()
 
 
 def test_every_option_has_a_row_and_says_what_it_is(page: str) -> None:

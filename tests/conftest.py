@@ -1,6 +1,7 @@
 """Fixtures for every test."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,17 @@ wait_passively()
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("no_deadline", deadline=None)
 settings.load_profile("no_deadline")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _listen_to_signals() -> None:
+    """What a shell's background job ignores, the commands under test must not: they would inherit it.
+
+    A handler that does nothing keeps this process alive all the same; a new program starts with the default instead.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 @pytest.fixture(scope="session")

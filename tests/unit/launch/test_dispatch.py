@@ -50,12 +50,6 @@ def test_a_new_group_inherits_everything_but_the_old_group(environment: Mapping[
     assert {key: environment[key] for key in environment.keys() - set(processes.GROUP_VARIABLES)} == clean
 
 
-def listen_to_signals() -> None:
-    """What a shell's background job ignores, the command under test must not: it inherits this."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
-
 def await_worker(folder: Path, *, seconds: float = 60.0) -> Path:
     """The run directory of the first run in a folder, once it has logged a step."""
     end = time.monotonic() + seconds
@@ -116,7 +110,6 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[bytes]
                     env=environment,
                     stdout=said,
                     stderr=said,
-                    preexec_fn=listen_to_signals,  # noqa: PLW1509
                 )
             )
         return started[0], await_worker(tmp_path)

@@ -38,12 +38,12 @@ BROKEN: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
     "blank": (
         {"train.en": b"\n\n \n"},
         [],
-        "data: the train split has no sentence pairs left: 3 empty on one side",
+        "data: the train split has no sentence pairs left, 3 empty on one side",
     ),
     "too long": (
         {},
         ["data.max_length=2"],
-        "data: the train split has no sentence pairs left: 3 over data.max_length=2",
+        "data: the train split has no sentence pairs left, 3 over data.max_length=2",
     ),
     "damaged gzip": (
         {"train.en": gzip.compress(GOOD)[:-5]},

@@ -5,18 +5,10 @@ from pathlib import Path
 
 import torch
 
+from aiayn.config.data_schema import DataConfig, GrammarDataConfig, HubDataConfig, SplitFilesConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import plain
-from aiayn.config.schema import (
-    DataConfig,
-    DecodingConfig,
-    GrammarDataConfig,
-    HubDataConfig,
-    Positions,
-    SplitFilesConfig,
-    TextFilesDataConfig,
-    TrainConfig,
-)
+from aiayn.config.schema import DecodingConfig, Positions, TrainConfig
 from aiayn.data.corpus import SPLITS, Corpus, Split
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.hub import HubCorpus

@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.commands.front_end import main
+from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
-from aiayn.config.schema import TranslateConfig
 from aiayn.data.prepared import PreparedData, find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.launch.opened_run import open_for_use, usable_device

@@ -2,8 +2,8 @@
 
 from omegaconf import DictConfig
 
+from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.freeze import typed
-from aiayn.config.schema import EvaluateConfig
 from aiayn.runs.directory import open_run
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
-from aiayn.config.schema import ReportConfig
 
 
 def main(composed: DictConfig) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from aiayn.config.command_schema import StatusConfig
 from aiayn.config.freeze import typed
-from aiayn.config.schema import StatusConfig
 from aiayn.reports.status import print_status
 
 

@@ -8,9 +8,10 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
-from aiayn.config.schema import HubDataConfig, TextFilesDataConfig, TrainConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 
 

@@ -2,8 +2,8 @@
 
 from omegaconf import DictConfig
 
+from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.freeze import typed
-from aiayn.config.schema import TranslateConfig
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import open_run
 

@@ -8,8 +8,9 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
-from aiayn.config.schema import DATA_TYPES, CorpusKind, TrainConfig
+from aiayn.config.schema import TrainConfig
 
 Config = TypeVar("Config")
 

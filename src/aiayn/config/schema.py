@@ -1,4 +1,6 @@
-"""The schema of every command's configuration: names and types; the values live in conf/.
+"""The schema of a run's configuration: names and types; the values live in conf/.
+
+Corpora have theirs in `data_schema`, commands that train nothing in `command_schema`.
 
 No field has a default: a value that no file under conf/ states is an error when the configuration is composed.
 """
@@ -8,6 +10,8 @@ from enum import Enum
 from typing import Any
 
 from omegaconf import MISSING
+
+from aiayn.config.data_schema import DataConfig
 
 
 class Positions(Enum):
@@ -22,14 +26,6 @@ class Norm(Enum):
 
     post = "post"
     pre = "pre"
-
-
-class CorpusKind(Enum):
-    """Where sentence pairs come from."""
-
-    grammar = "grammar"
-    text_files = "text_files"
-    hub = "hub"
 
 
 class TokenizerKind(Enum):
@@ -55,108 +51,6 @@ class ScaleConfig:
     """Factor of the number of optimizer steps."""
     warmup: float = MISSING
     """Factor of the warm-up steps."""
-
-
-@dataclass
-class DataConfig:
-    """A corpus of sentence pairs; each kind adds its own fields."""
-
-    kind: CorpusKind = MISSING
-    """Which reader serves it."""
-    name: str = MISSING
-    """What the records and tables call this corpus."""
-    source_language: str = MISSING
-    """ISO 639-1 code of the source side."""
-    target_language: str = MISSING
-    """ISO 639-1 code of the target side."""
-    max_length: int = MISSING
-    """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
-    pretokenized: bool = MISSING
-    """Whether the text is split into words by spaces already (Moses): cut there alone, and BLEU has tok:none."""
-
-
-@dataclass
-class GrammarDataConfig(DataConfig):
-    """The embedded corpus, generated from a grammar."""
-
-    sentences: int = MISSING
-    """Training pairs."""
-    dev_sentences: int = MISSING
-    """Development pairs."""
-    test_sentences: int = MISSING
-    """Test pairs."""
-    seed: int = MISSING
-    """Seed of the generator; another seed is another corpus."""
-
-
-@dataclass
-class SplitFilesConfig:
-    """The aligned files of one split."""
-
-    source: Any = MISSING
-    """A path, a glob or a list of them; plain or gzip, one sentence a line."""
-    target: Any = MISSING
-    """The same for the other side, line by line."""
-
-
-@dataclass
-class TextFilesDataConfig(DataConfig):
-    """Aligned text files on disk."""
-
-    train: SplitFilesConfig = MISSING
-    """Training pairs."""
-    dev: SplitFilesConfig = MISSING
-    """Development pairs."""
-    test: SplitFilesConfig = MISSING
-    """Test pairs."""
-
-
-@dataclass
-class SplitNamesConfig:
-    """What a data set of the hub calls the three splits."""
-
-    train: str = MISSING
-    """Name of the training split."""
-    dev: str = MISSING
-    """Name of the development split."""
-    test: str = MISSING
-    """Name of the test split."""
-
-
-@dataclass
-class SplitSizesConfig:
-    """How many pairs each split has to have, so that another data set of the same name is noticed."""
-
-    train: int | None = MISSING
-    """Training pairs; null: any number."""
-    dev: int | None = MISSING
-    """Development pairs; null: any number."""
-    test: int | None = MISSING
-    """Test pairs; null: any number."""
-
-
-@dataclass
-class HubDataConfig(DataConfig):
-    """A data set of the Hugging Face hub, or a local folder of the same shape."""
-
-    path: str = MISSING
-    """Repository on the hub, or a folder."""
-    subset: str | None = MISSING
-    """Configuration name inside the data set."""
-    revision: str | None = MISSING
-    """Commit or tag of the data set; null: the newest."""
-    splits: SplitNamesConfig = MISSING
-    """Its names of the splits, or parts of them such as train[:1%]."""
-    sentences: SplitSizesConfig = MISSING
-    """Pairs expected in each. Does not change results."""
-
-
-DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
-    CorpusKind.grammar: GrammarDataConfig,
-    CorpusKind.text_files: TextFilesDataConfig,
-    CorpusKind.hub: HubDataConfig,
-}
-"""The fields of each kind of corpus."""
 
 
 @dataclass
@@ -321,101 +215,3 @@ class TrainConfig:
     """Folders."""
     identity: IdentityConfig = MISSING
     """What the run is called."""
-
-
-@dataclass
-class SearchOverridesConfig:
-    """Settings of the search that differ from the run's own; null keeps the run's."""
-
-    beam_size: int | None = MISSING
-    """Hypotheses kept per sentence."""
-    length_penalty_alpha: float | None = MISSING
-    """Alpha of the length penalty."""
-    max_extra_length: int | None = MISSING
-    """Output is at most this many tokens longer than the input."""
-    batch_tokens: int | None = MISSING
-    """Padded source tokens decoded at once."""
-
-
-@dataclass
-class DecodingOverridesConfig(SearchOverridesConfig):
-    """The same where a split is decoded."""
-
-    limit_sentences: int | None = MISSING
-    """Only this many sentences of a split, its first ones."""
-
-
-@dataclass
-class EvaluateConfig:
-    """`aiayn evaluate`."""
-
-    run: str = MISSING
-    """A run directory."""
-    checkpoint: str = MISSING
-    """last, best or an optimizer step."""
-    splits: Any = MISSING
-    """Which of dev and test to score: one of them, or a list."""
-    decoding: DecodingOverridesConfig = MISSING
-    """What to search differently."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
-
-
-@dataclass
-class UseConfig:
-    """What every command needs that feeds text to a run's model."""
-
-    run: str = MISSING
-    """A run directory."""
-    checkpoint: str = MISSING
-    """last, best or an optimizer step."""
-    window: int = MISSING
-    """Lines read ahead, to batch those of similar length; 1 answers every line at once, as on a terminal."""
-    max_length: int | None = MISSING
-    """Most tokens of a sentence, end mark included; null, and at most: the run's model.max_positions."""
-    device: str = MISSING
-    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
-
-
-@dataclass
-class TranslateConfig(UseConfig):
-    """`aiayn translate`."""
-
-    n_best: int | None = MISSING
-    """Write so many hypotheses of each line with their scores, as JSON; null: the best one's text."""
-    decoding: SearchOverridesConfig = MISSING
-    """What to search differently."""
-
-
-@dataclass
-class ScoreConfig(UseConfig):
-    """`aiayn score`."""
-
-    source: str | None = MISSING
-    """A file of source sentences, plain or gzip; null, with target: pairs come from standard input."""
-    target: str | None = MISSING
-    """The file of their translations, line by line."""
-    batch_tokens: int | None = MISSING
-    """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
-
-
-@dataclass
-class StatusConfig:
-    """`aiayn status`."""
-
-    paths: PathsConfig = MISSING
-    """Folders; the runs below paths.runs are listed."""
-
-
-@dataclass
-class ReportConfig:
-    """`aiayn report <noun>`."""
-
-    noun: str = MISSING
-    """What to report: configuration, parameters or run."""
-    run: str | None = MISSING
-    """A run directory, for the report of a run."""
-    output: str | None = MISSING
-    """A Markdown file to write; null prints to the terminal."""

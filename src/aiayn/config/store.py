@@ -5,17 +5,17 @@ from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
 
-from aiayn.config import schema
+from aiayn.config import command_schema, data_schema, schema
 from aiayn.config.resolvers import register_resolvers
 
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
-    "evaluate": schema.EvaluateConfig,
-    "translate": schema.TranslateConfig,
-    "score": schema.ScoreConfig,
-    "report": schema.ReportConfig,
-    "status": schema.StatusConfig,
+    "evaluate": command_schema.EvaluateConfig,
+    "translate": command_schema.TranslateConfig,
+    "score": command_schema.ScoreConfig,
+    "report": command_schema.ReportConfig,
+    "status": command_schema.StatusConfig,
 }
 """The commands and the type of each one's configuration."""
 
@@ -26,7 +26,7 @@ def register() -> None:
     store = ConfigStore.instance()
     for command, node in COMMANDS.items():
         store.store(name=f"{command}_schema", node=node)
-    for kind, node in schema.DATA_TYPES.items():
+    for kind, node in data_schema.DATA_TYPES.items():
         store.store(name=f"{kind.name}_data_schema", node=node)
 
 

@@ -4,8 +4,9 @@ import json
 import math
 from typing import Any
 
+from aiayn.config.data_schema import DataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
-from aiayn.config.schema import DataConfig, DecodingConfig, Positions, TextFilesDataConfig, TrainConfig
+from aiayn.config.schema import DecodingConfig, Positions, TrainConfig
 
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""

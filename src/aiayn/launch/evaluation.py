@@ -1,8 +1,8 @@
 """Score a checkpoint of a run that exists."""
 
 from aiayn import build
+from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.errors import UserError
-from aiayn.config.schema import EvaluateConfig
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.opened_run import open_for_use
 from aiayn.launch.preparation import prepare_data

@@ -9,9 +9,10 @@ from pathlib import Path
 import torch
 
 from aiayn import build
+from aiayn.config.command_schema import SearchOverridesConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
-from aiayn.config.schema import DecodingConfig, LaunchConfig, SearchOverridesConfig, TrainConfig
+from aiayn.config.schema import DecodingConfig, LaunchConfig, TrainConfig
 from aiayn.config.validation import validate_decoding
 from aiayn.data.prepared import find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer

@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 import torch
 
+from aiayn.config.command_schema import ScoreConfig
 from aiayn.config.errors import RunFailedError, UserError
-from aiayn.config.schema import ScoreConfig
 from aiayn.data.lines import aligned_lines
 from aiayn.data.sentences import PairsInMemory, SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer

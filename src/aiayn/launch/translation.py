@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 
 from aiayn import build
+from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.errors import UserError
-from aiayn.config.schema import TranslateConfig
 from aiayn.data.lines import one_line
 from aiayn.data.sentences import SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer

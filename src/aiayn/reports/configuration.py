@@ -33,7 +33,7 @@ INTRODUCTION = """\
 # Configuration
 
 Every group, key and default of every command. Written by `aiayn report configuration` (in a checkout: `make docs`) from
-the schema in `src/aiayn/config/schema.py`, the values in `conf/` and the comments there. Edit those, not this page.
+the schema in `src/aiayn/config/*schema.py`, the values in `conf/` and the comments there. Edit those, not this page.
 
 A group is chosen by `group=option` and a value stated by `key=value`: `aiayn train scale=nano model.num_heads=4`.
 Defaults are shown as they come out at `scale=demo`, which is the default scale; where a file under `conf/` states an

@@ -5,10 +5,11 @@ import dataclasses
 import pytest
 import torch
 
+from aiayn.config.command_schema import EvaluateConfig, TranslateConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
-from aiayn.config.schema import EvaluateConfig, TrainConfig, TranslateConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.launch.opened_run import merged, usable_device
 
 

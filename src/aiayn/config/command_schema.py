@@ -1,0 +1,106 @@
+"""The schema of every command that trains nothing. No field has a default; see `schema`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from omegaconf import MISSING
+
+from aiayn.config.schema import LaunchConfig, PathsConfig
+
+
+@dataclass
+class SearchOverridesConfig:
+    """Settings of the search that differ from the run's own; null keeps the run's."""
+
+    beam_size: int | None = MISSING
+    """Hypotheses kept per sentence."""
+    length_penalty_alpha: float | None = MISSING
+    """Alpha of the length penalty."""
+    max_extra_length: int | None = MISSING
+    """Output is at most this many tokens longer than the input."""
+    batch_tokens: int | None = MISSING
+    """Padded source tokens decoded at once."""
+
+
+@dataclass
+class DecodingOverridesConfig(SearchOverridesConfig):
+    """The same where a split is decoded."""
+
+    limit_sentences: int | None = MISSING
+    """Only this many sentences of a split, its first ones."""
+
+
+@dataclass
+class EvaluateConfig:
+    """`aiayn evaluate`."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    splits: Any = MISSING
+    """Which of dev and test to score: one of them, or a list."""
+    decoding: DecodingOverridesConfig = MISSING
+    """What to search differently."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
+
+
+@dataclass
+class UseConfig:
+    """What every command needs that feeds text to a run's model."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    window: int = MISSING
+    """Lines read ahead, to batch those of similar length; 1 answers every line at once, as on a terminal."""
+    max_length: int | None = MISSING
+    """Most tokens of a sentence, end mark included; null, and at most: the run's model.max_positions."""
+    device: str = MISSING
+    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
+
+
+@dataclass
+class TranslateConfig(UseConfig):
+    """`aiayn translate`."""
+
+    n_best: int | None = MISSING
+    """Write so many hypotheses of each line with their scores, as JSON; null: the best one's text."""
+    decoding: SearchOverridesConfig = MISSING
+    """What to search differently."""
+
+
+@dataclass
+class ScoreConfig(UseConfig):
+    """`aiayn score`."""
+
+    source: str | None = MISSING
+    """A file of source sentences, plain or gzip; null, with target: pairs come from standard input."""
+    target: str | None = MISSING
+    """The file of their translations, line by line."""
+    batch_tokens: int | None = MISSING
+    """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
+
+
+@dataclass
+class StatusConfig:
+    """`aiayn status`."""
+
+    paths: PathsConfig = MISSING
+    """Folders; the runs below paths.runs are listed."""
+
+
+@dataclass
+class ReportConfig:
+    """`aiayn report <noun>`."""
+
+    noun: str = MISSING
+    """What to report: configuration, parameters or run."""
+    run: str | None = MISSING
+    """A run directory, for the report of a run."""
+    output: str | None = MISSING
+    """A Markdown file to write; null prints to the terminal."""

@@ -1,0 +1,117 @@
+"""The schema of the group `data`: one dataclass for each kind of corpus. No field has a default; see `schema`."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from omegaconf import MISSING
+
+
+class CorpusKind(Enum):
+    """Where sentence pairs come from."""
+
+    grammar = "grammar"
+    text_files = "text_files"
+    hub = "hub"
+
+
+@dataclass
+class DataConfig:
+    """A corpus of sentence pairs; each kind adds its own fields."""
+
+    kind: CorpusKind = MISSING
+    """Which reader serves it."""
+    name: str = MISSING
+    """What the records and tables call this corpus."""
+    source_language: str = MISSING
+    """ISO 639-1 code of the source side."""
+    target_language: str = MISSING
+    """ISO 639-1 code of the target side."""
+    max_length: int = MISSING
+    """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
+    pretokenized: bool = MISSING
+    """Whether the text is split into words by spaces already (Moses): cut there alone, and BLEU has tok:none."""
+
+
+@dataclass
+class GrammarDataConfig(DataConfig):
+    """The embedded corpus, generated from a grammar."""
+
+    sentences: int = MISSING
+    """Training pairs."""
+    dev_sentences: int = MISSING
+    """Development pairs."""
+    test_sentences: int = MISSING
+    """Test pairs."""
+    seed: int = MISSING
+    """Seed of the generator; another seed is another corpus."""
+
+
+@dataclass
+class SplitFilesConfig:
+    """The aligned files of one split."""
+
+    source: Any = MISSING
+    """A path, a glob or a list of them; plain or gzip, one sentence a line."""
+    target: Any = MISSING
+    """The same for the other side, line by line."""
+
+
+@dataclass
+class TextFilesDataConfig(DataConfig):
+    """Aligned text files on disk."""
+
+    train: SplitFilesConfig = MISSING
+    """Training pairs."""
+    dev: SplitFilesConfig = MISSING
+    """Development pairs."""
+    test: SplitFilesConfig = MISSING
+    """Test pairs."""
+
+
+@dataclass
+class SplitNamesConfig:
+    """What a data set of the hub calls the three splits."""
+
+    train: str = MISSING
+    """Name of the training split."""
+    dev: str = MISSING
+    """Name of the development split."""
+    test: str = MISSING
+    """Name of the test split."""
+
+
+@dataclass
+class SplitSizesConfig:
+    """How many pairs each split has to have, so that another data set of the same name is noticed."""
+
+    train: int | None = MISSING
+    """Training pairs; null: any number."""
+    dev: int | None = MISSING
+    """Development pairs; null: any number."""
+    test: int | None = MISSING
+    """Test pairs; null: any number."""
+
+
+@dataclass
+class HubDataConfig(DataConfig):
+    """A data set of the Hugging Face hub, or a local folder of the same shape."""
+
+    path: str = MISSING
+    """Repository on the hub, or a folder."""
+    subset: str | None = MISSING
+    """Configuration name inside the data set."""
+    revision: str | None = MISSING
+    """Commit or tag of the data set; null: the newest."""
+    splits: SplitNamesConfig = MISSING
+    """Its names of the splits, or parts of them such as train[:1%]."""
+    sentences: SplitSizesConfig = MISSING
+    """Pairs expected in each. Does not change results."""
+
+
+DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
+    CorpusKind.grammar: GrammarDataConfig,
+    CorpusKind.text_files: TextFilesDataConfig,
+    CorpusKind.hub: HubDataConfig,
+}
+"""The fields of each kind of corpus."""

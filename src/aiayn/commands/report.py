@@ -37,5 +37,9 @@ def _report(config: ReportConfig, output: Path | None) -> None:
         if config.run is None:
             raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
         report_run(open_run(config.run), output)
+    elif config.noun == "paper":
+        from aiayn.reports.paper import report_paper
+
+        report_paper(config.table, output)
     else:
-        raise UserError(f"noun={config.noun}: choose from configuration, parameters, run")
+        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run")

@@ -99,8 +99,10 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: configuration, parameters or run."""
+    """What to report: configuration, paper, parameters or run."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
+    table: int | None = MISSING
+    """Which of the paper's tables, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
     """A Markdown file to write; null prints to the terminal."""

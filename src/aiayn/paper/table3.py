@@ -3,78 +3,54 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from types import MappingProxyType
-from typing import Any
-
-import yaml
 
 from aiayn.config.errors import UserError
+from aiayn.paper.cells import Caption, Cell, PaperRow, PaperTable, parse_columns, parse_row, parse_yaml, read_yaml
+
+__all__ = ["Cell", "Row", "Setting", "Table3", "load_table3", "parse_table3"]
 
 Setting = int | float | str
 """A value of a configuration key."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One printed number; a blank cell has no value and means "as base"."""
-
-    value: float | None
-    decimals: int
-    unit: str
-
-    @property
-    def printed(self) -> bool:
-        """Whether the paper prints a number here."""
-        return self.value is not None
-
-    def __str__(self) -> str:
-        return "" if self.value is None else f"{self.value:.{self.decimals}f}"
-
-
-@dataclass(frozen=True)
-class Caption:
+class VariationsCaption(Caption):
     """What holds for the table as a whole (section 6.2)."""
 
-    title: str
-    source: str
-    """The version of the paper that the cells were read from."""
     language_pair: str
     dev_set: str
     decoding: str
     checkpoint_averaging: bool
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
+@dataclass(frozen=True, kw_only=True)
+class Row(PaperRow):
+    """One line of the table; its group is base, a letter from A to E, or big. A blank cell means "as base"."""
 
-    id: str
-    group: str
-    """base, a letter from A to E, or big."""
-    label: str
     changes: Mapping[str, Setting]
     """What is printed as different from base, by configuration key."""
     ppl: Cell
     bleu: Cell
     parameters: Cell
-    note: str | None = None
-    """What is known to be odd about the row."""
 
     def settings(self, table: "Table3") -> dict[str, Setting]:
         """The table's base settings with this row's changes."""
         return {**table.base, **self.changes}
 
 
-@dataclass(frozen=True)
-class Table3:
+@dataclass(frozen=True, kw_only=True)
+class Table3(PaperTable):
     """Variations on the base model, in the paper's order."""
 
-    caption: Caption
-    notes: Mapping[str, str]
-    """Remarks on whole columns, by column."""
-    base: Mapping[str, Setting]
+    caption: VariationsCaption
     rows: tuple[Row, ...]
+    base: Mapping[str, Setting]
+
+    @property
+    def notes(self) -> Mapping[str, str]:
+        """Remarks on whole columns, by column."""
+        return {column.id: column.note for column in self.columns if column.note}
 
     def row(self, row_id: str) -> Row:
         """The row called `row_id`.
@@ -91,28 +67,17 @@ class Table3:
 @cache
 def load_table3() -> Table3:
     """Table 3 as the paper prints it."""
-    text = resources.files(__package__).joinpath("table3.yaml").read_text(encoding="utf-8")
-    return parse_table3(text)
+    return parse_table3(read_yaml("table3.yaml"))
 
 
 def parse_table3(text: str) -> Table3:
     """Build the table from YAML of table3.yaml's shape."""
-    content = yaml.safe_load(text)
-    columns = content["columns"]
+    content = parse_yaml(text)
+    caption, columns = VariationsCaption(**content["caption"]), parse_columns(content["columns"])
+    rows = [parse_row(entry, columns, table="table3", source=caption.source) for entry in content["rows"]]
     return Table3(
-        caption=Caption(**content["caption"]),
-        notes=MappingProxyType({name: column["note"] for name, column in columns.items() if column["note"]}),
+        caption=caption,
+        columns=columns,
         base=MappingProxyType(content["base"]),
-        rows=tuple(_row(entry, columns) for entry in content["rows"]),
+        rows=tuple(Row(**{**row, "changes": MappingProxyType(row["changes"])}) for row in rows),
     )
-
-
-def _row(entry: Mapping[str, Any], columns: Mapping[str, Any]) -> Row:
-    cells = {name: _cell(entry[name], columns[name]) for name in columns}
-    return Row(**{**entry, **cells, "changes": MappingProxyType(entry["changes"])})
-
-
-def _cell(text: str | None, column: Mapping[str, Any]) -> Cell:
-    cell = Cell(None if text is None else float(text), column["decimals"], column["unit"])
-    assert str(cell) == (text or ""), f"{text!r} is not printed with {cell.decimals} decimals"
-    return cell

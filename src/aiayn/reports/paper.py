@@ -1,0 +1,96 @@
+"""The paper's own tables, on the terminal or as Markdown."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from aiayn import files
+from aiayn.config.errors import UserError
+from aiayn.paper.catalogue import TABLES
+from aiayn.paper.cells import PaperRow, PaperTable
+
+LABELS = ("row", "group", "name")
+
+WIDTH_OF_A_FILE = 200
+"""Columns where standard output is no terminal: nothing is cut there."""
+
+
+def report_paper(number: int | None, output: Path | None) -> None:
+    """Print a table of the paper, or write it as Markdown.
+
+    Args:
+        number: which one; None: all four.
+        output: the file to write; None prints.
+
+    Raises:
+        UserError: the paper has no such table.
+    """
+    if number is not None and number not in TABLES:
+        raise UserError(
+            f"table={number}: the paper has tables {', '.join(map(str, TABLES))}; choose one, or none for all"
+        )
+    tables = {known: load() for known, load in TABLES.items() if number in (None, known)}
+    if output is not None:
+        files.write_text(output, markdown(tables))
+        print(output)  # noqa: T201
+        return
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    for known, table in tables.items():
+        console.print(_grid(known, table))
+        for remark in remarks(table):
+            console.print(f"- {remark}")
+
+
+def markdown(tables: dict[int, PaperTable]) -> str:
+    """Tables of the paper as a page, by number."""
+    parts = ["# Tables of “Attention Is All You Need”", "Written by `aiayn report paper`."]
+    for number, table in tables.items():
+        headings = _headings(table)
+        marks = ["---" if heading in LABELS else "---:" for heading in headings]
+        lines = [headings, marks, *(_cells(table, row) for row in table.rows)]
+        parts += [
+            f"## {_title(number, table)}",
+            "\n".join("| " + " | ".join(line) + " |" for line in lines),
+            "\n".join(f"- {remark}" for remark in remarks(table)),
+        ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def remarks(table: PaperTable) -> list[str]:
+    """What is to be known of columns, rows and cells, and what other versions of the paper print."""
+    found = [f"{column.heading}: {column.note}" for column in table.columns if column.note]
+    for row in table.rows:
+        found += [f"{row.id}: {row.note}"] if row.note else []
+        for cell in table.cells(row):
+            found += [f"{cell.id}: {other} in {other.source}." for other in cell.elsewhere]
+            found += [f"{cell.id}: {cell.note}"] if cell.note else []
+    return found
+
+
+def _title(number: int, table: PaperTable) -> str:
+    return f"Table {number}. {table.caption.title} ({table.caption.source})"
+
+
+def _labels(table: PaperTable) -> list[str]:
+    return [label for label in LABELS if label != "group" or any(row.group for row in table.rows)]
+
+
+def _headings(table: PaperTable) -> list[str]:
+    return [*_labels(table), *(column.heading for column in table.columns)]
+
+
+def _cells(table: PaperTable, row: PaperRow) -> list[str]:
+    labels = {"row": row.id, "group": row.group, "name": row.label}
+    return [*(labels[label] for label in _labels(table)), *map(str, table.cells(row))]
+
+
+def _grid(number: int, table: PaperTable) -> Table:
+    grid = Table(title=_title(number, table), title_justify="left")
+    for heading in _headings(table):
+        grid.add_column(heading, justify="left" if heading in LABELS else "right", overflow="fold")
+    for row in table.rows:
+        grid.add_row(*_cells(table, row))
+    return grid

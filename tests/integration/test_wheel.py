@@ -116,6 +116,7 @@ def test_it_says_what_it_is_and_what_it_does(installed: Run) -> None:
 def test_reports_need_no_checkout(installed: Run) -> None:
     page = (CHECKOUT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert installed("aiayn", "report", "configuration") == page
+    assert "Transformer (big)" in installed("aiayn", "report", "paper", "table=2")
     assert "reproduce 10" in " ".join(installed("aiayn", "report", "parameters").split())
 
 

@@ -54,6 +54,10 @@ def test_help_and_a_look_at_the_configuration_need_no_torch(words: list[str], tm
     assert not imported(*words, folder=tmp_path) & HEAVY
 
 
+def test_the_papers_own_tables_need_no_torch(tmp_path: Path) -> None:
+    assert not imported("report", "paper", folder=tmp_path) & (HEAVY - {"rich"})
+
+
 def test_completion_needs_no_torch(tmp_path: Path) -> None:
     line = "aiayn train scale="
     packages = imported("-sc", "query=bash", folder=tmp_path, COMP_LINE=line, COMP_POINT=str(len(line)))

@@ -8,7 +8,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import plain, typed
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
-from aiayn.paper.recipe import load_recipe
+from aiayn.paper.recipe import Item, load_recipe
 from aiayn.paper.table4 import load_table4
 
 RECIPE = load_recipe()
@@ -19,15 +19,15 @@ def settings(*overrides: str) -> dict[str, Any]:
     return flatten(plain(typed(compose_command("train", ["scale=paper", *overrides]), TrainConfig)))
 
 
-@pytest.mark.parametrize("item", RECIPE.settings, ids=lambda item: item.key)
-def test_the_paper_scale_has_the_papers_settings(item: Any, paper_scale: dict[str, Any]) -> None:
-    assert paper_scale[item.key] == item.value
-    assert type(paper_scale[item.key]) is type(item.value)
-
-
 @pytest.fixture(scope="module")
 def paper_scale() -> dict[str, Any]:
     return settings()
+
+
+@pytest.mark.parametrize("item", RECIPE.settings, ids=lambda item: item.key)
+def test_the_paper_scale_has_the_papers_settings(item: Item, paper_scale: dict[str, Any]) -> None:
+    assert paper_scale[item.key] == item.value
+    assert type(paper_scale[item.key]) is type(item.value)
 
 
 @pytest.mark.parametrize("model", RECIPE.training)

@@ -16,6 +16,7 @@ from omegaconf import DictConfig
 from aiayn import __version__
 from aiayn.config import store
 from aiayn.config.errors import RunFailedError, UserError
+from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.threads import wait_passively
 
 
@@ -76,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     wait_passively()
     try:
-        return _run(words)
+        with ended_as_interrupted():
+            return _run(words)
     except UserError as error:
         _complain(str(error))
         return 2

@@ -75,7 +75,12 @@ def _no_such_key(key: str, verb: str) -> str:
         return f"{key}: {STATED_ELSEWHERE[argument]}"
     if group == "trainer" and _is_trainer_argument(argument):
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
-    return f"{key}: no such key; {_nearest(key, _keys(verb), otherwise=f'aiayn {verb} --help lists them')}"
+    keys = _keys(verb)
+    siblings = [
+        last for folder, last in map(_split, keys) if folder and folder == _split(key)[0] and last != "_target_"
+    ]
+    otherwise = f"it has {', '.join(siblings)}" if siblings else f"aiayn {verb} --help lists them"
+    return f"{key}: no such key; {_nearest(key, keys, otherwise=otherwise)}"
 
 
 def _is_trainer_argument(name: str) -> bool:
@@ -142,9 +147,9 @@ def _nearest(name: str, names: list[str], *, otherwise: str) -> str:
     close = sorted(same, key=lambda other: not other.startswith(PREFERRED))
     neighbours = {_split(other)[1]: other for other in names if _split(other)[0] == folder}
     close = close or [neighbours[other] for other in difflib.get_close_matches(last, neighbours, n=1, cutoff=0.6)]
-    close = close or difflib.get_close_matches(
-        name, [other for other in names if _split(other)[0] != folder], n=1, cutoff=0.7
-    )
+    if not close and not (folder and neighbours):  # where the group is right, no other one is meant
+        alike = [other for other in names if bool(_split(other)[0]) == bool(folder)]
+        close = difflib.get_close_matches(name, alike, n=1, cutoff=0.7)
     return f"did you mean {close[0]}?" if close else otherwise
 
 

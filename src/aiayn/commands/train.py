@@ -19,7 +19,7 @@ def main(composed: DictConfig) -> None:
     """Do the run that the configuration describes, and print its row beside the paper's."""
     try:
         _train(composed)
-    except UserError:
+    except (UserError, KeyboardInterrupt):
         _remove_empty(Path(HydraConfig.get().runtime.output_dir))
         raise
 

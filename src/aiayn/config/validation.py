@@ -11,6 +11,9 @@ from aiayn.config.schema import DecodingConfig, Positions, TrainConfig
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""
 
+WIDEST_BEAM = 1000
+"""Far beyond any use, and what memory still holds."""
+
 STATED_ELSEWHERE = {
     "max_steps": "state optimization.max_steps instead",
     "max_epochs": "state optimization.max_steps instead",
@@ -57,6 +60,9 @@ def validate(config: TrainConfig) -> None:
     _validate_positions(config)
     validate_decoding(config.decoding)
     _validate_files(config)
+    for name, folder in vars(config.paths).items():
+        if not folder:
+            raise UserError(f"paths.{name} has no value: state a folder, as in paths.{name}={name}")
     _validate_wandb(config.logger)
     for name, node in config.callbacks.items():
         if not isinstance(node, dict) or not node.get("_target_"):
@@ -117,6 +123,8 @@ def validate_decoding(decoding: DecodingConfig) -> None:
         value = getattr(decoding, name)
         if value is not None and value < 1:
             raise UserError(f"decoding.{name}={value}: must be at least 1")
+    if decoding.beam_size > WIDEST_BEAM:
+        raise UserError(f"decoding.beam_size={decoding.beam_size}: must be at most {WIDEST_BEAM} (the paper: 4)")
     alpha = decoding.length_penalty_alpha
     if not 0 <= alpha <= 10:  # far above 10 the penalty of a long output overflows
         raise UserError(f"decoding.length_penalty_alpha={alpha}: must be from 0 to 10 (the paper: 0.6)")

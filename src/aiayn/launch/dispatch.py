@@ -50,6 +50,8 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
             logger.info("%s: finished already; shown, not done again", directory.path)
             return read_record(directory.record)
+        for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
+            left_over.unlink(missing_ok=True)
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
@@ -72,8 +74,10 @@ def _taken_back_if_refused(directory: RunDirectory) -> Iterator[None]:
     is_new = not directory.record.is_file()
     try:
         yield
-    except UserError:
-        if is_new and directory.record.is_file() and not read_record(directory.record).has_begun:
+    except (UserError, KeyboardInterrupt) as error:
+        has_record = directory.record.is_file()
+        refused = isinstance(error, UserError) and has_record and not read_record(directory.record).has_begun
+        if is_new and (refused or not has_record):
             directory.remove_refused()
         raise
 

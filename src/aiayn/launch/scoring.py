@@ -24,6 +24,7 @@ from aiayn.data.prepared import PreparedData, PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
+from aiayn.launch.memory import shortage_explained
 from aiayn.models.transformer import Transformer
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SignedScore, SplitScores, json_text
@@ -79,7 +80,8 @@ def score_splits(
     scores: dict[str, SplitScores] = {}
     for split in splits:
         started = time.perf_counter()
-        likelihoods, hypotheses = _likelihoods_and_hypotheses(job, split)
+        with shortage_explained("decoding.batch_tokens or decoding.beam_size"):
+            likelihoods, hypotheses = _likelihoods_and_hypotheses(job, split)
         scores[split] = _scores(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )

@@ -15,6 +15,7 @@ from aiayn.data.lines import one_line
 from aiayn.data.sentences import SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.step import Hypothesis
+from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import open_for_use, usable_device
 from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
 from aiayn.models.transformer import Transformer
@@ -41,7 +42,8 @@ def translate_input(request: TranslateConfig) -> None:
     first = 1
     with progress_bar("translate", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
-            found = translator.translate(lines, first=first, advance=advance)
+            with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
+                found = translator.translate(lines, first=first, advance=advance)
             if n_best is None:
                 write_lines(translator.text(best) for best in found)
             else:

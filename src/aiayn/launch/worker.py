@@ -23,6 +23,7 @@ from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.disk import refusals_explained
+from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import load_weights
 from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.preparation import prepare_data
@@ -102,8 +103,6 @@ def _run(job: _Job) -> None:
     session = build.build_session(job.config, job.directory, world_size=processes.world_size(job.config.trainer))
     check_tracker(job.config.logger)
     start = _start_weights(job.config)
-    record.hardware = provenance.hardware()
-    record.precision = session.precision
     job.write_record()
     data = prepare_data(job.config)
     if record.data_fingerprint not in (None, data.fingerprint):
@@ -116,6 +115,8 @@ def _run(job: _Job) -> None:
     if job.leader:
         _say_what_was_prepared(job, data)
     build.refuse_beyond_positions(job.config, data)
+    record.hardware = provenance.hardware()
+    record.precision = session.precision
     if job.leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
@@ -157,7 +158,8 @@ def _train(
     record.vocabulary_rows = len(model.embedding.weight)
     job.write_record()
     try:
-        session.fit(module, build.build_batches(config, data), loggers=loggers, resume_from=resume_from)
+        with shortage_explained("optimization.max_tokens_per_device, or data.max_length"):
+            session.fit(module, build.build_batches(config, data), loggers=loggers, resume_from=resume_from)
     finally:
         _count(record, module, steps=session.step)
     if session.stopped_by is not None:

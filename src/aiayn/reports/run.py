@@ -5,6 +5,7 @@ from pathlib import Path
 from rich.console import Console
 
 from aiayn import files
+from aiayn.config.errors import UserError
 from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, row_table
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, read_record
@@ -29,10 +30,30 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
         console.print(f"status: {record.status.value}" + (f" ({record.message})" if record.message else ""))
         console.print(f"command: {record.command}")
         return
+    beside = _beside(output)
     config = directory.config.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")  # as one would type them here
     files.write_text(output, markdown(record, config))
-    record.write(output.with_suffix(".json"))
+    record.write(beside)
     print(output)  # noqa: T201
+
+
+def _beside(output: Path) -> Path:
+    """Where the record goes, beside the page.
+
+    Raises:
+        UserError: the page itself would be there, or something that is no record is.
+    """
+    path = output.with_suffix(".json")
+    if path == output:
+        raise UserError(f"output={output}: the record goes there, beside the page; name the page otherwise, as in .md")
+    if path.exists():
+        try:
+            read_record(path)
+        except UserError:
+            raise UserError(
+                f"output={output}: {path}, where the record goes, is something else; choose another name"
+            ) from None
+    return path
 
 
 def markdown(record: Record, config: str) -> str:

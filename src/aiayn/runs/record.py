@@ -113,7 +113,7 @@ class Record:
 
     @property
     def has_begun(self) -> bool:
-        """Whether anything was done under this record, beyond refusing the configuration."""
+        """Whether training was reached: neither the configuration nor the data were refused."""
         return bool(self.hardware)
 
     def steps_done(self) -> str:

@@ -42,6 +42,9 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "trainer.max_steps=3"], "trainer.max_steps: state optimization.max_steps instead"),
     (["train", "+trainer.max_steps=3"], "trainer.max_steps: state optimization.max_steps instead"),
     (["train", "trainer.logger=false"], "trainer.logger: state the group logger instead, as in logger=none"),
+    (["train", "trainer.foo=3"], "trainer.foo: no such key; it has accelerator, "),
+    (["train", "callbacks.latest.foo=3"], "callbacks.latest.foo: no such key; it has filename, "),
+    (["train", "paths.runs="], "paths.runs has no value: state a folder"),
     (["train", "+model.heads=3"], "model.heads: no such key"),
     (["train", "trainer.barebones=true"], "trainer.barebones: state logger=none "),
     (

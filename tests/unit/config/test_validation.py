@@ -20,6 +20,7 @@ OUT_OF_RANGE = [
     "optimization.source_tokens=-1",
     "optimization.adam_beta2=1",
     "decoding.beam_size=0",
+    "decoding.beam_size=999999999",
     "decoding.limit_sentences=0",
     "decoding.length_penalty_alpha=-1",
     "decoding.length_penalty_alpha=11",

@@ -39,7 +39,9 @@ COMMANDS = {
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "report": Command(
-        "tables from records and the paper", "aiayn.commands.report", ("configuration", "paper", "parameters", "run")
+        "tables from records and the paper",
+        "aiayn.commands.report",
+        ("configuration", "paper", "parameters", "run", "table3"),
     ),
 }
 

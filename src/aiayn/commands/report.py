@@ -41,5 +41,9 @@ def _report(config: ReportConfig, output: Path | None) -> None:
         from aiayn.reports.paper import report_paper
 
         report_paper(config.table, output)
+    elif config.noun == "table3":
+        from aiayn.reports.table3_formats import report_table3
+
+        report_table3(config, output)
     else:
-        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run")
+        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run, table3")

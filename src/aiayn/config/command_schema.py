@@ -95,14 +95,34 @@ class StatusConfig:
 
 
 @dataclass
+class OnlyConfig:
+    """Which runs a table is made of; null does not choose, and runs that do not compare are refused."""
+
+    scale: str | None = MISSING
+    """Of this scale."""
+    data: str | None = MISSING
+    """On this corpus: its data.name, or the first digits of its fingerprint."""
+    like: str | None = MISSING
+    """A run directory, best of the base row; runs that do not compare with it are left out."""
+
+
+@dataclass
 class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: configuration, paper, parameters or run."""
+    """What to report: configuration, paper, parameters, run or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
     """Which of the paper's tables, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
-    """A Markdown file to write; null prints to the terminal."""
+    """A Markdown file to write, for a table also .tex, .csv or .json; null prints to the terminal."""
+    only: OnlyConfig = MISSING
+    """Which of the runs below paths.runs a table is made of."""
+    resamples: int = MISSING
+    """Draws of the sentences behind each interval."""
+    seed: int = MISSING
+    """What these draws derive from."""
+    paths: PathsConfig = MISSING
+    """Folders."""

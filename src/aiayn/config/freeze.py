@@ -65,6 +65,23 @@ def thaw(path: Path) -> TrainConfig:
         raise UserError(f"{path}: not a configuration of this version ({reason})") from None
 
 
+def frozen_content(path: Path) -> dict[str, Any]:
+    """A frozen configuration as plain containers, also one of another version, which `thaw` refuses.
+
+    Raises:
+        UserError: the file is missing, or no configuration.
+    """
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not a configuration ({str(error).splitlines()[0]})") from None
+    if not isinstance(content, dict):
+        raise UserError(f"{path}: not a configuration (no mapping)")
+    return content
+
+
 def plain(config: TrainConfig) -> dict[str, Any]:
     """The configuration as containers of plain values."""
     content = OmegaConf.to_container(OmegaConf.structured(config), enum_to_str=True)

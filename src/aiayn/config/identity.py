@@ -42,13 +42,17 @@ def configuration_hash(content: Mapping[str, Any], *, fidelity: str) -> str:
         content: the resolved configuration as plain containers.
         fidelity: the name of the fidelity profile.
     """
-    leaves = {
+    text = json.dumps({"fidelity": fidelity, **result_leaves(content)}, sort_keys=True, default=_plain)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything in a configuration that can change a result, by dotted key; the fidelity profile's name aside."""
+    return {
         key: value
         for key, value in flatten(content).items()
         if key.split(".", 1)[0] not in NEUTRAL_GROUPS and key not in NEUTRAL_KEYS
     }
-    text = json.dumps({"fidelity": fidelity, **leaves}, sort_keys=True, default=_plain)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 from aiayn.config.compose import compose_command
 from aiayn.config.errors import UserError
-from aiayn.config.freeze import frozen_text, thaw, typed
+from aiayn.config.freeze import frozen_content, frozen_text, thaw, typed
 from aiayn.config.schema import TrainConfig
 
 FILES = [f"data.{split}.{side}=x" for split in ("train", "dev", "test") for side in ("source", "target")]
@@ -42,3 +42,17 @@ def test_a_missing_value_is_named() -> None:
 def test_keys_added_past_the_schema_are_refused() -> None:
     with pytest.raises(UserError, match=r"^model\.n_heads: no such key"):
         typed(compose_command("train", ["+model.n_heads=3"]), TrainConfig)
+
+
+def test_a_file_of_another_version_is_still_read_as_plain_values(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("model: {d_model: 8}\nlong_gone: 1\n")
+    assert frozen_content(path) == {"model": {"d_model": 8}, "long_gone": 1}
+
+
+@pytest.mark.parametrize("text", ["", "[]", "seed: ["])
+def test_what_is_no_mapping_is_refused_as_plain_values_too(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"config\.yaml: not a configuration"):
+        frozen_content(path)

@@ -1,10 +1,20 @@
 """Records of runs that never were."""
 
+import dataclasses
+import math
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from aiayn import files
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import frozen_text, typed
+from aiayn.config.schema import TrainConfig
+from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
 
 MakeRecord = Callable[..., Record]
@@ -47,5 +57,63 @@ def make_record() -> MakeRecord:
             "parameters": 1_250_000,
         }
         return Record(**fields | changes)
+
+    return make
+
+
+MakeRun = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def frozen_row() -> Callable[..., TrainConfig]:
+    """The configuration that a row of Table 3 is frozen to; composed once."""
+
+    @cache
+    def compose(row: str, *overrides: str) -> TrainConfig:
+        return typed(compose_command("train", [f"experiment=table3/{row}", "scale=nano", *overrides]), TrainConfig)
+
+    return compose
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., TrainConfig]) -> MakeRun:
+    """A finished run of a row, its frozen configuration real and its sentences' scores drawn."""
+
+    def make(
+        row: str,
+        *overrides: str,
+        seed: int = 1,
+        nll: float = 2.0,
+        match: float = 0.7,
+        sentences: int = 60,
+        signature: str = "nrefs:1|tok:13a",
+        **changes: Any,
+    ) -> Path:
+        config = dataclasses.replace(frozen_row(row, *overrides), seed=seed)
+        scale = config.identity.scale
+        folder = tmp_path / "runs" / f"table3/{row}/{scale}-seed{seed}-{config.identity.hash}"
+        evaluation = Path("evaluations/step-0000012")
+        hardness = np.random.default_rng(0).uniform(0.5, 1.5, sentences)  # of each sentence, for all runs alike
+        luck = np.random.default_rng(seed).normal(0, 0.05, sentences)
+        rows = []
+        for hard, lucky in zip(hardness, luck, strict=True):
+            matches = [int(order * max(0.0, match + lucky) / hard) for order in (20, 19, 18, 17)]
+            statistics = (20, 20, *(min(count, 17) for count in matches), 20, 19, 18, 17)
+            rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics))
+        write_sentence_scores(folder / evaluation / "dev.sentences.jsonl", rows)
+        files.write_text(folder / "config.yaml", frozen_text(config))
+        dev = SplitScores(
+            ppl=math.exp(nll),
+            bleu=SignedScore(30.0, signature),
+            chrf=SignedScore(50.0, "chrF"),
+            sentences=sentences,
+            checkpoint_step=12,
+            seconds=1.0,
+            hypotheses=str(evaluation / "dev.hypotheses.txt"),
+        )
+        fields = {"data_fingerprint": "f" * 64, "scores": {"dev": dev}, "scale": scale} | changes
+        record = make_record(**{"name": folder.name, "experiment": f"table3/{row}", "seed": seed} | fields)
+        record.write(folder / "run.json")
+        return folder
 
     return make

@@ -1,0 +1,96 @@
+"""Tables of text that look alike on the terminal, in Markdown and in LaTeX."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+LATEX_CHARACTERS = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "|": r"\textbar{}",
+    "ε": r"$\epsilon$",
+    "<": r"$<$",
+    ">": r"$>$",
+    "[": "{[}",  # after the \\ of a line, a bracket would be its argument
+}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text."""
+
+    title: str
+    headings: tuple[str, ...]
+    """A heading that begins with < is that of a column of words, aligned left."""
+    groups: tuple[tuple[tuple[str, ...], ...], ...]
+    """Lines, in groups between which a rule is drawn."""
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """The headings, and whether the column is aligned left."""
+        return [(heading.removeprefix("<"), heading.startswith("<")) for heading in self.headings]
+
+
+def rich_table(grid: Grid) -> Table:
+    """For the terminal."""
+    table = Table(title=grid.title, title_justify="left", box=SIMPLE, pad_edge=False)
+    for heading, is_left in grid.columns:
+        table.add_column(heading, justify="left" if is_left else "right")
+    for group in grid.groups:
+        for line in group:
+            table.add_row(*line)
+        table.add_section()
+    return table
+
+
+def markdown_table(grid: Grid) -> str:
+    """As a section of a Markdown page."""
+    lines = [
+        f"## {grid.title}",
+        "",
+        _markdown_line([heading for heading, _ in grid.columns]),
+        _markdown_line(["---" if is_left else "---:" for _, is_left in grid.columns]),
+        *(_markdown_line(line) for group in grid.groups for line in group),
+    ]
+    return "\n".join(lines)
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def latex_table(grid: Grid) -> str:
+    """A table environment that needs the packages booktabs and graphicx, and is as wide as a line at most."""
+    alignment = "".join("l" if is_left else "r" for _, is_left in grid.columns)
+    rules = "\n\\midrule\n"
+    lines = [
+        r"\begin{table}",
+        r"\centering\small\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{latex_text(grid.title)}}}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{@{{}}{alignment}@{{}}}}",
+        r"\toprule",
+        _latex_line([heading for heading, _ in grid.columns]),
+        r"\midrule",
+        rules.join("\n".join(_latex_line(line) for line in group) for group in grid.groups),
+        r"\bottomrule",
+        r"\end{tabular}}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return f"{' & '.join(latex_text(cell) for cell in cells)} \\\\"
+
+
+def latex_text(text: str) -> str:
+    """Plain text with what LaTeX would take for a command made harmless."""
+    return re.sub(r"[\\&%$#_{}~^±−|ε<>\[]", lambda match: LATEX_CHARACTERS[match[0]], text)

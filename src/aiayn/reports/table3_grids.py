@@ -1,0 +1,167 @@
+"""The report of Table 3 as tables of text, in the paper's layout and order."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from aiayn.evaluation.significance import Interval
+from aiayn.paper.claims import Metric, Sameness
+from aiayn.paper.table3 import Row, load_table3
+from aiayn.reports.grids import Grid
+from aiayn.reports.table3 import Line, Measurement, Report, paper_cell, paper_value
+from aiayn.reports.verdicts import Judged, JudgedClaim
+
+SETTINGS = {
+    "model.num_layers": "N",
+    "model.d_model": "d_model",
+    "model.d_ff": "d_ff",
+    "model.num_heads": "h",
+    "model.d_k": "d_k",
+    "model.d_v": "d_v",
+    "model.dropout": "P_drop",
+    "optimization.label_smoothing": "ε_ls",
+    "model.positions": "positions",
+    "optimization.max_steps": "steps",
+}
+"""The paper's columns; learned positions stand in a note across them there."""
+
+
+def grids(report: Report, *, bleu_name: str, has_settings: bool) -> list[Grid]:
+    """The tables of the report.
+
+    Args:
+        report: what they show.
+        bleu_name: heading of our BLEU.
+        has_settings: columns of groups and settings, as in the paper; the names of rows imply them.
+    """
+    return [
+        _results(report, bleu_name=bleu_name, has_settings=has_settings),
+        _differences(report, bleu_name=bleu_name),
+        _claims(report),
+        _comparisons(report),
+    ]
+
+
+def _ours(bleu_name: str) -> str:
+    """The heading of our BLEU, which tells where it is not the paper's kind of score."""
+    return "ours" if bleu_name == "BLEU" else f"ours ({bleu_name})"
+
+
+def _groups(report: Report) -> Iterator[list[Line]]:
+    return (list(lines) for _, lines in groupby(report.lines, key=lambda line: line.row.group))
+
+
+def _results(report: Report, *, bleu_name: str, has_settings: bool) -> Grid:
+    settings = ("<", "<row", *SETTINGS.values()) if has_settings else ("<row",)
+    return Grid(
+        title="Table 3, the paper's numbers and ours",
+        headings=(
+            *settings,
+            *("PPL paper", "ours", "BLEU paper", _ours(bleu_name)),
+            *("params", "ours", "seeds", "<state"),
+        ),
+        groups=tuple(tuple(_result(line, has_settings=has_settings) for line in group) for group in _groups(report)),
+    )
+
+
+def _result(line: Line, *, has_settings: bool) -> tuple[str, ...]:
+    row = line.row
+    group = f"({row.group})" if len(row.group) == 1 else ""
+    settings = (group, row.id, *(_setting(row, key) for key in SETTINGS)) if has_settings else (row.id,)
+    scores = [text for metric in Metric for text in (str(paper_cell(row, metric)), _measured(line, metric))]
+    parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
+    printed = f"{row.parameters}M" if row.parameters.printed else ""
+    return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
+
+
+def _setting(row: Row, key: str) -> str:
+    """As printed: base states all, the others what they change."""
+    value = load_table3().base[key] if row.group == "base" else row.changes.get(key)
+    if value is None:
+        return ""
+    return f"{value // 1000}K" if key == "optimization.max_steps" and isinstance(value, int) else str(value)
+
+
+def _measured(line: Line, metric: Metric) -> str:
+    measurement = line.measured.get(metric)
+    return "" if measurement is None else mean_and_deviation(measurement, paper_cell(line.row, metric).decimals)
+
+
+def mean_and_deviation(measurement: Measurement, decimals: int) -> str:
+    """As in 4.92 ± 0.03; the mean alone where there is one seed."""
+    mean = f"{measurement.value:.{decimals}f}"
+    return mean if measurement.deviation is None else f"{mean} ± {measurement.deviation:.{decimals}f}"
+
+
+def _differences(report: Report, *, bleu_name: str) -> Grid:
+    return Grid(
+        title="Differences to base, with 95% intervals of ours",
+        headings=("<row", "PPL paper", "<ours", "BLEU paper", f"<{_ours(bleu_name)}"),
+        groups=tuple(
+            tuple((line.row.id, *_difference_cells(line)) for line in group)
+            for group in _groups(report)
+            if group[0].row.group != "base"
+        ),
+    )
+
+
+def _difference_cells(line: Line) -> Iterator[str]:
+    for metric in Metric:
+        decimals = paper_cell(line.row, metric).decimals
+        yield signed(paper_value(line.row, metric) - paper_value(load_table3().row("base"), metric), decimals)
+        measurement = line.measured.get(metric)
+        yield "" if measurement is None else interval_text(measurement.difference, decimals + 1)
+
+
+def signed(value: float, decimals: int) -> str:
+    """With its sign, as in +0.37; a difference that rounds to nothing has none."""
+    text = f"{value:+.{decimals}f}"
+    return (text[1:] if float(text) == 0 else text).replace("-", "−")
+
+
+def interval_text(interval: Interval | None, decimals: int) -> str:
+    """As in +0.37 [+0.21, +0.52]; empty for none."""
+    if interval is None:
+        return ""
+    low, high = signed(interval.low, decimals), signed(interval.high, decimals)
+    return f"{signed(interval.estimate, decimals)} [{low}, {high}]"
+
+
+def _claims(report: Report) -> Grid:
+    return Grid(
+        title="What the paper concludes, and what these runs say",
+        headings=("<id", "<section", "<claim", "<verdict", "seeds to decide"),
+        groups=tuple(
+            tuple(
+                (each.claim.id, each.claim.section, each.claim.statement, each.verdict, str(each.seeds_needed or ""))
+                for each in claims
+            )
+            for claims in _by_group(report)
+        ),
+    )
+
+
+def _by_group(report: Report) -> Iterator[list[JudgedClaim]]:
+    return (list(claims) for _, claims in groupby(report.claims, key=lambda judged: judged.claim.group))
+
+
+def _comparisons(report: Report) -> Grid:
+    return Grid(
+        title="The comparisons behind the verdicts",
+        headings=("<claim", "<claimed", "paper", "<ours, first minus second", "<verdict"),
+        groups=tuple(
+            tuple(_comparison(claim.claim.id, judged) for judged in claim.comparisons) for claim in report.claims
+        ),
+    )
+
+
+def _comparison(claim: str, judged: Judged) -> tuple[str, ...]:
+    comparison, table = judged.comparison, load_table3()
+    first, second = comparison.rows
+    metric = comparison.metric
+    decimals = paper_cell(table.row(first), metric).decimals
+    printed = signed(paper_value(table.row(first), metric) - paper_value(table.row(second), metric), decimals)
+    if isinstance(comparison, Sameness):
+        claimed = f"{first}, {second} within {comparison.within} {metric.upper()}"
+    else:
+        claimed = f"{metric.upper()} of {first} {'>' if metric.sign > 0 else '<'} {second}"
+    return claim, claimed, printed, interval_text(judged.interval, decimals + 1), judged.verdict

@@ -1,0 +1,52 @@
+"""Table 3 from real runs, while the sweep is under way."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.commands.front_end import main
+from aiayn.paper.table3 import load_table3
+from aiayn.runs.record import read_record
+
+Train = Callable[..., int]
+
+
+@pytest.mark.slow
+def test_two_finished_runs_make_a_half_finished_table(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train("experiment=table3/base") == 0
+    assert train("experiment=table3/d_ls0") == 0
+    capsys.readouterr()
+    for name in ("table3.json", "table3.md", "table3.tex", "table3.csv"):
+        assert main(["report", "table3", f"output={name}", "resamples=100"]) == 0
+        assert capsys.readouterr().out == f"{name}\n"
+        assert "pending" in (tmp_path / name).read_text()
+    content = json.loads((tmp_path / "table3.json").read_text())
+    states = {row["row"]: row["state"] for row in content["rows"]}
+    assert {row for row, state in states.items() if state == "finished"} == {"base", "d_ls0"}
+    assert set(states) == {row.id for row in load_table3().rows}
+    for row in content["rows"]:
+        for path in (tmp_path / "runs" / "table3" / row["row"]).glob("*/run.json"):
+            dev = read_record(path).scores["dev"]  # from the corpus as a whole, not from its sentences
+            assert (row["ppl"], row["bleu"]) == pytest.approx((dev.ppl, dev.bleu.score))
+    verdicts = {claim["claim"]["id"]: claim["verdict"] for claim in content["claims"]}
+    assert verdicts["one_head"] == "pending"
+    assert verdicts["label_smoothing"] != "pending"
+
+
+def test_runs_of_another_configuration_are_refused_in_one_line(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train("experiment=table3/base") == 0
+    assert train("experiment=table3/base", "seed=2", "optimization.adam_beta2=0.9") == 0
+    (first,) = (tmp_path / "runs" / "table3" / "base").glob("*-seed1-*")
+    capsys.readouterr()
+    assert main(["report", "table3"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "optimization.adam_beta2 differs, " in said
+    assert main(["report", "table3", f"only.like={first}"]) == 0
+    assert "1 run of these rows was left out" in capsys.readouterr().out

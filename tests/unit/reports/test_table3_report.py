@@ -1,0 +1,207 @@
+"""The report says what the records say, in every format, and what is missing is pending."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.evaluation.significance import bootstrap
+from aiayn.paper.claims import Metric, load_claims
+from aiayn.paper.table3 import load_table3
+from aiayn.reports.grids import Grid, latex_table, latex_text, markdown_table
+from aiayn.reports.table3 import Line, Report, table3_report
+from aiayn.reports.table3_formats import FORMATS, show
+from aiayn.reports.verdicts import Verdict, judge
+from aiayn.runs.record import Status
+
+MakeRun = Callable[..., Path]
+TABLE = load_table3()
+
+EMPTY = Report(
+    lines=tuple(Line(row, "pending", (), None, {}) for row in TABLE.rows),
+    claims=tuple(judge(claim, None, {}) for claim in load_claims()),
+    correlations={},
+    conditions={},
+    seed_deviations={},
+    resamples=100,
+    runs=(),
+    remarks=(),
+)
+
+
+def report(runs: Path, **choices: str) -> Report:
+    return table3_report(
+        runs, scale=choices.get("scale"), data=choices.get("data"), like=choices.get("like"), resamples=200, seed=1
+    )
+
+
+def lines(found: Report) -> dict[str, Line]:
+    return {line.row.id: line for line in found.lines}
+
+
+@pytest.fixture
+def half_finished(make_run: MakeRun, tmp_path: Path) -> Path:
+    """Base and two rows with three seeds, one row with one, one failed, one half way."""
+    for seed in (1, 2, 3):
+        make_run("base", seed=seed)
+        make_run("c_n2", seed=seed, nll=2.3, match=0.5)
+        make_run("big", seed=seed, nll=1.7, match=0.9)
+    make_run("d_ls0", nll=1.9, match=0.69)
+    make_run("a_h1", status=Status.failed, scores={}, message="it diverged")
+    make_run("base", seed=4, status=Status.interrupted, scores={})
+    return tmp_path / "runs"
+
+
+def test_rows_stand_in_the_papers_order_with_their_state(half_finished: Path) -> None:
+    found = report(half_finished)
+    assert [line.row.id for line in found.lines] == [row.id for row in TABLE.rows]
+    states = {row_id: line.state for row_id, line in lines(found).items() if line.state != "pending"}
+    assert states == {
+        "base": "finished, 1 interrupted",
+        "c_n2": "finished",
+        "big": "finished",
+        "d_ls0": "finished",
+        "a_h1": "failed",
+    }
+    assert lines(found)["base"].seeds == (1, 2, 3)
+    assert not lines(found)["a_h1"].measured
+    assert any("it diverged" in remark for remark in found.remarks)
+    assert len(found.runs) == 10
+
+
+def test_values_differences_and_verdicts_follow_from_the_sentences(half_finished: Path) -> None:
+    found = lines(report(half_finished))
+    for metric in Metric:
+        base, small = found["base"].measured[metric], found["c_n2"].measured[metric]
+        assert base.difference is None
+        assert base.deviation is not None
+        assert base.deviation > 0
+        assert small.difference is not None
+        assert small.difference.estimate == pytest.approx(small.value - base.value)
+        assert small.difference.low < small.difference.estimate < small.difference.high
+        assert metric.sign * small.difference.high < 0 or metric is Metric.ppl
+        assert found["d_ls0"].measured[metric].deviation is None
+    verdicts = {claim.claim.id: claim.verdict for claim in report(half_finished).claims}
+    assert verdicts["one_head"] is Verdict.pending
+    assert {verdicts["more_layers"], verdicts["big_is_best"]} == {Verdict.pending}
+    decided = {
+        judged.comparison.rows: judged.verdict
+        for claim in report(half_finished).claims
+        for judged in claim.comparisons
+        if judged.interval is not None
+    }
+    assert decided[("big", "base")] is Verdict.reproduced
+
+
+def test_one_contradicted_comparison_is_enough_and_one_missing_row_leaves_the_rest_open() -> None:
+    (claim,) = (claim.claim for claim in EMPTY.claims if claim.claim.id == "too_many_heads")
+    worse, better = (
+        [[1.0 * nll * 20, 20, 20, 20, *matches, 20, 19, 18, 17] for _ in range(30)]
+        for nll, matches in ((2.0, (10, 6, 3, 1)), (1.0, (19, 17, 15, 13)))
+    )
+    measured = bootstrap([[np.array(worse)], [np.array(better)]], resamples=100, seed=1)
+    assert judge(claim, measured, {"base": 1, "a_h32": 0}).verdict is Verdict.reproduced
+    assert judge(claim, measured, {"base": 0, "a_h32": 1}).verdict is Verdict.contradicted
+    assert judge(claim, measured, {"base": 0, "a_h1": 1}).verdict is Verdict.pending
+
+
+def test_correlations_need_three_rows(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("base")
+    make_run("c_n2", nll=2.3, match=0.5)
+    assert report(tmp_path / "runs").correlations == {}
+    make_run("big", nll=1.7, match=0.9)
+    found = report(tmp_path / "runs")
+    assert [correlation.estimate for correlation in found.correlations.values()] == pytest.approx([1, 1])
+    assert not found.seed_deviations, "one seed each"
+
+
+def test_a_table_can_be_made_without_base(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("c_n2")
+    (line,) = (line for line in report(tmp_path / "runs").lines if line.measured)
+    assert line.measured[Metric.ppl].difference is None
+
+
+def test_json_holds_every_number(half_finished: Path) -> None:
+    found = report(half_finished)
+    content: dict[str, Any] = json.loads(FORMATS[".json"](found))
+    assert [row["row"] for row in content["rows"]] == [row.id for row in TABLE.rows]
+    by_id = {row["row"]: row for row in content["rows"]}
+    assert by_id["c_n2"]["ppl"] == lines(found)["c_n2"].measured[Metric.ppl].value
+    assert by_id["c_n2"]["ppl_difference_paper"] == pytest.approx(6.11 - 4.92)
+    assert by_id["c_n4"]["bleu"] is None
+    assert len(content["claims"]) == len(found.claims)
+    assert content["rank_correlations"].keys() == set(Metric)
+
+
+def test_csv_is_read_back_by_any_reader(half_finished: Path) -> None:
+    found = report(half_finished)
+    rows = list(csv.DictReader(FORMATS[".csv"](found).splitlines()))
+    assert [row["row"] for row in rows] == [row.id for row in TABLE.rows]
+    assert {row["BLEU"] for row in rows} == {"nrefs:1|tok:13a"}
+    (big,) = (row for row in rows if row["row"] == "big")
+    assert float(big["bleu"]) == lines(found)["big"].measured[Metric.bleu].value
+    assert (big["seeds"], big["state"]) == ("3", "finished")
+
+
+def test_markdown_tables_have_as_many_cells_in_every_line(half_finished: Path) -> None:
+    page = FORMATS[".md"](report(half_finished))
+    tables = re.findall(r"(?:^\|.*\|\n)+", page, re.MULTILINE)
+    assert len(tables) == 4
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+    assert "`nrefs:1|tok:13a`" in page
+    assert "| pending |" in page
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_latex_is_balanced_and_its_lines_have_the_columns_announced(half_finished: Path, *, finished: bool) -> None:
+    check_latex(FORMATS[".tex"](report(half_finished) if finished else EMPTY))
+
+
+def check_latex(text: str) -> None:
+    """What a TeX would refuse in such a page: braces, environments, bare special characters, numbers of columns."""
+    text = re.sub(r"(?m)(?<!\\)%.*$", "", text)
+    bare = re.sub(r"\\[\\&%$#_{}]", "", text.replace(r"\width>\linewidth", ""))
+    assert bare.count("{") == bare.count("}")
+    assert bare.count("$") % 2 == 0
+    assert re.findall(r"\\begin\{(\w+)\}", text) == ["table", "tabular"] * text.count(r"\begin{table}")
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    assert text.isascii()
+    outside_math = re.sub(r"\$[^$]*\$", "", bare)
+    assert not set("_^#~<>|") & set(outside_math)
+    for alignment, body in re.findall(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}(.*?)\\end\{tabular\}", text, re.DOTALL):
+        rows = [line for line in body.splitlines() if line.endswith(r"\\")]
+        assert rows
+        assert {len(re.findall(r"(?<!\\)&", line)) for line in rows} == {len(alignment) - 1}
+
+
+@given(st.lists(st.text(st.characters(codec="ascii", exclude_categories=["Cc"])), min_size=1, max_size=3))
+def test_no_text_breaks_a_table(cells: list[str]) -> None:
+    grid = Grid(cells[0], tuple(f"<{cell}" for cell in cells), ((tuple(cells),),))
+    check_latex(latex_table(grid))
+    *_, heading, rule, line = markdown_table(grid).splitlines()
+    assert len({len(re.findall(r"(?<!\\)\|", each)) for each in (heading, rule, line)}) == 1
+
+
+def test_what_latex_knows_by_name_is_named() -> None:
+    assert latex_text("−0.1 ± ε_ls < [x]") == r"$-$0.1 $\pm$ $\epsilon$\_ls $<$ {[}x]"
+
+
+def test_the_terminal_shows_the_same_rows(half_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(half_finished)
+    show(found, None)
+    said = capsys.readouterr().out
+    assert all(line.row.id in said for line in found.lines)
+    assert "pending" in said
+    assert "widened by the standard deviation between seeds" in said
+    mean = found.lines[0].measured[Metric.ppl].value
+    assert math.isfinite(mean)
+    assert f"{mean:.2f} ±" in said

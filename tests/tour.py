@@ -68,6 +68,11 @@ RULES = (
     Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
+    Rule(
+        r"aiayn report table3((?!.*only\.like).*)",
+        r'aiayn report table3 only.like="$(ls -d runs/table3/base/* | head -1)"\1',
+        "the tour's runs differ in more than their rows",
+    ),
     Rule(r"aiayn (evaluate|report|score|status|translate)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aiayn.config.errors import UserError
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import (
     Bootstrap,
@@ -121,8 +122,14 @@ def table3_report(
 
 
 def _sentences(run: RowRun) -> Floats:
-    hypotheses = run.path / run.record.scores["dev"].hypotheses
-    return sentence_columns(read_sentence_scores(hypotheses.with_name("dev.sentences.jsonl")))
+    dev = run.record.scores["dev"]
+    path = (run.path / dev.hypotheses).with_name("dev.sentences.jsonl")
+    rows = read_sentence_scores(path)
+    if len(rows) != dev.sentences:
+        raise UserError(
+            f"{path}: {len(rows)} sentences where the record counts {dev.sentences}; evaluate the run again"
+        )
+    return sentence_columns(rows)
 
 
 def _line(row: Row, comparable: ComparableRuns, measured: Bootstrap | None, places: Mapping[str, int]) -> Line:
@@ -196,7 +203,7 @@ def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> list[str
     if len(commits) > 1:
         remarks.append(f"The runs were made by {len(commits)} versions of the code; each record names its commit.")
     remarks += [
-        f"{run.row.id}, seed {run.record.seed}, {run.entry.state}: {run.entry.message}"
+        f"{run.row.id}, seed {run.record.seed}, {run.entry.state}: {' '.join((run.entry.message or '').split())}"
         for run in comparable.runs
         if run.entry.state is State.failed
     ]

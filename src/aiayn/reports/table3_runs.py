@@ -153,9 +153,13 @@ def _obstacle(run: RowRun, reference: RowRun) -> str | None:
         key, own, theirs = difference
         return _apart(run, reference, key, own, theirs, "choose with only.like=<run directory>")
     if run.has_scores and reference.has_scores:
-        own, theirs = (each.record.scores["dev"].bleu.signature for each in (run, reference))
-        if own != theirs:
-            return _apart(run, reference, "BLEU", own, theirs, "choose with only.like=<run directory>")
+        own, theirs = (each.record.scores["dev"] for each in (run, reference))
+        for key, value, other in (
+            ("BLEU", own.bleu.signature, theirs.bleu.signature),
+            ("number of dev sentences", str(own.sentences), str(theirs.sentences)),
+        ):
+            if value != other:
+                return _apart(run, reference, key, value, other, "choose with only.like=<run directory>")
     return None
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiayn.config.errors import UserError
 from aiayn.evaluation.significance import bootstrap
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.table3 import load_table3
@@ -121,6 +122,16 @@ def test_correlations_need_three_rows(make_run: MakeRun, tmp_path: Path) -> None
     found = report(tmp_path / "runs")
     assert [correlation.estimate for correlation in found.correlations.values()] == pytest.approx([1, 1])
     assert not found.seed_deviations, "one seed each"
+
+
+@pytest.mark.parametrize("damage", ["", "torn"])
+def test_damaged_sentences_are_named_in_one_line(make_run: MakeRun, tmp_path: Path, damage: str) -> None:
+    (path,) = make_run("base").glob("evaluations/*/dev.sentences.jsonl")
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]) + damage)
+    with pytest.raises(UserError, match="evaluate the run again") as caught:
+        report(tmp_path / "runs")
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_table_can_be_made_without_base(make_run: MakeRun, tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_what_is_scaled_is_what_the_configuration_scales(frozen_row: Callable[..
         ("a_h1", ("scale=demo",), {}, "scale"),
         ("a_h1", (), {"data_fingerprint": "e" * 64}, "data"),
         ("a_h1", (), {"signature": "nrefs:1|tok:none"}, "BLEU"),
+        ("a_h1", (), {"sentences": 59}, "number of dev sentences"),
         ("a_h1", ("optimization.adam_beta2=0.9",), {}, "optimization.adam_beta2"),
         ("a_h1", ("model.num_heads=2",), {}, "model.num_heads"),
         ("d_drop0", ("model.dropout=0.3",), {}, "model.dropout"),

@@ -3,21 +3,26 @@
 Exit codes: 0, 2 for the user's mistake in one line, 1 for a failure.
 """
 
-import hashlib
 import os
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
 
 from aiayn import __version__
+from aiayn.commands.sweep_words import sweep_words
 from aiayn.config import store
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.threads import wait_passively
+
+if TYPE_CHECKING:
+    from aiayn.commands.jobs import Jobs
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,13 @@ FLAGS_WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--
 FLAGS_WITH_VALUE |= {"-cp", "--shell-completion", "-sc", "--experimental-rerun"}
 """Hydra's own flags."""
 
+LOOKING = {"--cfg", "-c", "--info", "-i"}
+"""Flags under which nothing is run."""
+
+LAUNCHER = "hydra/launcher="
+"""Jobs may run in other processes then, unseen by this one."""
+
 COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
-
-SWEEP_VARIABLE = "AIAYN_SWEEP"
-"""Read by conf/train.yaml; an override would be shown with every job, and be part of every recorded command."""
-
-LONGEST_SWEEP_NAME = 120
-"""W&B refuses names of groups beyond 128 characters."""
 
 USAGE = """\
 aiayn <verb> [noun] [group=option] [key=value] ...
@@ -108,9 +113,7 @@ def _run(words: list[str]) -> int:
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
-    words = _ordered(_with_noun(verb, rest))
-    _name_sweep(words)
-    return _hydra(verb, words)
+    return _hydra(verb, sweep_words(_ordered(_with_noun(verb, rest))))
 
 
 def _usage() -> str:
@@ -158,38 +161,18 @@ def _ordered(words: list[str]) -> list[str]:
     return [*overrides, *flags]
 
 
-def _name_sweep(words: list[str]) -> None:
-    """Name a multirun by what was typed: started again, it has the same name, and its runs the same group in W&B."""
-    if {"-m", "--multirun"} & set(words):
-        overrides = [word for word in words if "=" in word and not word.startswith(("-", "hydra"))]
-        name = " ".join(overrides)
-        if len(name) > LONGEST_SWEEP_NAME:
-            digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-            name = f"{name[: LONGEST_SWEEP_NAME - 12]}... {digest}"
-        os.environ.setdefault(SWEEP_VARIABLE, name)
-
-
 def _hydra(verb: str, words: list[str]) -> int:
     """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
     import hydra
-    from hydra.core.hydra_config import HydraConfig
-    from hydra.types import RunMode
 
+    from aiayn.commands.jobs import Jobs
     from aiayn.commands.mistakes import BEFORE_THE_COMMAND, explain
 
     store.register()
-    modes: list[RunMode | None] = []  # one for each job that was composed
-    failures: list[UserError | RunFailedError | BrokenPipeError] = []
+    jobs = Jobs(lambda config: import_module(COMMANDS[verb].module).main(config), complain=_complain)
 
     def command(config: DictConfig) -> None:
-        modes.append(HydraConfig.get().mode)
-        main_function: Callable[[DictConfig], None] = import_module(COMMANDS[verb].module).main
-        try:
-            main_function(config)
-        except (UserError, RunFailedError, BrokenPipeError) as error:  # past Hydra they come with its remarks
-            failures.append(error)
-            if modes[0] is RunMode.MULTIRUN:
-                _complain(str(error))
+        jobs.do(config)
 
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
@@ -197,17 +180,31 @@ def _hydra(verb: str, words: list[str]) -> int:
     try:
         hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(command)()
     except BEFORE_THE_COMMAND as error:
-        if isinstance(error, BrokenPipeError) or (modes and modes[0] is not RunMode.MULTIRUN):
+        if isinstance(error, BrokenPipeError) or (jobs.all and not jobs.are_a_multirun):
             raise  # not the command line's fault
         raise UserError(explain(error, verb)) from error
     except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
         return 0 if error.code in (None, 0) else 2
-    if failures and modes[0] is RunMode.MULTIRUN:
-        jobs = "1 job" if len(failures) == 1 else f"{len(failures)} jobs"
-        raise RunFailedError(f"{jobs} failed; the same command tries again what failed and leaves the others alone")
-    if failures:
-        raise failures[0]
+    if jobs.are_a_multirun:
+        _end_multirun(verb, jobs)
+    elif jobs.failures:
+        raise jobs.failures[0]
+    elif not jobs.all and not LOOKING & set(words) and not any(word.startswith(LAUNCHER) for word in words):
+        raise UserError(f"aiayn {shlex.join([verb, *words])}: no job to run; a swept key has no values: write some out")
     return 0
+
+
+def _end_multirun(verb: str, jobs: "Jobs") -> None:
+    """Do what others were at, show a table of all jobs, and count those that failed."""
+    jobs.do_those_left()
+    if verb == "train":
+        from aiayn.reports.sweep import print_sweep
+
+        print_sweep([job.swept() for job in jobs.all])
+    if jobs.failures:
+        count = "1 job" if len(jobs.failures) == 1 else f"{len(jobs.failures)} jobs"
+        rest = "the same command tries again what failed and leaves the others alone"
+        raise RunFailedError(f"{count} failed of {len(jobs.all)}; {rest}")
 
 
 def _complete(words: list[str]) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
+from omegaconf import OmegaConf
 
 from aiayn.config import command_schema, data_schema, schema
 from aiayn.config.resolvers import register_resolvers
@@ -20,6 +21,10 @@ COMMANDS: dict[str, type] = {
 """The commands and the type of each one's configuration."""
 
 
+SWEEPS = "sweeps"
+"""The group whose options are whole multiruns."""
+
+
 def register() -> None:
     """Register resolvers and schemas; calling it again changes nothing."""
     register_resolvers()
@@ -28,23 +33,41 @@ def register() -> None:
         store.store(name=f"{command}_schema", node=node)
     for kind, node in data_schema.DATA_TYPES.items():
         store.store(name=f"{kind.name}_data_schema", node=node)
+    # Hydra reads groups from folders; the folder above sweeps/ holds much besides, all of which would become groups.
+    for path in sweeps_directory().glob("*.yaml"):
+        store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
 
 
 def conf_directory() -> Path:
     """The folder of configuration values: inside an installed package, or beside src/ in a checkout."""
+    return _beside_the_code("conf", "train.yaml")
+
+
+def sweeps_directory() -> Path:
+    """The folder of multiruns, beside that of values; each of its files is an option of the group `sweeps`."""
+    return _beside_the_code(SWEEPS, "table3.yaml")
+
+
+def _beside_the_code(folder: str, file: str) -> Path:
     package = Path(__file__).resolve().parents[1]
-    for candidate in (package / "conf", package.parents[1] / "conf"):
-        if (candidate / "train.yaml").is_file():
+    for candidate in (package / folder, package.parents[1] / folder):
+        if (candidate / file).is_file():
             return candidate
-    raise FileNotFoundError(f"no conf/train.yaml beside {package}: the installation is incomplete")
+    raise FileNotFoundError(f"no {folder}/{file} beside {package}: the installation is incomplete")
+
+
+def group_directory(group: str) -> Path:
+    """The folder that holds a group's options."""
+    return sweeps_directory() if group == SWEEPS else conf_directory() / group
 
 
 def options(group: str, *, folders: Iterable[Path] = ()) -> list[str]:
     """Every option of a group, those in its folders too, sorted.
 
     Args:
-        group: a folder of conf/.
+        group: a folder of conf/, or sweeps.
         folders: where to look besides, such as the user's own `--config-dir`.
     """
-    roots = [folder / group for folder in (conf_directory(), *folders)]
-    return sorted({str(path.relative_to(root).with_suffix("")) for root in roots for path in root.rglob("*.yaml")})
+    roots = [group_directory(group), *(folder / group for folder in folders)]
+    pattern = "*.yaml" if group == SWEEPS else "**/*.yaml"  # folders in sweeps/ hold the sweeps of other tools
+    return sorted({str(path.relative_to(root).with_suffix("")) for root in roots for path in root.glob(pattern)})

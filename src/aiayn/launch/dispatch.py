@@ -16,7 +16,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.signals import ended_as_interrupted
-from aiayn.runs.directory import RunDirectory
+from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 
 logger = logging.getLogger("aiayn")

@@ -26,7 +26,10 @@ MISSING = "???"
 WORDS: dict[Any, str] = {int: "integer", float: "number", bool: "`true` or `false`", str: "text", NoneType: "`null`"}
 """What the page calls a type."""
 
-SURROUNDINGS = ((re.compile(r"\$\{oc\.env:\w+,([^{}]*)\}"), r"\1"), (re.compile(r"\$\{run_hash:\}"), "<hash>"))
+SURROUNDINGS = (
+    (re.compile(r"\$\{oc\.env:\w+,((?:[^{}]|\$\{[^{}]*\})*)\}"), r"\1"),
+    (re.compile(r"\$\{run_hash:\}"), "<hash>"),
+)
 """Expressions that differ from machine to machine or with every value, and what the page shows for them."""
 
 INTRODUCTION = """\
@@ -217,7 +220,7 @@ def _comments(path: Path) -> dict[str, str]:
 def _options(group: str, chosen: str | None) -> str:
     """The options of a group with the comment that each file opens with."""
     names = store.options(group)
-    folder = store.conf_directory() / group
+    folder = store.group_directory(group)
     rows = [
         [f"`{name}`" + (" (default)" if name == chosen else ""), _prose(_heading_comment(folder / f"{name}.yaml"))]
         for name in names

@@ -19,32 +19,46 @@ def print_status(runs: Path) -> None:
         UserError: there is no such folder.
     """
     entries = read_ledger(runs)
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    output = console()
     if not entries:
-        console.print(f"no runs below {runs}")
+        output.print(f"no runs below {runs}")
         return
     table = Table(pad_edge=False)
     for heading in ("run", "state", "steps", "PPL (dev)", "BLEU (dev)", "trained", "left"):
         table.add_column(heading, justify="left" if heading in ("run", "state") else "right")
     for entry in entries:
         table.add_row(str(entry.directory.path.relative_to(runs)), *_cells(entry))
-    console.print(table)
+    output.print(table)
     counts = {state: sum(entry.state is state for entry in entries) for state in State}
-    console.print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
+    output.print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
     for entry in entries:
         if entry.message and entry.state is not State.finished:
-            console.print(f"{entry.directory.path.relative_to(runs)}: {entry.message}", soft_wrap=True)
+            output.print(f"{entry.directory.path.relative_to(runs)}: {entry.message}", soft_wrap=True)
+
+
+def console() -> Console:
+    """Where tables of runs go: as wide as the terminal, and wider into a file."""
+    output = Console(highlight=False, markup=False)
+    return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+
+
+def steps_of(entry: Entry) -> str:
+    """The optimizer steps done, and of how many where some are missing."""
+    if entry.record is None:
+        return ""
+    is_whole = entry.record.max_steps in (None, entry.step)
+    return f"{entry.step:,}" if is_whole else f"{entry.step:,} of {entry.record.max_steps:,}"
+
+
+def scores_of(entry: Entry) -> dict[str, str]:
+    """Perplexity and BLEU on the development set under their names; empty before the evaluation."""
+    dev = None if entry.record is None else entry.record.scores.get("dev")
+    return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.bleu_name: f"{dev.bleu.score:.1f}"}
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
-    record = entry.record
-    if record is None:
+    if entry.record is None:
         return (entry.state, "", "", "", "", "")
-    is_whole = record.max_steps in (None, entry.step)
-    steps = f"{entry.step:,}" if is_whole else f"{entry.step:,} of {record.max_steps:,}"
-    dev = record.scores.get("dev")
-    scores = ("", "") if dev is None else (f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}")
     left = entry.seconds_left
-    return (entry.state, steps, *scores, duration(entry.seconds), "" if left is None else duration(left))
+    scores = tuple(scores_of(entry).values()) or ("", "")
+    return (entry.state, steps_of(entry), *scores, duration(entry.seconds), "" if left is None else duration(left))

@@ -18,6 +18,16 @@ LOCK, HOLDER = ".lock", ".holder"
 CHECKPOINT = re.compile(r"(?P<kind>step|best)-(?P<step>\d+)\.ckpt")
 
 
+class HeldDirectoryError(UserError):
+    """Another process works in the run directory."""
+
+    def __init__(self, path: Path, holder: str) -> None:
+        super().__init__(f"{path}: {holder} is running here: wait for it, or choose another seed")
+        self.path = path
+        self.holder = holder
+        """Such as "process 71 on host"."""
+
+
 @dataclass(frozen=True)
 class RunDirectory:
     """The layout of one run's folder."""
@@ -126,7 +136,7 @@ class RunDirectory:
         """Hold the directory against other processes.
 
         Raises:
-            UserError: another process holds it.
+            HeldDirectoryError: another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         holder = self.path / HOLDER
@@ -134,8 +144,7 @@ class RunDirectory:
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
-            who = holder.read_text(encoding="utf-8") if holder.is_file() else "another process"
-            raise UserError(f"{self.path}: {who} is running here: wait for it, or choose another seed") from None
+            raise HeldDirectoryError(self.path, self.holder or "another process") from None
         try:
             holder.write_text(f"process {os.getpid()} on {os.uname().nodename}", encoding="utf-8")
             yield

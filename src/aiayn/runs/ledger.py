@@ -50,6 +50,17 @@ class Entry:
         return self.seconds / self.step * (self.record.max_steps - self.step)
 
 
+@dataclass(frozen=True)
+class SweptJob:
+    """One job of a sweep of `aiayn train`; its run may not exist where the job was refused."""
+
+    experiment: str
+    seed: int
+    overrides: tuple[str, ...]
+    """All that it was composed with, in the order of the command line."""
+    directory: RunDirectory
+
+
 def read_ledger(runs: Path) -> list[Entry]:
     """Every run below a folder, by path.
 
@@ -58,10 +69,11 @@ def read_ledger(runs: Path) -> list[Entry]:
     """
     if not runs.is_dir():
         raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
-    return [_entry(RunDirectory(path.parent)) for path in sorted(runs.rglob("run.json"))]
+    return [read_entry(RunDirectory(path.parent)) for path in sorted(runs.rglob("run.json"))]
 
 
-def _entry(directory: RunDirectory) -> Entry:
+def read_entry(directory: RunDirectory) -> Entry:
+    """How one run stands."""
     try:
         record = read_record(directory.record)
     except UserError as error:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from aiayn.commands.front_end import SWEEP_VARIABLE, main
+from aiayn.commands.front_end import main
+from aiayn.commands.sweep_words import SWEEP_VARIABLE
 
 
 class Said(NamedTuple):

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from aiayn import __version__
-from aiayn.commands.front_end import COMMANDS, SWEEP_VARIABLE
+from aiayn.commands.front_end import COMMANDS
+from aiayn.commands.sweep_words import SWEEP_VARIABLE
 from aiayn.config.compose import compose_command
 from aiayn.config.store import conf_directory
 

@@ -1,0 +1,57 @@
+"""The jobs of a sweep on the terminal, from their records."""
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+
+from aiayn.reports.status import console, scores_of, steps_of
+from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
+
+REFUSED = "refused"
+"""The state of a job that left no record."""
+
+OWN_COLUMNS = ("experiment=", "seed=")
+
+
+def print_sweep(jobs: Sequence[SweptJob]) -> None:
+    """Print a line for each job, and how many are in which state.
+
+    Args:
+        jobs: in the order of the sweep.
+    """
+    entries = [read_entry(job.directory) if job.directory.record.is_file() else None for job in jobs]
+    differing = _differing(jobs)
+    has_overrides = any(differing)
+    bleus = sorted({name for entry in entries if entry for name in scores_of(entry)} - {"PPL"}) or ["BLEU"]
+    scores = ["PPL", *bleus]  # BLEU of different definitions share no column
+    table = Table(pad_edge=False)
+    words = ("experiment", "seed", *(("override",) if has_overrides else ()), "state")
+    for heading in (*words, "steps", *(f"{score} (dev)" for score in scores)):
+        table.add_column(heading, justify="left" if heading in words and heading != "seed" else "right")
+    for job, entry, overrides in zip(jobs, entries, differing, strict=True):
+        cells = [job.experiment, str(job.seed), *([overrides] if has_overrides else [])]
+        table.add_row(*cells, *_cells(entry, scores))
+    output = console()
+    output.print(table)
+    output.print(_counted([entry.state if entry else REFUSED for entry in entries]))
+
+
+def _differing(jobs: Sequence[SweptJob]) -> list[str]:
+    """The overrides that not every job has, but for those with a column of their own."""
+    common = set.intersection(*(set(job.overrides) for job in jobs)) if jobs else set()
+    return [
+        " ".join(word for word in job.overrides if word not in common and not word.startswith(OWN_COLUMNS))
+        for job in jobs
+    ]
+
+
+def _cells(entry: Entry | None, scores: Sequence[str]) -> list[str]:
+    if entry is None:
+        return [REFUSED, *("" for _ in ("steps", *scores))]
+    found = scores_of(entry)
+    return [entry.state, steps_of(entry), *(found.get(name, "") for name in scores)]
+
+
+def _counted(states: Iterable[str]) -> str:
+    found = list(states)
+    return ", ".join(f"{found.count(state)} {state}" for state in (*State, REFUSED) if state in found)

@@ -25,13 +25,15 @@ def losses(record: Path) -> list[float]:
 
 def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Path, command_line: CommandLine) -> None:
     swept = "optimization.divergence_factor=3.0,0.5,4.0"
-    result = command_line("-m", swept, "optimization.max_steps=3")
+    result = command_line("sweeps=seeds", "seed=1", swept, "optimization.max_steps=3")
     assert result.returncode == 1, result.stderr
     assert "diverged" in result.stderr
     assert "Traceback" not in result.stderr
     records = [read_record(path) for path in tmp_path.glob("runs/*/*/*/run.json")]
     assert sorted(record.status for record in records) == [Status.failed, Status.finished, Status.finished]
     assert result.stdout.count("this run") == 2
+    assert result.stdout.endswith("\n2 finished, 1 failed\n")
+    assert result.stderr.splitlines()[-1].startswith("aiayn: 1 job failed of 3; ")
 
     before = {path: path.read_bytes() for path in tmp_path.glob("runs/*/*/*/run.json")}
     again = command_line("-m", "optimization.divergence_factor=3.0,4.0", "optimization.max_steps=3")

@@ -44,7 +44,7 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
     if processes.rank() > 0:
         return _run_here(config, directory, command)
     disk = refusals_explained(f"paths.runs={config.paths.runs}")
-    with disk, _taken_back_if_refused(directory), directory.locked():
+    with disk, _taken_back_if_refused(directory), directory.locked() as lock:
         if config.force:
             _start_anew(config, directory)
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
@@ -56,7 +56,7 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
             return _run_here(config, directory, command)
-        _run_group(directory, command, processes_per_node=count)
+        _run_group(directory, command, processes_per_node=count, lock=lock)
         return read_record(directory.record)
 
 
@@ -88,14 +88,19 @@ def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Rec
     return run(config, directory, command=command)
 
 
-def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int) -> None:
-    """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens."""
+def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int, lock: int) -> None:
+    """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens.
+
+    They inherit the lock: should this process be killed, they go on for a moment, and nobody may come between.
+    """
     worker = ["-m", "aiayn.launch.worker", str(directory.path), command]
     if processes_per_node > 1:
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
         worker = [*torchrun, *worker]
     with ended_as_interrupted():
-        group = subprocess.Popen([sys.executable, *worker], env=_clean(os.environ), start_new_session=True)
+        group = subprocess.Popen(
+            [sys.executable, *worker], env=_clean(os.environ), start_new_session=True, pass_fds=(lock,)
+        )
         try:
             code = group.wait()
         except BaseException:

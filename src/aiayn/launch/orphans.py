@@ -1,4 +1,4 @@
-"""A worker must not go on when the command that started it is gone: nobody would hold its run directory."""
+"""A worker must not go on when the command that started it is gone: nobody would know of it."""
 
 import os
 import signal

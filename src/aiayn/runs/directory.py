@@ -1,5 +1,6 @@
 """The run directory: where everything of one run lies, and who may write there."""
 
+import fcntl
 import json
 import math
 import os
@@ -9,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import filelock
 
 from aiayn.config.errors import UserError
 
@@ -132,25 +131,31 @@ class RunDirectory:
             path.unlink(missing_ok=True)
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[int]:
         """Hold the directory against other processes.
+
+        Yields:
+            The descriptor of the lock: a process that inherits it holds the directory too, until it has ended.
 
         Raises:
             HeldDirectoryError: another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         holder = self.path / HOLDER
-        lock = filelock.FileLock(self.path / LOCK)
+        lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            raise HeldDirectoryError(self.path, self.holder or "another process") from None
-        try:
-            holder.write_text(f"process {os.getpid()} on {os.uname().nodename}", encoding="utf-8")
-            yield
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise HeldDirectoryError(self.path, self.holder or "another process") from None
+            try:
+                holder.write_text(f"process {os.getpid()} on {os.uname().nodename}", encoding="utf-8")
+                yield lock
+            finally:
+                holder.unlink(missing_ok=True)
+                fcntl.flock(lock, fcntl.LOCK_UN)
         finally:
-            holder.unlink(missing_ok=True)
-            lock.release()
+            os.close(lock)
 
 
 def _is_alive(process: int) -> bool:

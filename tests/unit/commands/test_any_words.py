@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aiayn.commands.front_end import SWEEP_VARIABLE, main
+from aiayn.commands.front_end import main
+from aiayn.commands.sweep_words import SWEEP_VARIABLE
 
 KEYS = [
     "seed",

@@ -19,7 +19,7 @@ from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.dispatch import _clean, launch_run
-from aiayn.runs.directory import RunDirectory
+from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, read_record
 
 TINY = (
@@ -143,7 +143,14 @@ def test_a_worker_does_not_outlive_a_command_that_dies(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], number: signal.Signals
 ) -> None:
     parent, run = start()
+    (worker,) = workers(run)
+    os.kill(worker, signal.SIGSTOP)  # as one that takes long over its step
     parent.send_signal(number)
+    if number is signal.SIGKILL:
+        parent.wait(timeout=60)
+        with pytest.raises(HeldDirectoryError), RunDirectory(run).locked():
+            pass
+    os.kill(worker, signal.SIGCONT)
     parent.wait(timeout=60)
     end = time.monotonic() + 10
     while workers(run) and time.monotonic() < end:

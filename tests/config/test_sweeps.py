@@ -1,0 +1,110 @@
+"""Every file of sweeps/ is a multirun of what exists, and opens with its command and its true cost."""
+
+import re
+import shlex
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+
+from aiayn import build
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import typed
+from aiayn.config.schema import TrainConfig
+from aiayn.config.store import options, sweeps_directory
+from aiayn.models.cost import training_flops
+from aiayn.paper.table3 import load_table3
+
+FILES = sorted(sweeps_directory().glob("*.yaml"))
+TABLE3 = {"table3"} | {f"table3_{group}" for group in "abcde"}
+
+
+def swept(path: Path) -> dict[str, list[str]]:
+    """The values of each key that the file sweeps."""
+    params: dict[str, Any] = yaml.safe_load(path.read_text())["hydra"]["sweeper"]["params"]
+    found = {}
+    for key, value in params.items():
+        override = OverridesParser.create().parse_override(f"{key}={value}")
+        found[key] = list(map(str, override.sweep_iterator())) if override.is_sweep_override() else [str(value)]
+    return found
+
+
+def rows(path: Path) -> list[str]:
+    return [name.removeprefix("table3/") for name in swept(path)["experiment"]]
+
+
+@cache
+def flops(row: str) -> float:
+    """Of one training of a row of the paper."""
+    config = typed(compose_command("train", [f"experiment=table3/{row}", "scale=paper"]), TrainConfig)
+    with torch.device("meta"):
+        model = build.build_model(config, vocabulary_size=config.tokenizer.vocabulary_size)
+    steps, batch = config.optimization.max_steps, config.optimization
+    return training_flops(model, source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
+
+
+def test_the_promised_sweeps_are_there() -> None:
+    assert {path.stem for path in FILES} == TABLE3 | {"seeds", "smoke"} == set(options("sweeps"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIAYN_SWEEP", raising=False)
+    jobs = swept(path)
+    assert max(map(len, jobs.values())) > 1
+    words = [f"{key}={values[-1]}" for key, values in jobs.items()]
+    composed = compose_command("train", [f"sweeps={path.stem}", *words])
+    assert HydraConfig.get().mode is RunMode.MULTIRUN
+    assert composed.identity.sweep == path.stem
+    assert composed.identity.hash == compose_command("train", words).identity.hash, "it is no other run for that"
+
+
+def test_every_value_of_a_group_is_one_of_its_options() -> None:
+    for path in FILES:
+        for key, values in swept(path).items():
+            assert key == "seed" or set(values) <= set(options(key)), path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -> None:
+    first, *comments = [line for line in path.read_text().splitlines() if line.startswith("#")]
+    assert first == "# @package _global_"
+    (command,) = re.findall(r"^# Command: `([^`]+)`", "\n".join(comments), re.MULTILINE)
+    program, verb, sweep, *words = shlex.split(command)
+    assert [program, verb, sweep] == ["aiayn", "train", f"sweeps={path.stem}"]
+    assert all(word.partition("=")[2] in options(word.partition("=")[0]) for word in words)
+    (count,) = re.findall(r"^# Cost: (\d+) runs", path.read_text(), re.MULTILINE)
+    product = 1
+    for values in swept(path).values():
+        product *= len(values)
+    assert int(count) == product
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(TABLE3))
+def test_the_cost_is_that_of_the_rows(name: str) -> None:
+    path = sweeps_directory() / f"{name}.yaml"
+    (times,) = re.findall(r"([\d.]+) times the training FLOPs of base", path.read_text())
+    cost = sum(map(flops, rows(path))) / flops("base")
+    assert round(cost, len(times.partition(".")[2])) == float(times)
+
+
+def test_table3_is_the_whole_table_in_its_order() -> None:
+    assert rows(sweeps_directory() / "table3.yaml") == [row.id for row in load_table3().rows]
+
+
+@pytest.mark.parametrize("group", "ABCDE")
+def test_a_groups_sweep_is_base_and_the_group(group: str) -> None:
+    expected = ["base", *(row.id for row in load_table3().rows if row.group == group)]
+    assert rows(sweeps_directory() / f"table3_{group.lower()}.yaml") == expected
+
+
+def test_smoke_tries_a_row_of_every_group() -> None:
+    groups = [load_table3().row(row).group for row in rows(sweeps_directory() / "smoke.yaml")]
+    assert sorted(groups) == sorted({row.group for row in load_table3().rows})

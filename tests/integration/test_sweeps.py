@@ -1,0 +1,131 @@
+"""A sweep survives being killed, and may be started by several people at once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+
+pytestmark = pytest.mark.slow
+
+Train = Callable[..., int]
+Sweep = subprocess.Popen[str]
+Start = Callable[..., Sweep]
+
+SECONDS = 240
+SEEDS = ("sweeps=seeds", "seed=1,2,3")
+
+
+@pytest.fixture
+def start(tmp_path: Path, shared_cache: Path, tiny: tuple[str, ...]) -> Iterator[Start]:
+    """Start a sweep and do not wait for it; whatever is left of it ends with the test."""
+    started: list[Sweep] = []
+
+    def start(*words: str) -> Sweep:
+        sweep = subprocess.Popen(
+            [sys.executable, "-m", "aiayn", "train", *tiny, "logger=none", *words],
+            cwd=tmp_path,
+            env={**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(sweep)
+        return sweep
+
+    yield start
+    for sweep in started:
+        sweep.kill()
+        sweep.communicate()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def run_of(folder: Path, *, seed: int) -> RunDirectory | None:
+    return next((RunDirectory(path.parent) for path in folder.glob(f"*/*/demo-seed{seed}-*/run.json")), None)
+
+
+def losses(run: RunDirectory) -> list[tuple[int, float]]:
+    rows = [json.loads(line) for line in run.metrics.read_text().splitlines()]
+    return [(row["step"], row["train/loss"]) for row in rows if "train/loss" in row]
+
+
+def test_a_killed_sweep_goes_on_where_it_was(start: Start, train: Train, tmp_path: Path) -> None:
+    longer = ("optimization.max_steps=60", "optimization.checkpoint_interval=10", "optimization.validation_interval=30")
+    runs = tmp_path / "runs"
+    killed = start(*SEEDS, *longer)
+    until(lambda: (second := run_of(runs, seed=2)) is not None and 10 in second.steps())
+    workers = Path(f"/proc/{killed.pid}/task/{killed.pid}/children").read_text().split()
+    for process in (killed.pid, *map(int, workers)):
+        os.kill(process, signal.SIGKILL)
+    killed.communicate(timeout=SECONDS)
+    first, second = run_of(runs, seed=1), run_of(runs, seed=2)
+    assert first is not None
+    assert second is not None
+    assert read_record(first.record).status is Status.finished
+    assert read_record(second.record).status is Status.running, "nobody could write its end"
+    assert run_of(runs, seed=3) is None
+    before = (first.record.read_bytes(), first.record.stat().st_mtime_ns)
+
+    again = start(*SEEDS, *longer)
+    out, err = again.communicate(timeout=SECONDS)
+    assert again.returncode == 0, err
+    assert out.endswith("\n3 finished\n")
+    assert (first.record.read_bytes(), first.record.stat().st_mtime_ns) == before, "shown, not done again"
+    third = run_of(runs, seed=3)
+    assert third is not None
+    assert read_record(third.record).status is Status.finished
+    assert train("seed=2", *longer, "paths.runs=undisturbed") == 0
+    undisturbed = run_of(tmp_path / "undisturbed", seed=2)
+    assert undisturbed is not None
+    assert losses(second) == losses(undisturbed)
+    assert read_record(second.record).scores["dev"].ppl == read_record(undisturbed.record).scores["dev"].ppl
+
+
+def test_two_who_start_the_same_sweep_share_the_work(start: Start, tmp_path: Path) -> None:
+    both = [start(*SEEDS) for _ in range(2)]
+    said = [sweep.communicate(timeout=SECONDS) for sweep in both]
+    for sweep, (out, err) in zip(both, said, strict=True):
+        assert sweep.returncode == 0, err
+        assert "Traceback" not in err
+        assert out.endswith("\n3 finished\n")
+    scored = "".join(err for _, err in said).count("dev: BLEU")
+    assert scored == 3, "each job was done once"
+    for seed in (1, 2, 3):
+        run = run_of(tmp_path / "runs", seed=seed)
+        assert run is not None
+        assert [step for step, _ in losses(run)] == list(range(1, 13))
+
+
+def test_a_job_that_somebody_else_holds_is_waited_for_and_taken_up(start: Start, train: Train, tmp_path: Path) -> None:
+    one_step = ("optimization.max_steps=1", "optimization.warmup_steps=1")
+    assert train(*one_step) == 0
+    run = run_of(tmp_path / "runs", seed=1)
+    assert run is not None
+    with run.locked():
+        stopped, patient = start("-m", *one_step), start("sweeps=seeds", "seed=1", "force=true", *one_step)
+        for sweep in (stopped, patient):
+            assert sweep.stderr is not None
+            waiting = next(line for line in sweep.stderr if line.startswith("waiting for"))
+            assert f"{run.path} (process {os.getpid()} on " in waiting
+        stopped.send_signal(signal.SIGINT)
+        _, err = stopped.communicate(timeout=SECONDS)
+        assert (stopped.returncode, err) == (1, "aiayn: interrupted\n")
+        before = run.record.read_bytes()
+    out, err = patient.communicate(timeout=SECONDS)
+    assert patient.returncode == 0, err
+    assert out.endswith("\n1 finished\n")
+    assert run.record.read_bytes() == before, "what was waited for is not done again, even under force"

@@ -1,0 +1,60 @@
+"""The table of a sweep has a line for every job, whatever became of it."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.reports.sweep import print_sweep
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import SweptJob
+from aiayn.runs.record import Record, SignedScore, SplitScores, Status
+
+MakeRecord = Callable[..., Record]
+
+
+def a_job(folder: Path, name: str, *overrides: str, record: Record | None = None) -> SweptJob:
+    directory = RunDirectory(folder / name)
+    if record is not None:
+        directory.path.mkdir()
+        record.write(directory.record)
+    return SweptJob(f"table3/{name}", 3, ("scale=nano", f"experiment=table3/{name}", *overrides), directory)
+
+
+def cells(out: str) -> list[list[str]]:
+    lines = [line.replace("┃", "│") for line in out.splitlines() if line[0] in "│┃"]
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+def test_every_job_has_a_line_from_its_record(
+    tmp_path: Path, make_record: MakeRecord, scores: dict[str, SplitScores], capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = a_job(tmp_path, "base", record=make_record(scores=scores, max_steps=12_345))
+    failed = a_job(tmp_path, "big", record=make_record(status=Status.failed, steps=7, max_steps=1000))
+    print_sweep([done, failed, a_job(tmp_path, "never")])
+    out = capsys.readouterr().out
+    dev = scores["dev"]
+    assert cells(out) == [
+        ["experiment", "seed", "state", "steps", "PPL (dev)", "BLEU (dev)"],
+        ["table3/base", "3", "finished", "12,345", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}"],
+        ["table3/big", "3", "failed", "7 of 1,000", "", ""],
+        ["table3/never", "3", "refused", "", "", ""],
+    ]
+    assert out.endswith("\n1 finished, 1 failed, 1 refused\n")
+
+
+def test_what_else_differs_has_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    print_sweep([a_job(tmp_path, "base", f"model.d_ff={width}", "seed=3") for width in (8, 16)])
+    assert [line[2] for line in cells(capsys.readouterr().out)] == ["override", "model.d_ff=8", "model.d_ff=16"]
+
+
+def test_bleu_of_two_definitions_shares_no_column(
+    tmp_path: Path, make_record: MakeRecord, scores: dict[str, SplitScores], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = {**scores, "dev": dataclasses.replace(scores["dev"], bleu=SignedScore(33.3, "nrefs:1|tok:none"))}
+    records = {"base": make_record(scores=scores), "big": make_record(scores=words)}
+    print_sweep([a_job(tmp_path, name, record=record) for name, record in records.items()])
+    heading, base, big = cells(capsys.readouterr().out)
+    assert heading[-2:] == ["BLEU (dev)", "BLEU_none (dev)"]
+    assert (base[-1], big[-2:]) == ("", ["", "33.3"])

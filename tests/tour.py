@@ -64,6 +64,11 @@ RULES = (
         "two CPU processes for eight GPUs",
     ),
     Rule(r"aiayn train init_from=(\S+) \.\.\.", rf"aiayn train init_from=\1 seed=2 {TINY}"),
+    Rule(
+        r"aiayn train sweeps=table3 (.*)",
+        rf"aiayn train sweeps=table3_e \1 {TINY}",
+        "a group of rows for the whole table",
+    ),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
     Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),

@@ -64,7 +64,7 @@ def losses(run: RunDirectory) -> list[tuple[int, float]]:
 
 
 def test_a_killed_sweep_goes_on_where_it_was(start: Start, train: Train, tmp_path: Path) -> None:
-    longer = ("optimization.max_steps=60", "optimization.checkpoint_interval=10", "optimization.validation_interval=30")
+    longer = ("optimization.max_steps=40", "optimization.checkpoint_interval=10", "optimization.validation_interval=20")
     runs = tmp_path / "runs"
     killed = start(*SEEDS, *longer)
     until(lambda: (second := run_of(runs, seed=2)) is not None and 10 in second.steps())

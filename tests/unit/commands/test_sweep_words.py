@@ -1,5 +1,6 @@
 """A sweep does what was typed, or says at once that it cannot."""
 
+import os
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.commands.sweep_words import sweep_words
+from aiayn.commands.sweep_words import SWEEP_VARIABLE, sweep_words
+from aiayn.config.compose import compose_command
 from aiayn.config.errors import UserError
 from aiayn.config.store import options
 
@@ -88,6 +90,17 @@ def test_the_command_line_wins_over_the_sweep_and_combines_with_it(
     assert said.err.splitlines()[-1].startswith(f"aiayn: {count} failed of {jobs}; ")
     assert said.out.count("refused") == jobs + 1, "each has its line in the table, and all are counted"
     assert said.out.endswith(f"\n{jobs} refused\n")
+
+
+def test_a_sweep_is_named_after_its_file_unless_somebody_says_otherwise(
+    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aiayn("train", "sweeps=seeds", "-m", REFUSED_AT_ONCE)
+    assert SWEEP_VARIABLE not in os.environ
+    assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "seeds"
+    assert compose_command("train", ["sweeps=seeds", "identity.sweep=mine"]).identity.sweep == "mine"
+    monkeypatch.setenv(SWEEP_VARIABLE, "ours")
+    assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "ours"
 
 
 def test_a_sweep_of_ones_own_is_known_by_its_name(aiayn: CommandLine, tmp_path: Path) -> None:

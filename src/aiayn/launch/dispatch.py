@@ -16,7 +16,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.signals import ended_as_interrupted
-from aiayn.runs.directory import HeldDirectoryError, RunDirectory
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 
 logger = logging.getLogger("aiayn")
@@ -44,7 +44,7 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
     if processes.rank() > 0:
         return _run_here(config, directory, command)
     disk = refusals_explained(f"paths.runs={config.paths.runs}")
-    with disk, _taken_back_if_refused(directory), directory.locked() as lock:
+    with disk, directory.locked() as lock, _taken_back_if_refused(directory):
         if config.force:
             _start_anew(config, directory)
         if directory.record.is_file() and read_record(directory.record).status is Status.finished:
@@ -70,7 +70,7 @@ def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:
 
 @contextmanager
 def _taken_back_if_refused(directory: RunDirectory) -> Iterator[None]:
-    """Leave no folder behind for a configuration that was refused before anything was done."""
+    """Leave nothing behind where a new run is refused, or stopped before it has a record; the lock is held."""
     is_new = not directory.record.is_file()
     try:
         yield

@@ -17,10 +17,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 
 @pytest.fixture(scope="session")
-def model(prepared: PreparedData) -> Transformer:
-    """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
-    torch.manual_seed(3)
-    architecture = Architecture(
+def architecture() -> Architecture:
+    return Architecture(
         d_model=16,
         d_ff=24,
         num_layers=2,
@@ -34,6 +32,12 @@ def model(prepared: PreparedData) -> Transformer:
         layer_norm_epsilon=1e-6,
         max_positions=128,
     )
+
+
+@pytest.fixture(scope="session")
+def model(prepared: PreparedData, architecture: Architecture) -> Transformer:
+    """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
+    torch.manual_seed(3)
     model = Transformer(architecture, vocabulary_size=prepared.tokenizer.vocabulary_size)
     with torch.no_grad():
         for parameter in model.parameters():

@@ -1,5 +1,7 @@
 """Batches are a matter of speed: each sentence has the likelihood and the translation that it has alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -68,24 +70,11 @@ def test_sinusoids_set_no_limit(model: Transformer) -> None:
     assert model.max_length is None
 
 
-def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData) -> None:
+def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData, architecture: Architecture) -> None:
     torch.manual_seed(5)
     longest = int(prepared.split("dev").source.lengths.max()) + 3
-    architecture = Architecture(
-        d_model=8,
-        d_ff=8,
-        num_layers=1,
-        num_heads=1,
-        d_k=8,
-        d_v=8,
-        dropout=0.0,
-        positions="learned",
-        norm="post",
-        projection_bias=False,
-        layer_norm_epsilon=1e-6,
-        max_positions=longest,
-    )
-    model = Transformer(architecture, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
+    learned = replace(architecture, positions="learned", max_positions=longest)
+    model = Transformer(learned, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
     search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=90, batch_tokens=200)
     found = search_all(model, prepared.split("dev").source, prepared.tokenizer, search, device=CPU)
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length

@@ -18,6 +18,8 @@ def main(composed: DictConfig) -> None:
     try:
         _report(config, output)
     except OSError as error:
+        if output is None:  # nothing was to be written: a run or its files could not be read
+            raise UserError(f"{error.filename}: {error.strerror}; mend the path or its permissions") from error
         raise UserError(f"output={config.output}: {error.strerror}; choose another file") from error
 
 

@@ -114,3 +114,12 @@ def test_any_bytes_are_prepared_or_refused_in_one_line(
     except UserError as error:
         refusal = str(error)
     assert refusal is None or (refusal.startswith("data") and "\n" not in refusal), refusal
+
+
+def test_a_record_that_cannot_be_read_is_named_and_not_the_output(aiayn: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").symlink_to("/proc/self/mem")  # a file that reading fails on, for root too
+    said = aiayn("report", "run", "run=run")
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert "output=" not in said.err

@@ -166,7 +166,7 @@ def _hydra(verb: str, words: list[str]) -> int:
     import hydra
 
     from aiayn.commands.jobs import Jobs
-    from aiayn.commands.mistakes import BEFORE_THE_COMMAND, explain
+    from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
 
     store.register()
     jobs = Jobs(lambda config: import_module(COMMANDS[verb].module).main(config), complain=_complain)
@@ -179,9 +179,11 @@ def _hydra(verb: str, words: list[str]) -> int:
     sys.argv = [f"aiayn {verb}", *words]
     try:
         hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(command)()
-    except BEFORE_THE_COMMAND as error:
+    except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
         if isinstance(error, BrokenPipeError) or (jobs.all and not jobs.are_a_multirun):
             raise  # not the command line's fault
+        if isinstance(error, ASSERTED) and not is_asserted(error):
+            raise
         raise UserError(explain(error, verb)) from error
     except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
         return 0 if error.code in (None, 0) else 2

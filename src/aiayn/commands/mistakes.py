@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import yaml
@@ -17,6 +18,9 @@ from aiayn.config.validation import STATED_ELSEWHERE
 
 BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
 """What Hydra raises while it reads the command line, composes, and makes the folder of a run."""
+
+ASSERTED = (AssertionError, AttributeError, TypeError, RecursionError)
+"""What Hydra and OmegaConf raise besides, on words that their authors did not think of: `model=${head_width:0,0}`."""
 
 PREFERRED = ("model.", "optimization.", "decoding.", "data.")
 """Where a key is looked for first that was typed without its group."""
@@ -43,8 +47,17 @@ def explain(error: Exception, verb: str) -> str:
         or _wrong_type(chain)
         or _not_yaml(chain)
         or _file(chain)
+        or _asserted(error)
         or " ".join(text.splitlines()[: 2 if text.partition("\n")[0].endswith(":") else 1])
     )
+
+
+def is_asserted(error: Exception) -> bool:
+    """Whether Hydra or OmegaConf stumbled over the words; the same from code of ours is a defect, not a mistake."""
+    if not isinstance(error, ASSERTED):
+        return False
+    *_, (innermost, _) = walk_tb(error.__traceback__)
+    return str(innermost.f_globals.get("__name__", "")).partition(".")[0] in ("hydra", "omegaconf")
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -55,7 +68,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _unknown_key(text: str, verb: str) -> str | None:
     match = re.search(r"Could not override '([^']+)'", text)
-    return None if match is None else _no_such_key(match[1], verb)
+    if match is None:
+        return None
+    inside = re.search(r"^Key '\S+' not in '\w+'\n\s*full_key: (\S+)", text, re.MULTILINE)  # of model={a: 1}, a
+    return _no_such_key(inside[1] if inside else match[1], verb)
 
 
 def _in_a_file(text: str, verb: str) -> str | None:
@@ -137,6 +153,13 @@ def _file(chain: list[BaseException]) -> str | None:
         if isinstance(cause, OSError) and cause.filename:
             return f"{cause.filename}: {cause.strerror}; choose another folder"
     return None
+
+
+def _asserted(error: Exception) -> str | None:
+    if not isinstance(error, ASSERTED):
+        return None
+    said = " ".join(str(error).split()) or type(error).__name__
+    return f"Hydra cannot compose these words ({said}); write a group's option by its name, a value without ${{...}}"
 
 
 def _nearest(name: str, names: list[str], *, otherwise: str) -> str:

@@ -17,7 +17,7 @@ class SelfAttention(nn.Module):
         num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
         self.num_heads = num_heads
         self.widths = (num_heads * d_k, num_heads * d_k, num_heads * d_v)
-        self.query_key_value = projection(architecture.d_model, *self.widths, bias=architecture.projection_bias)
+        self.query_key_value = projection(architecture.d_model, sum(self.widths), bias=architecture.projection_bias)
         self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
     def forward(self, states: Tensor, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
@@ -66,7 +66,7 @@ class CrossAttention(nn.Module):
         self.num_heads = num_heads
         self.widths = (num_heads * d_k, num_heads * d_v)
         self.query = projection(architecture.d_model, num_heads * d_k, bias=architecture.projection_bias)
-        self.key_value = projection(architecture.d_model, *self.widths, bias=architecture.projection_bias)
+        self.key_value = projection(architecture.d_model, sum(self.widths), bias=architecture.projection_bias)
         self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
     def keys_values(self, memory: Tensor) -> KeysValues:

@@ -58,6 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=st.lists(WORD, min_size=1, max_size=2))
 @example(words=["model={a:1}"])
+@example(words=["model=${head_width:0,0}"])
 @example(words=["hydra=x"])
 @example(words=["+="])
 @example(words=["~@a=1"])

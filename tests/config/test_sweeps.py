@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 
-from aiayn import build
+from aiayn.build.training import build_model
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
@@ -44,7 +44,7 @@ def flops(row: str) -> float:
     """Of one training of a row of the paper."""
     config = typed(compose_command("train", [f"experiment=table3/{row}", "scale=paper"]), TrainConfig)
     with torch.device("meta"):
-        model = build.build_model(config, vocabulary_size=config.tokenizer.vocabulary_size)
+        model = build_model(config, vocabulary_size=config.tokenizer.vocabulary_size)
     steps, batch = config.optimization.max_steps, config.optimization
     return training_flops(model, source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
 

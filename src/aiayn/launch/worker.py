@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn import build
+from aiayn.build import training as build
+from aiayn.build.corpus import refuse_beyond_positions, scored_sentences
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
@@ -114,7 +115,7 @@ def _run(job: _Job) -> None:
     record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}
     if job.leader:
         _say_what_was_prepared(job, data)
-    build.refuse_beyond_positions(job.config, data)
+    refuse_beyond_positions(job.config, data)
     record.hardware = provenance.hardware()
     record.precision = session.precision
     if job.leader:
@@ -214,7 +215,7 @@ def _evaluate(job: _Job, data: PreparedData, module: TranslationModule, loggers:
         splits=["dev", "test"],
         checkpoint_step=record.steps,
         device=build.scoring_device(job.config),
-        limit=build.scored_sentences(job.config),
+        limit=scored_sentences(job.config),
     )
     summary: dict[str, float | int | None] = {"parameters": record.parameters}
     for split, result in record.scores.items():

@@ -31,7 +31,6 @@ from aiayn.launch.preparation import prepare_data
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import ended_as_interrupted
-from aiayn.models.cost import training_flops
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
@@ -198,8 +197,8 @@ def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
     record.tokens = progress.source_tokens + progress.target_tokens
     record.seconds = progress.seconds
     record.tokens_per_second = record.tokens / progress.seconds if progress.seconds else None
-    record.flops = training_flops(
-        module.model, source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
+    record.flops = module.model.cost.training_flops(
+        source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
     )
 
 

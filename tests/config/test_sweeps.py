@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 
-from aiayn import build
+from aiayn.build.architecture import build_architecture
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import options, sweeps_directory
-from aiayn.models.cost import training_flops
+from aiayn.models.cost import Cost
 from aiayn.paper.table3 import load_table3
 
 SEARCH = sweeps_directory() / "search.yaml"
@@ -51,10 +50,9 @@ def rows(path: Path) -> list[str]:
 def flops(row: str) -> float:
     """Of one training of a row of the paper."""
     config = typed(compose_command("train", [f"experiment=table3/{row}", "scale=paper"]), TrainConfig)
-    with torch.device("meta"):
-        model = build.build_model(config, vocabulary_size=config.tokenizer.vocabulary_size)
+    cost = Cost(build_architecture(config.model), vocabulary_size=config.tokenizer.vocabulary_size)
     steps, batch = config.optimization.max_steps, config.optimization
-    return training_flops(model, source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
+    return cost.training_flops(source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
 
 
 def test_the_promised_sweeps_are_there() -> None:

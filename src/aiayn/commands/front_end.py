@@ -39,6 +39,7 @@ class Command:
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids", "aiayn.commands.prepare"),
+    "plan": Command("what training would cost: operations, memory, time, disk", "aiayn.commands.plan"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
@@ -188,6 +189,10 @@ def _hydra(verb: str, words: list[str]) -> int:
         raise UserError(explain(error, verb)) from error
     except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
         return 0 if error.code in (None, 0) else 2
+    if verb == "plan" and jobs.outcomes:
+        from aiayn.reports.plan import print_plan
+
+        print_plan(jobs.outcomes)
     if jobs.are_a_multirun:
         _end_multirun(verb, jobs)
     elif jobs.failures:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
@@ -33,18 +34,20 @@ class Job:
     hydra: HydraConf
     """Hydra's own node, which expressions in `composed` refer to."""
     failure: Failure | None = None
+    outcome: Any = None
+    """What the command returned of it."""
 
     @property
     def held(self) -> HeldDirectoryError | None:
         """Who is at it, where another process is."""
         return self.failure if isinstance(self.failure, HeldDirectoryError) else None
 
-    def attempt(self, main: Callable[[DictConfig], None]) -> None:
+    def attempt(self, main: Callable[[DictConfig], object]) -> None:
         """Do it; a failure is kept and not raised, since past Hydra it would come with Hydra's remarks."""
         self.failure = None
         try:
             with self._current():
-                main(self.composed)
+                self.outcome = main(self.composed)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.failure = error
 
@@ -73,7 +76,7 @@ class Job:
 class Jobs:
     """In the order in which Hydra hands them over."""
 
-    def __init__(self, main: Callable[[DictConfig], None], *, complain: Callable[[str], None]) -> None:
+    def __init__(self, main: Callable[[DictConfig], object], *, complain: Callable[[str], None]) -> None:
         """Begin with none.
 
         Args:
@@ -92,6 +95,11 @@ class Jobs:
     def failures(self) -> list[Failure]:
         """Of the jobs that failed."""
         return [job.failure for job in self.all if job.failure is not None]
+
+    @property
+    def outcomes(self) -> list[Any]:
+        """What the command returned of those that did not fail."""
+        return [job.outcome for job in self.all if job.failure is None]
 
     def do(self, composed: DictConfig) -> None:
         """Do a job as soon as Hydra has composed it; one of a multirun that another process is at is left for later."""

@@ -239,3 +239,29 @@ class SearchConfig:
     """What the choice of values derives from."""
     storage: str = MISSING
     """Where the study is kept, as Optuna names it."""
+
+
+@dataclass
+class HardwareConfig:
+    """The devices that a plan is made for."""
+
+    name: str = MISSING
+    """What one device is called."""
+    peak_flops: float | None = MISSING
+    """Operations of one device in a second, at most; null: measured on this machine."""
+    utilization: float | None = MISSING
+    """The share of the peak that training reaches; null: measured."""
+    memory_gib: float | None = MISSING
+    """Memory of one device in GiB; null: not compared."""
+    calibration_seconds: float | None = MISSING
+    """How long to measure each model; null: the peak is stated, nothing is measured."""
+
+
+@dataclass
+class PlanConfig(TrainConfig):
+    """`aiayn plan`."""
+
+    data: Any = MISSING  # OmegaConf would make the corpus chosen before a plain DataConfig again
+    """The corpus."""
+    hardware: HardwareConfig = MISSING
+    """The devices that a plan is made for."""

@@ -12,6 +12,7 @@ from aiayn.config.resolvers import register_resolvers
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
+    "plan": schema.PlanConfig,
     "evaluate": command_schema.EvaluateConfig,
     "translate": command_schema.TranslateConfig,
     "score": command_schema.ScoreConfig,

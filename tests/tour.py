@@ -70,6 +70,7 @@ RULES = (
         rf"aiayn train sweeps=table3_e \1 {TINY}",
         "a group of rows for the whole table",
     ),
+    Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
     Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),

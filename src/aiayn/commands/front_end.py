@@ -166,11 +166,12 @@ def _hydra(verb: str, words: list[str]) -> int:
     """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
     import hydra
 
-    from aiayn.commands.jobs import Jobs
+    from aiayn.commands.jobs import JOBS, Jobs
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
 
     store.register()
     jobs = Jobs(lambda config: import_module(COMMANDS[verb].module).main(config), complain=_complain)
+    JOBS.set(jobs)
 
     def command(config: DictConfig) -> None:
         jobs.do(config)
@@ -204,6 +205,9 @@ def _hydra(verb: str, words: list[str]) -> int:
 def _end_multirun(verb: str, jobs: "Jobs") -> None:
     """Do what others were at, show a table of all jobs, and count those that failed."""
     jobs.do_those_left()
+    if jobs.show is not None:
+        jobs.show()
+        return
     if verb == "train":
         from aiayn.reports.sweep import print_sweep
 

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,8 @@ class Jobs:
         self.all: list[Job] = []
         self.are_a_multirun = False
         """Whether a failing job stops no other; known with the first one."""
+        self.show: Callable[[], None] | None = None
+        """Says at the end what came of all, for a sweeper that does it in words of its own."""
 
     @property
     def failures(self) -> list[Failure]:
@@ -131,3 +134,7 @@ class Jobs:
     def _report(self, job: Job) -> None:
         if job.failure is not None:
             self._complain(str(job.failure))
+
+
+JOBS: ContextVar[Jobs] = ContextVar("jobs")
+"""Those of the command line under way, for a sweeper: Hydra makes it, and hands it nothing of ours."""

@@ -217,6 +217,30 @@ class TrainConfig:
     """What the run is called."""
 
 
+class Objective(Enum):
+    """What a search seeks on the development set: the lowest perplexity or the highest BLEU."""
+
+    ppl = "ppl"
+    bleu = "bleu"
+
+
+@dataclass
+class SearchConfig:
+    """`hydra.sweeper` of a search; sweeps/search.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_search.SearchSweeper"
+    params: dict[str, str] = MISSING
+    """The keys to choose and their values, written as on the command line: intervals, or choices with commas."""
+    trials: int = MISSING
+    """Runs in all, those of earlier commands included."""
+    objective: Objective = MISSING
+    """What is sought."""
+    seed: int = MISSING
+    """What the choice of values derives from."""
+    storage: str = MISSING
+    """Where the study is kept, as Optuna names it."""
+
+
 @dataclass
 class HardwareConfig:
     """The devices that a plan is made for."""

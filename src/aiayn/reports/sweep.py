@@ -36,6 +36,13 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
     output.print(_counted([entry.state if entry else REFUSED for entry in entries]))
 
 
+def print_best(job: SweptJob, score: str, *, command: str) -> None:
+    """Print which job is the best of a search, and how to have it alone."""
+    output = console()
+    for line in (f"best: {score}, {job.directory.path}", command):
+        output.print(line, soft_wrap=True)
+
+
 def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:
     """Of each job the overrides that not every job has, but for those with a column of their own."""
     common = set.intersection(*(set(overrides) for overrides in jobs)) if jobs else set()

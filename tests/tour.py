@@ -51,10 +51,11 @@ class Rule:
 
 
 RULES = (
+    Rule(r"aiayn plan .*", r"\g<0>"),
     Rule(r"make (demo|test)", None, "a stage of its own"),
     Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
     Rule(r"wandb login", None, "needs an account"),
-    Rule(r"aiayn (prepare|train)", None, "named on the way"),
+    Rule(r"aiayn (prepare|train|plan)", None, "named on the way"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn train logger\.mode=online", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"wandb sync (\S+)", r"ls -d \1", "needs an account: what it would send is there"),
@@ -69,6 +70,7 @@ RULES = (
         rf"aiayn train sweeps=table3_e \1 {TINY}",
         "a group of rows for the whole table",
     ),
+    Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
     Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),

@@ -81,11 +81,17 @@ def installed(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Ru
 
 def test_the_wheel_holds_the_code_and_every_value(wheel: Path) -> None:
     files = contents(wheel)
-    for folder, inside in (("src/aiayn", "aiayn"), ("conf", "aiayn/conf"), ("sweeps", "aiayn/sweeps")):
+    places = {
+        "src/aiayn": "aiayn",
+        "src/hydra_plugins": "hydra_plugins",
+        "conf": "aiayn/conf",
+        "sweeps": "aiayn/sweeps",
+    }
+    for folder, inside in places.items():
         for path in (CHECKOUT / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 assert files[f"{inside}/{path.relative_to(CHECKOUT / folder)}"] == path.read_bytes()
-    assert {name.partition("/")[0] for name in files} == {"aiayn", f"aiayn-{__version__}.dist-info"}
+    assert {name.partition("/")[0] for name in files} == {"aiayn", "hydra_plugins", f"aiayn-{__version__}.dist-info"}
 
 
 def test_a_wheel_made_from_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None:

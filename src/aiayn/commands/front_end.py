@@ -36,6 +36,7 @@ class Command:
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids", "aiayn.commands.prepare"),
+    "plan": Command("what training would cost: operations, memory, time, disk", "aiayn.commands.plan"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
@@ -184,22 +185,24 @@ def _hydra(verb: str, words: list[str]) -> int:
             jobs.are_cut_short = True
         except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
             return 0 if error.code in (None, 0) else 2
-        if jobs.are_a_multirun:
-            jobs.end_multirun()
-        if jobs.task.failure is not None:
-            raise jobs.task.failure
-        if not jobs.task.was_called and not jobs.outcomes and not LOOKING & set(words):
-            raise UserError(
-                f"aiayn {shlex.join([verb, *words])}: no job to run; a swept key has no values: write some out"
-            )
-        if jobs.are_a_multirun:
-            _conclude(verb, jobs)
+        jobs.end()
+        if not jobs.have_begun and not LOOKING & set(words):
+            typed = shlex.join([verb, *words])
+            raise UserError(f"aiayn {typed}: no job to run; a swept key has no values: write some out")
+        _conclude(verb, jobs)
     return 0
 
 
 def _conclude(verb: str, jobs: "Jobs") -> None:
-    """Show a table of all jobs of a multirun, and count those that failed."""
-    if verb == "train":
+    """Show what came of all jobs, and count those of a multirun that failed."""
+    if jobs.show is not None:
+        jobs.show()
+    elif verb == "plan" and jobs.results:
+        from aiayn.reports.plan import print_plan
+        from aiayn.runs.plan import Plan
+
+        print_plan([Plan.read(result) for result in jobs.results])
+    elif verb == "train" and jobs.are_a_multirun:
         from aiayn.reports.sweep import print_sweep
 
         print_sweep([outcome.swept for outcome in jobs.outcomes if outcome.swept is not None])
@@ -207,7 +210,7 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
     if jobs.are_cut_short:
         why = "a process of the launcher was killed, which ends the others and what was to come"
         raise RunFailedError(f"{count} failed of {len(jobs.outcomes)} begun: {why}; the same command goes on")
-    if jobs.failed:
+    if jobs.failed and jobs.show is None:
         rest = "the same command tries again what failed and leaves the others alone"
         raise RunFailedError(f"{count} failed of {len(jobs.outcomes)}; {rest}")
 

@@ -7,11 +7,12 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hydra.conf import HydraConf
 from hydra.core.global_hydra import GlobalHydra
@@ -62,6 +63,8 @@ class Task:
     was_called: bool = False
     failure: Failure | None = None
     """Of a single job."""
+    result: dict[str, Any] | None = None
+    """What the command returned of a single job, field by field."""
 
     def __call__(self, composed: DictConfig) -> None:
         """Do a job as soon as Hydra has composed it."""
@@ -71,7 +74,7 @@ class Task:
                 self._do_one_of_many(composed)
             return
         try:
-            self._main(composed)
+            self.result = self._main(composed)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.failure = error  # past Hydra it would come with Hydra's remarks
 
@@ -88,7 +91,7 @@ class Task:
         outcome = Outcome.begun(number, composed, tuple(HydraConfig.get().overrides.task))
         folder.write(outcome)
         try:
-            self._main(composed)
+            outcome = replace(outcome, result=self._main(composed))
         except HeldDirectoryError as error:
             logger.info("%s: %s is running here; left for later", error.path, error.holder)
             outcome = replace(outcome, held=f"{error.path} ({error.holder})")
@@ -103,8 +106,9 @@ class Task:
             folder.write(replace(outcome, has_ended=True))
         exit_if_orphaned()
 
-    def _main(self, composed: DictConfig) -> None:
-        import_module(self.module).main(composed)
+    def _main(self, composed: DictConfig) -> dict[str, Any] | None:
+        result = import_module(self.module).main(composed)
+        return None if result is None else asdict(result)
 
 
 class Jobs:
@@ -115,24 +119,22 @@ class Jobs:
         complain: tells the user of a job of a multirun that failed.
     """
 
-    current: ClassVar["Jobs | None"] = None
-    """Those of the command that this process runs, for Hydra to tell that a multirun starts."""
-
     def __init__(self, module: str, *, complain: Callable[[str], None]) -> None:
         self.task = Task(module, complain)
         self.outcomes: list[Outcome] = []
         """Of the jobs of a multirun that have begun, in the order of the sweep."""
+        self.show: Callable[[], None] | None = None
+        """Says at the end what came of all, for a sweeper that does it in words of its own."""
         self.are_cut_short = False
         """Whether their launcher broke before they had ended."""
         self._multirun: tuple[DictConfig, ConfigLoader] | None = None
         self._handlers: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        Jobs.current = self
+        JOBS.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        Jobs.current = None
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         if self.task.folder is not None:
@@ -142,6 +144,17 @@ class Jobs:
     def are_a_multirun(self) -> bool:
         """Whether a failing job stops no other."""
         return self._multirun is not None
+
+    @property
+    def have_begun(self) -> bool:
+        """Whether there were any, or a sweeper that has something to show without."""
+        return self.task.was_called or bool(self.outcomes) or self.show is not None
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """What the command returned of the jobs that did not fail, field by field."""
+        found = [self.task.result, *(outcome.result for outcome in self.outcomes if outcome.failure is None)]
+        return [result for result in found if result is not None]
 
     @property
     def failed(self) -> list[Outcome]:
@@ -163,8 +176,14 @@ class Jobs:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._stop)
 
-    def end_multirun(self) -> None:
-        """See what became of the jobs, when their launcher has done with them."""
+    def end(self) -> None:
+        """See what became of the jobs, when their launcher has done with them.
+
+        Raises:
+            UserError, RunFailedError, BrokenPipeError: of a single job.
+        """
+        if self.task.failure is not None:
+            raise self.task.failure
         self._read()
         if not self.are_cut_short:
             self._do_those_left()
@@ -233,13 +252,16 @@ class Jobs:
         return {outcome.process for outcome in folder.read() if not outcome.has_ended} & children
 
 
+JOBS: ContextVar[Jobs] = ContextVar("jobs")
+"""Those of the command line under way, for callbacks and sweepers: Hydra makes them, and hands them nothing of ours."""
+
+
 class Announcement(Callback):
     """Hydra's way to tell that a multirun starts; it makes one of its own from the configuration."""
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Tell the jobs of this command."""
-        if Jobs.current is not None:
-            Jobs.current.begin_multirun(config)
+        JOBS.get().begin_multirun(config)
 
 
 def launcher_of(hydra: HydraConf) -> str:

@@ -36,6 +36,8 @@ class Outcome:
     """The directory that another process is at, and who that is; the job was then left for later."""
     is_told: bool = False
     """Whether the user has read of the failure."""
+    result: dict[str, Any] | None = None
+    """What the command returned, field by field."""
 
     @classmethod
     def begun(cls, number: int, composed: DictConfig, overrides: tuple[str, ...]) -> Self:

@@ -12,4 +12,4 @@ from aiayn.reports.status import print_status
 def main(composed: DictConfig) -> None:
     """List the runs."""
     config = typed(composed, StatusConfig)
-    print_status(Path(config.paths.runs))
+    print_status(Path(config.paths.runs), config.view)

@@ -1,6 +1,7 @@
 """The schema of every command that trains nothing. No field has a default; see `schema`."""
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from omegaconf import MISSING
@@ -86,9 +87,21 @@ class ScoreConfig(UseConfig):
     """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
 
 
+class View(Enum):
+    """How the runs are shown: a line for each row, a line for each run, or whichever suits them."""
+
+    auto = "auto"
+    rows = "rows"
+    runs = "runs"
+
+
 @dataclass
 class StatusConfig:
     """`aiayn status`."""
+
+    view: View = MISSING
+    """rows: a line for each row and a column for each seed; runs: a line for each run; auto: rows where one has several
+    seeds."""
 
     paths: PathsConfig = MISSING
     """Folders; the runs below paths.runs are listed."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force"})
+NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force", "hardware"})
 """Groups that never change a result; the scale acts only through the values that it scales."""
 
 NEUTRAL_KEYS = frozenset(

@@ -1,6 +1,10 @@
 """The interpolations that conf/ may use beyond OmegaConf's own."""
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -66,7 +70,15 @@ def run_hash(*, _root_: DictConfig) -> str:
     return configuration_hash(content, fidelity=_root_.identity.fidelity)
 
 
-RESOLVERS: tuple[Callable[..., Any], ...] = (scaled, head_width, share, last_part, jobs_at_once, run_hash)
+@cache
+def scratch() -> str:
+    """A folder that goes when this process ends, for what Hydra writes of a multirun and nobody wants."""
+    folder = tempfile.mkdtemp(prefix="aiayn-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+RESOLVERS: tuple[Callable[..., Any], ...] = (scaled, head_width, share, last_part, jobs_at_once, run_hash, scratch)
 """Each under its own name."""
 
 

@@ -219,3 +219,53 @@ class TrainConfig:
     """Folders."""
     identity: IdentityConfig = MISSING
     """What the run is called."""
+
+
+class Objective(Enum):
+    """What a search seeks on the development set: the lowest perplexity or the highest BLEU."""
+
+    ppl = "ppl"
+    bleu = "bleu"
+
+
+@dataclass
+class SearchConfig:
+    """`hydra.sweeper` of a search; sweeps/search.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_search.SearchSweeper"
+    params: dict[str, str] = MISSING
+    """The keys to choose and their values, written as on the command line: intervals, or choices with commas."""
+    trials: int = MISSING
+    """Runs in all, those of earlier commands included."""
+    objective: Objective = MISSING
+    """What is sought."""
+    seed: int = MISSING
+    """What the choice of values derives from."""
+    storage: str = MISSING
+    """Where the study is kept, as Optuna names it."""
+
+
+@dataclass
+class HardwareConfig:
+    """The devices that a plan is made for."""
+
+    name: str = MISSING
+    """What one device is called."""
+    peak_flops: float | None = MISSING
+    """Operations of one device in a second, at most; null: measured on this machine."""
+    utilization: float | None = MISSING
+    """The share of the peak that training reaches; null: measured."""
+    memory_gib: float | None = MISSING
+    """Memory of one device in GiB; null: not compared."""
+    calibration_seconds: float | None = MISSING
+    """How long to measure each model; null: the peak is stated, nothing is measured."""
+
+
+@dataclass
+class PlanConfig(TrainConfig):
+    """`aiayn plan`."""
+
+    data: Any = MISSING  # OmegaConf would make the corpus chosen before a plain DataConfig again
+    """The corpus."""
+    hardware: HardwareConfig = MISSING
+    """The devices that a plan is made for."""

@@ -13,6 +13,7 @@ from aiayn.config.resolvers import register_resolvers
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
+    "plan": schema.PlanConfig,
     "evaluate": command_schema.EvaluateConfig,
     "translate": command_schema.TranslateConfig,
     "score": command_schema.ScoreConfig,
@@ -37,6 +38,7 @@ def register() -> None:
         store.store(name=f"{command}_schema", node=node)
     for kind, node in data_schema.DATA_TYPES.items():
         store.store(name=f"{kind.name}_data_schema", node=node)
+    store.store(group="hydra/sweeper", name="search", node=schema.SearchConfig, provider="aiayn")
     # Hydra reads groups from folders; the folder above sweeps/ holds much besides, all of which would become groups.
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))

@@ -1,6 +1,7 @@
 """Score a checkpoint of a run that exists."""
 
-from aiayn import build
+from aiayn.build.corpus import refuse_beyond_positions
+from aiayn.build.training import build_search, scoring_device
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.errors import UserError
 from aiayn.launch.disk import refusals_explained
@@ -25,14 +26,14 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             f"run={request.run}: trained on data {run.record.data_fingerprint}, "
             f"but the corpus now gives {data.fingerprint}"
         )
-    build.refuse_beyond_positions(config, data)
-    device = build.scoring_device(config)
+    refuse_beyond_positions(config, data)
+    device = scoring_device(config)
     model = run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     with refusals_explained(f"run={request.run}"):
         return score_splits(
             model,
             data,
-            build.build_search(config.decoding),
+            build_search(config.decoding),
             run.directory,
             splits=splits,
             checkpoint_step=run.step,

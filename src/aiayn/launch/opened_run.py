@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from aiayn import build
+from aiayn.build.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
@@ -67,7 +67,7 @@ class OpenedRun:
         Raises:
             UserError: the weights cannot be read or do not fit.
         """
-        model = build.build_model(self.config, vocabulary_size=vocabulary_size)
+        model = build_model(self.config, vocabulary_size=vocabulary_size)
         load_weights(model, self.checkpoint, key="checkpoint")
         return model.eval().to(device)
 

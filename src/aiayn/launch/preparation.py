@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from aiayn.build import build_corpus, preparation_settings
+from aiayn.build.corpus import build_corpus, preparation_settings
 from aiayn.config.schema import TrainConfig
 from aiayn.data.corpus import SPLITS
 from aiayn.data.hub import HubCorpus

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from aiayn import build
+from aiayn.build.training import build_search
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.errors import UserError
 from aiayn.data.lines import one_line
@@ -33,7 +33,7 @@ def translate_input(request: TranslateConfig) -> None:
     if request.window < 1:
         raise UserError(f"window={request.window}: must be at least 1")
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    search, n_best = build.build_search(run.config.decoding), request.n_best
+    search, n_best = build_search(run.config.decoding), request.n_best
     if n_best is not None and not 1 <= n_best <= search.beam_size:
         raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={search.beam_size}")
     longest, device, tokenizer = run.longest(request.max_length), usable_device(request.device), run.tokenizer()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn import build
+from aiayn.build import training as build
+from aiayn.build.corpus import refuse_beyond_positions, scored_sentences
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
@@ -30,7 +31,6 @@ from aiayn.launch.preparation import prepare_data
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import ended_as_interrupted
-from aiayn.models.cost import training_flops
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
@@ -114,7 +114,7 @@ def _run(job: _Job) -> None:
     record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}
     if job.leader:
         _say_what_was_prepared(job, data)
-    build.refuse_beyond_positions(job.config, data)
+    refuse_beyond_positions(job.config, data)
     record.hardware = provenance.hardware()
     record.precision = session.precision
     if job.leader:
@@ -197,8 +197,8 @@ def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
     record.tokens = progress.source_tokens + progress.target_tokens
     record.seconds = progress.seconds
     record.tokens_per_second = record.tokens / progress.seconds if progress.seconds else None
-    record.flops = training_flops(
-        module.model, source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
+    record.flops = module.model.cost.training_flops(
+        source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
     )
 
 
@@ -214,7 +214,7 @@ def _evaluate(job: _Job, data: PreparedData, module: TranslationModule, loggers:
         splits=["dev", "test"],
         checkpoint_step=record.steps,
         device=build.scoring_device(job.config),
-        limit=build.scored_sentences(job.config),
+        limit=scored_sentences(job.config),
     )
     summary: dict[str, float | int | None] = {"parameters": record.parameters}
     for split, result in record.scores.items():

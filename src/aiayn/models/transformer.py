@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
 from aiayn.models.attention import padding_mask
+from aiayn.models.cost import Cost
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.keys_values import Past
@@ -42,6 +43,7 @@ class Transformer(nn.Module):
         super().__init__()
         assert 0 <= pad_id < vocabulary_size, "pads are looked up as every token is"
         width = architecture.d_model
+        self.cost = Cost(architecture, vocabulary_size)
         self.pad_id = pad_id
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         kind = SinusoidalPositions if architecture.positions == "sinusoidal" else LearnedPositions

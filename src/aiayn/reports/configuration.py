@@ -83,30 +83,40 @@ def configuration_page() -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-def _first_alike(verb: str) -> str:
-    """The first command with the same keys."""
-    return next(other for other, kind in store.COMMANDS.items() if kind is store.COMMANDS[verb])
+def _relative(verb: str) -> str | None:
+    """The first command before this one whose keys it has, and perhaps more."""
+    before = list(store.COMMANDS)[: list(store.COMMANDS).index(verb)]
+    return next((other for other in before if issubclass(store.COMMANDS[verb], store.COMMANDS[other])), None)
 
 
 def _links(verb: str, sections: Mapping[str, list[str]]) -> str:
-    if (first := _first_alike(verb)) != verb:
-        return f"as [aiayn {first}](#aiayn-{first})"
-    return ", ".join(f"[{group}](#{verb}-{group})" for group in sections if group) or "values only"
+    relative = _relative(verb)
+    own = ", ".join(f"[{group}](#{verb}-{group})" for group in sections if group)
+    if relative is None:
+        return own or "values only"
+    return f"as [aiayn {relative}](#aiayn-{relative})" + (f", and {own}" if own else "")
 
 
 def _sections(verb: str) -> dict[str, list[str]]:
     """The parts of a command by group; those of the values outside any group under the empty name."""
-    kind = store.COMMANDS[verb]
-    if (first := _first_alike(verb)) != verb:
-        return {"": [f"It takes the groups and values of [aiayn {first}](#aiayn-{first})."]}
+    kind, relative = store.COMMANDS[verb], _relative(verb)
     composed = compose_command(verb)
     chosen = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
     chosen = {group: option for group, option in reversed(chosen.items()) if not group.startswith("hydra/")}
     hints, meanings = get_type_hints(kind), _meanings(kind)
+    sections: dict[str, list[str]] = {}
+    if relative is not None:
+        inherited = get_type_hints(store.COMMANDS[relative])
+        hints = {name: hint for name, hint in hints.items() if name not in inherited}
+        chosen = {group: option for group, option in chosen.items() if group in hints}
+        more = ", and these:" if hints else "."
+        sections[""] = [f"It takes the groups and values of [aiayn {relative}](#aiayn-{relative}){more}"]
     values = [
         name for name in hints if not dataclasses.is_dataclass(hints[name]) and get_origin(hints[name]) is not dict
     ]
-    sections = {"": [_keys([_row(composed, name, hints[name], meanings[name]) for name in values])]}
+    if values:
+        rows = [_row(composed, name, hints[name], meanings[name]) for name in values]
+        sections.setdefault("", []).append(_keys(rows))
     for group in chosen:
         if group not in hints:
             sections[group] = [_options(group, chosen[group])]

@@ -18,8 +18,18 @@ LATEX_CHARACTERS = {
     "ε": r"$\epsilon$",
     "<": r"$<$",
     ">": r"$>$",
-    "[": "{[}",  # after the \\ of a line, a bracket would be its argument
+    "[": "{[}",  # after the \\ of a line, a bracket would be its argument, and so would a star
+    "*": "{*}",
 }
+
+LATEX_SYMBOL = re.compile(r"(?<![\w./])(?P<letter>[dP]|ε)_(?P<index>model|ff|k|v|drop|ls)(?!\w)")
+"""The paper's own symbols, which stand in formulas there; not parts of a key or a path."""
+
+LATEX_LETTER = "[À-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿ]"
+"""What every LaTeX can print besides ASCII, whichever fonts the document has."""
+
+SIDEWAYS_FROM = 12
+"""Columns from which a table in LaTeX takes a page of its own and lies on its side, to remain legible."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +77,12 @@ def _markdown_line(cells: Sequence[str]) -> str:
 
 
 def latex_table(grid: Grid) -> str:
-    """A table environment that needs the packages booktabs and graphicx, and is as wide as a line at most."""
+    """A table environment that needs the packages booktabs, graphicx and rotating, and is as wide as a line at most."""
+    environment = "table" if len(grid.columns) < SIDEWAYS_FROM else "sidewaystable"
     alignment = "".join("l" if is_left else "r" for _, is_left in grid.columns)
     rules = "\n\\midrule\n"
     lines = [
-        r"\begin{table}",
+        rf"\begin{{{environment}}}",
         r"\centering\small\setlength{\tabcolsep}{4pt}",
         rf"\caption{{{latex_text(grid.title)}}}",
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
@@ -82,7 +93,7 @@ def latex_table(grid: Grid) -> str:
         rules.join("\n".join(_latex_line(line) for line in group) for group in grid.groups),
         r"\bottomrule",
         r"\end{tabular}}",
-        r"\end{table}",
+        rf"\end{{{environment}}}",
     ]
     return "\n".join(lines)
 
@@ -92,5 +103,15 @@ def _latex_line(cells: Sequence[str]) -> str:
 
 
 def latex_text(text: str) -> str:
-    """Plain text with what LaTeX would take for a command made harmless."""
-    return re.sub(r"[\\&%$#_{}~^±−|ε<>\[]", lambda match: LATEX_CHARACTERS[match[0]], text)
+    """Plain text with what LaTeX would take for a command made harmless, and the paper's symbols as formulas."""
+    return re.sub(rf"{LATEX_SYMBOL.pattern}|[^\n -~]|[\\&%$#_{{}}~^|<>\[*]", _latex_part, text)
+
+
+def _latex_part(found: re.Match[str]) -> str:
+    if found["letter"] is not None:
+        letter = LATEX_CHARACTERS.get(found["letter"], found["letter"]).strip("$")
+        return f"${letter}_{{\\mathrm{{{found['index']}}}}}$"
+    character = found[0]
+    if character in LATEX_CHARACTERS:
+        return LATEX_CHARACTERS[character]
+    return character if re.fullmatch(LATEX_LETTER, character) else f"U+{ord(character):04X}"

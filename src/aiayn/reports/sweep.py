@@ -20,7 +20,7 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
         jobs: in the order of the sweep.
     """
     entries = [read_entry(job.directory) if job.directory.record.is_file() else None for job in jobs]
-    differing = _differing(jobs)
+    differing = differing_overrides([job.overrides for job in jobs])
     has_overrides = any(differing)
     bleus = sorted({name for entry in entries if entry for name in scores_of(entry)} - {"PPL"}) or ["BLEU"]
     scores = ["PPL", *bleus]  # BLEU of different definitions share no column
@@ -36,12 +36,19 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
     output.print(_counted([entry.state if entry else REFUSED for entry in entries]))
 
 
-def _differing(jobs: Sequence[SweptJob]) -> list[str]:
-    """The overrides that not every job has, but for those with a column of their own."""
-    common = set.intersection(*(set(job.overrides) for job in jobs)) if jobs else set()
+def print_best(job: SweptJob, score: str, *, command: str) -> None:
+    """Print which job is the best of a search, and how to have it alone."""
+    output = console()
+    for line in (f"best: {score}, {job.directory.path}", command):
+        output.print(line, soft_wrap=True)
+
+
+def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:
+    """Of each job the overrides that not every job has, but for those with a column of their own."""
+    common = set.intersection(*(set(overrides) for overrides in jobs)) if jobs else set()
     return [
-        " ".join(word for word in job.overrides if word not in common and not word.startswith(OWN_COLUMNS))
-        for job in jobs
+        " ".join(word for word in overrides if word not in common and not word.startswith(OWN_COLUMNS))
+        for overrides in jobs
     ]
 
 

@@ -94,10 +94,10 @@ def markdown(report: Report) -> str:
 
 
 def latex(report: Report) -> str:
-    r"""Tables for \input into a document that uses booktabs and graphicx."""
+    r"""Tables for \input into a document that uses booktabs, graphicx and rotating."""
     tables = grids(report, bleu_name=_bleu_name(report), has_settings=True)
     notes = r"\\".join(f"\n{latex_text(line)}" for line in (*summary(report), *report.remarks))
-    head = "% Written by aiayn report table3; needs \\usepackage{booktabs,graphicx}."
+    head = "% Written by aiayn report table3; needs \\usepackage{booktabs,graphicx,rotating}."
     return "\n\n".join([head, *(latex_table(grid) for grid in tables), f"{{\\small\\noindent{notes}\\par}}"]) + "\n"
 
 

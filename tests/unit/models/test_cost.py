@@ -1,4 +1,4 @@
-"""The cost of training is what torch counts in the matrices of one forward pass, three times."""
+"""What a Transformer costs is what torch counts in a real one."""
 
 from typing import Any, Protocol
 
@@ -6,19 +6,52 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.models.cost import training_flops
-from aiayn.models.transformer import Transformer
+from aiayn.models.architecture import Architecture
+from aiayn.models.cost import BYTES_OF_STATE, HALF_ON_GPU, SINGLE_ON_CPU, SINGLE_ON_GPU, Cost
+from aiayn.models.transformer import Transformer, count_parameters
+from aiayn.training.loss import token_losses
 
 counts = st.integers(0, 10**12)
 fast = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+sizes = st.integers(1, 9)
+architectures = st.builds(
+    Architecture,
+    d_model=st.integers(1, 9).map(lambda half: 2 * half),
+    d_ff=sizes,
+    num_layers=st.integers(1, 3),
+    num_heads=st.integers(1, 4),
+    d_k=sizes,
+    d_v=sizes,
+    dropout=st.just(0.1),
+    positions=st.sampled_from(["sinusoidal", "learned"]),
+    norm=st.sampled_from(["post", "pre"]),
+    projection_bias=st.booleans(),
+    layer_norm_epsilon=st.just(1e-6),
+    max_positions=st.integers(1, 40),
+)
 
 
 class Build(Protocol):
     """Builds a model with some settings changed."""
 
     def __call__(self, **changes: Any) -> Transformer: ...
+
+
+class Settle(Protocol):
+    """The tiny architecture with some settings changed."""
+
+    def __call__(self, **changes: Any) -> Architecture: ...
+
+
+@settings(max_examples=40)
+@given(architecture=architectures, vocabulary_size=st.integers(1, 50))
+def test_parameters_are_those_of_the_model(architecture: Architecture, vocabulary_size: int) -> None:
+    with torch.device("meta"):
+        model = Transformer(architecture, vocabulary_size=vocabulary_size)
+    assert Cost(architecture, vocabulary_size).parameters == count_parameters(model)
 
 
 def counted(model: Transformer, *, source_len: int, target_len: int, sentences: int) -> int:
@@ -37,22 +70,77 @@ def test_it_is_three_times_the_forward_pass(
     build: Build, source_len: int, target_len: int, sentences: int, bias: bool
 ) -> None:
     model = build(d_k=3, d_v=5, projection_bias=bias).eval()
-    flops = training_flops(model, source_tokens=sentences * source_len, target_tokens=sentences * target_len)
+    flops = model.cost.training_flops(source_tokens=sentences * source_len, target_tokens=sentences * target_len)
     assert flops == 3 * counted(model, source_len=source_len, target_len=target_len, sentences=sentences)
 
 
 @pytest.mark.parametrize("change", [{"positions": "learned"}, {"norm": "pre"}, {"projection_bias": True}])
 def test_what_multiplies_no_token_costs_nothing(build: Build, change: dict[str, Any]) -> None:
     plain, changed = build(), build(**change)
-    assert training_flops(changed, source_tokens=5, target_tokens=7) == training_flops(
-        plain, source_tokens=5, target_tokens=7
+    assert changed.cost.training_flops(source_tokens=5, target_tokens=7) == plain.cost.training_flops(
+        source_tokens=5, target_tokens=7
     )
 
 
 @fast
 @given(first=st.tuples(counts, counts), second=st.tuples(counts, counts))
 def test_costs_add_up(build: Build, first: tuple[int, int], second: tuple[int, int]) -> None:
-    model = build()
-    both = training_flops(model, source_tokens=first[0] + second[0], target_tokens=first[1] + second[1])
-    apart = [training_flops(model, source_tokens=source, target_tokens=target) for source, target in (first, second)]
+    cost = build().cost
+    both = cost.training_flops(source_tokens=first[0] + second[0], target_tokens=first[1] + second[1])
+    apart = [cost.training_flops(source_tokens=source, target_tokens=target) for source, target in (first, second)]
     assert both == pytest.approx(sum(apart))
+
+
+def kept(model: Transformer, *, sentences: int, source_len: int, target_len: int) -> int:
+    """Bytes that autograd holds between the forward and the backward pass, parameters aside."""
+    weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    storages: dict[int, int] = {}
+    held: list[Tensor] = []  # while they live, no address is used twice
+
+    def pack(tensor: Tensor) -> Tensor:
+        held.append(tensor)
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            storages[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    source = torch.ones(sentences, source_len, dtype=torch.int64)
+    target = torch.ones(sentences, target_len, dtype=torch.int64)
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        states = model.decode(target, model.encode(source)).flatten(0, 1)
+        losses = token_losses(model.project(states), target.flatten(), label_smoothing=0.1)
+    assert losses.smoothed.requires_grad
+    return sum(storages.values())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"dropout": 0.0},
+        {"num_layers": 3},
+        {"d_ff": 1536},
+        {"num_heads": 2},
+        {"d_k": 48, "d_v": 48},
+        {"d_model": 96},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(("source_len", "target_len"), [(24, 24), (8, 40), (40, 8)])
+def test_kept_memory_is_what_autograd_holds(
+    architecture: Settle, change: dict[str, Any], source_len: int, target_len: int
+) -> None:
+    shape = architecture(**{"d_model": 256, "d_ff": 1024, "d_k": 64, "d_v": 64, "dropout": 0.1} | change)
+    model = Transformer(shape, vocabulary_size=900)
+    said = model.cost.kept_bytes(source_tokens=4 * source_len, target_tokens=4 * target_len, of=SINGLE_ON_CPU)
+    assert said == pytest.approx(kept(model, sentences=4, source_len=source_len, target_len=target_len), rel=0.03)
+
+
+def test_half_precision_and_small_masks_save_memory_and_parameters_cost_theirs(architecture: Settle) -> None:
+    cost = Cost(architecture(dropout=0.1, d_model=512, d_ff=2048, d_k=64, d_v=64), vocabulary_size=1000)
+    on_cpu, on_gpu, half = (
+        cost.training_bytes(source_tokens=5000, target_tokens=5000, of=of)
+        for of in (SINGLE_ON_CPU, SINGLE_ON_GPU, HALF_ON_GPU)
+    )
+    assert half < on_gpu < on_cpu
+    assert cost.training_bytes(source_tokens=0, target_tokens=0, of=SINGLE_ON_CPU) == BYTES_OF_STATE * cost.parameters

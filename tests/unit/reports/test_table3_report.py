@@ -1,9 +1,12 @@
 """The report says what the records say, in every format, and what is missing is pending."""
 
 import csv
+import dataclasses
 import json
 import math
 import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from aiayn.runs.record import Status
 
 MakeRun = Callable[..., Path]
 TABLE = load_table3()
+DOCS = Path(__file__).parents[3] / "docs" / "reproducing.md"
 
 EMPTY = Report(
     lines=tuple(Line(row, "pending", (), None, {}) for row in TABLE.rows),
@@ -183,9 +187,11 @@ def check_latex(text: str) -> None:
     bare = re.sub(r"\\[\\&%$#_{}]", "", text.replace(r"\width>\linewidth", ""))
     assert bare.count("{") == bare.count("}")
     assert bare.count("$") % 2 == 0
-    assert re.findall(r"\\begin\{(\w+)\}", text) == ["table", "tabular"] * text.count(r"\begin{table}")
+    environments = re.findall(r"\\begin\{(\w+)\}", text)
+    assert environments[1::2] == ["tabular"] * (len(environments) // 2)
+    assert set(environments[::2]) <= {"table", "sidewaystable"}
     assert text.count(r"\begin{") == text.count(r"\end{")
-    assert text.isascii()
+    assert all(character.isascii() or character.isalpha() for character in text)
     outside_math = re.sub(r"\$[^$]*\$", "", bare)
     assert not set("_^#~<>|") & set(outside_math)
     for alignment, body in re.findall(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}(.*?)\\end\{tabular\}", text, re.DOTALL):
@@ -203,7 +209,37 @@ def test_no_text_breaks_a_table(cells: list[str]) -> None:
 
 
 def test_what_latex_knows_by_name_is_named() -> None:
-    assert latex_text("−0.1 ± ε_ls < [x]") == r"$-$0.1 $\pm$ $\epsilon$\_ls $<$ {[}x]"
+    assert latex_text("−0.1 ± ε < [x]") == r"$-$0.1 $\pm$ $\epsilon$ $<$ {[}x]"
+    assert latex_text("données 東") == "données U+6771"
+
+
+def test_the_papers_symbols_are_formulas_and_keys_are_not() -> None:
+    assert latex_text("d_model, ε_ls") == r"$d_{\mathrm{model}}$, $\epsilon_{\mathrm{ls}}$"
+    assert latex_text("model.d_ff of runs/d_k, ad_k") == r"model.d\_ff of runs/d\_k, ad\_k"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here: install TeX Live")
+def test_the_document_of_the_docs_can_be_typeset(half_finished: Path, tmp_path: Path) -> None:
+    printable = "".join(map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x180), 0x2028, 0x2192, 0x6771, 0x1F600)))
+    remarks = (printable, "*a star", "[a bracket", *(f"{character}{character}" for character in printable))
+    (document,) = re.findall(r"```latex\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "document.tex").write_text(document)
+    for page in (dataclasses.replace(report(half_finished), remarks=remarks), EMPTY):
+        (tmp_path / "table3.tex").write_text(FORMATS[".tex"](page), encoding="utf-8")
+        said = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "document.tex"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            check=False,
+        ).stdout
+        assert "\n!" not in said, said[-2000:]
+        assert "Output written on document.pdf" in said
+        too_wide = re.sub(r"Overfull \\hbox .* in paragraph", "", said)  # of long words in the remarks
+        assert "Overfull" not in too_wide, "no table is wider than its line"
 
 
 def test_the_terminal_shows_the_same_rows(half_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

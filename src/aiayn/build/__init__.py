@@ -1,0 +1,1 @@
+"""From typed configuration to objects: the only place where the two meet."""

@@ -1,0 +1,113 @@
+"""The objects of a training and of a search."""
+
+import torch
+
+from aiayn.build.architecture import accumulation, build_architecture, embedding_rows
+from aiayn.config.freeze import plain
+from aiayn.config.schema import DecodingConfig, TrainConfig
+from aiayn.data.prepared import PreparedData
+from aiayn.models.transformer import Transformer
+from aiayn.runs.directory import RunDirectory
+from aiayn.training.data_module import TranslationDataModule
+from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.scoring import Search
+from aiayn.training.session import Budget, TrainingSession
+from aiayn.training.wandb_tracker import RunDescription
+
+
+def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:
+    """The model, its weights drawn from `seed`.
+
+    Args:
+        config: the run's configuration.
+        vocabulary_size: entries of the vocabulary.
+    """
+    rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
+    torch.manual_seed(config.seed)
+    return Transformer(build_architecture(config.model), vocabulary_size=rows)
+
+
+def build_module(config: TrainConfig, model: Transformer, *, data_fingerprint: str) -> TranslationModule:
+    """The model with its recipe."""
+    recipe = config.optimization
+    return TranslationModule(
+        model=model,
+        d_model=config.model.d_model,
+        label_smoothing=recipe.label_smoothing,
+        warmup_steps=recipe.warmup_steps,
+        learning_rate_factor=recipe.learning_rate_factor,
+        adam=AdamSettings(beta1=recipe.adam_beta1, beta2=recipe.adam_beta2, epsilon=recipe.adam_epsilon),
+        seed=config.seed,
+        divergence_factor=recipe.divergence_factor,
+        log_interval=max(1, int(config.trainer["log_every_n_steps"])),
+        provenance={"config_hash": config.identity.hash, "data_fingerprint": data_fingerprint},
+    )
+
+
+def build_search(config: DecodingConfig) -> Search:
+    """The search at the end of training."""
+    return Search(
+        beam_size=config.beam_size,
+        length_penalty_alpha=config.length_penalty_alpha,
+        max_extra_length=config.max_extra_length,
+        batch_tokens=config.batch_tokens,
+    )
+
+
+def describe(config: TrainConfig, *, run_id: str) -> RunDescription:
+    """What a dashboard shows of the run."""
+    table, _, row = config.identity.experiment.partition("/")
+    row = row or table
+    return RunDescription(
+        run_id=run_id,
+        name=f"{row} {config.identity.scale} seed {config.seed}",
+        group=config.identity.sweep or table,
+        job_type=row,
+        tags=(config.identity.fidelity, table, row, config.identity.scale, config.data.name),
+        config=plain(config),
+    )
+
+
+def scoring_device(config: TrainConfig) -> torch.device:
+    """Where a trained model is scored: on the kind of device that it was trained on."""
+    on_gpu = config.trainer.get("accelerator") in ("auto", "gpu", "cuda") and torch.cuda.is_available()
+    return torch.device("cuda" if on_gpu else "cpu")
+
+
+def build_session(config: TrainConfig, directory: RunDirectory, *, world_size: int) -> TrainingSession:
+    """The trainer of one go; steps, accumulation and validation follow from `optimization`.
+
+    Args:
+        config: the run's configuration.
+        directory: where checkpoints go.
+        world_size: processes in all.
+
+    Raises:
+        UserError: Lightning refuses an argument or a callback.
+    """
+    settings = dict(config.trainer)
+    if settings["precision"] == "auto":
+        settings["precision"] = "bf16-mixed" if scoring_device(config).type == "cuda" else "32-true"
+    return TrainingSession(
+        settings,
+        callbacks=config.callbacks,
+        budget=Budget(
+            max_steps=config.optimization.max_steps,
+            accumulation=accumulation(config, world_size=world_size),
+            validation_interval=config.optimization.validation_interval,
+        ),
+        checkpoints=directory.checkpoints,
+        world_size=world_size,
+        timeout_seconds=config.launch.timeout_seconds,
+    )
+
+
+def build_batches(config: TrainConfig, data: PreparedData) -> TranslationDataModule:
+    """The run's batches."""
+    return TranslationDataModule(
+        data,
+        source_tokens=config.optimization.source_tokens,
+        target_tokens=config.optimization.target_tokens,
+        evaluation_tokens=config.decoding.batch_tokens,
+        seed=config.seed,
+    )

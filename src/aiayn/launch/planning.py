@@ -1,0 +1,112 @@
+"""What a run would cost, before it is started."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiayn.build.architecture import accumulation, build_architecture, embedding_rows
+from aiayn.config.errors import UserError
+from aiayn.config.schema import PlanConfig, TrainConfig
+from aiayn.launch import processes
+from aiayn.models.cost import HALF_ON_GPU, SINGLE_ON_CPU, SINGLE_ON_GPU, Cost, ValueBytes
+from aiayn.runs.plan import Plan
+
+BYTES_OF_CHECKPOINT = 12
+"""Of a parameter: itself and Adam's two moments, in single precision."""
+
+
+@dataclass(frozen=True)
+class Micro:
+    """What one device computes at once."""
+
+    source_tokens: int
+    target_tokens: int
+    count: int
+    """Micro-batches of one optimizer step on each device."""
+
+
+def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
+    """Count what a run costs; the time by the stated hardware, or measured on this machine.
+
+    Args:
+        config: as `aiayn train` would have it.
+        overrides: the words that it was composed from.
+
+    Raises:
+        UserError: the hardware is not stated, or not to be found here.
+    """
+    model = Cost(
+        build_architecture(config.model),
+        embedding_rows(config.model, vocabulary_size=config.tokenizer.vocabulary_size),
+    )
+    devices = processes.devices_per_node(config.trainer) * int(config.trainer.get("num_nodes") or 1)
+    recipe = config.optimization
+    flops = model.training_flops(source_tokens=recipe.source_tokens, target_tokens=recipe.target_tokens)
+    micro = micro_batch(config, devices=devices)
+    memory = model.training_bytes(
+        source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, of=_value_bytes(config)
+    )
+    return Plan(
+        experiment=config.identity.experiment,
+        seed=config.seed,
+        overrides=tuple(overrides),
+        hardware=config.hardware,
+        devices=devices,
+        parameters=model.parameters,
+        steps=recipe.max_steps,
+        flops_per_step=flops,
+        memory=memory,
+        seconds_per_step=_seconds_per_step(config, model, flops=flops, micro=micro, devices=devices),
+        disk=BYTES_OF_CHECKPOINT * model.parameters * _checkpoints(config),
+    )
+
+
+def micro_batch(config: TrainConfig, *, devices: int) -> Micro:
+    """How a step's tokens are shared out."""
+    count = accumulation(config, world_size=devices)
+    source, target = (
+        math.ceil(tokens / (count * devices))
+        for tokens in (config.optimization.source_tokens, config.optimization.target_tokens)
+    )
+    return Micro(source_tokens=source, target_tokens=target, count=count)
+
+
+def _seconds_per_step(config: PlanConfig, model: Cost, *, flops: float, micro: Micro, devices: int) -> float:
+    hardware = config.hardware
+    if hardware.calibration_seconds is not None:
+        from aiayn.launch.calibration import seconds_per_step  # imports torch
+
+        return seconds_per_step(
+            config, model, source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, count=micro.count
+        )
+    return flops / (devices * _stated("peak_flops", hardware.peak_flops) * _stated("utilization", hardware.utilization))
+
+
+def _stated(key: str, value: float | None) -> float:
+    if value is None or value <= 0:
+        raise UserError(f"hardware.{key}={value}: state a number above 0, or measure with hardware=here")
+    return value
+
+
+def _value_bytes(config: PlanConfig) -> ValueBytes:
+    """What precision and device make of a value."""
+    accelerator, precision = config.trainer.get("accelerator"), str(config.trainer.get("precision"))
+    if accelerator == "cpu" or (accelerator == "auto" and config.hardware.calibration_seconds is not None):
+        return SINGLE_ON_CPU
+    is_single = precision in ("32", "32-true") or (precision == "auto" and accelerator == "auto")
+    return SINGLE_ON_GPU if is_single else HALF_ON_GPU
+
+
+def _checkpoints(config: TrainConfig) -> int:
+    """How many checkpoints a run keeps at once, and the one that is being written."""
+    kept = 1
+    for callback in config.callbacks.values():
+        if _is_checkpoint_callback(callback):
+            count = int(callback.get("save_top_k", 1))
+            kept += count if count >= 0 else config.optimization.max_steps // config.optimization.checkpoint_interval
+    return kept
+
+
+def _is_checkpoint_callback(callback: Any) -> bool:
+    return isinstance(callback, dict) and str(callback.get("_target_", "")).endswith("ModelCheckpoint")

@@ -1,0 +1,110 @@
+"""What runs would cost, as a table."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from aiayn.reports.row import millions
+from aiayn.reports.status import console
+from aiayn.reports.sweep import differing_overrides
+from aiayn.runs.plan import Plan
+
+WORDS = ("experiment", "seed", "override")
+NUMBERS = ("params", "FLOPs a step", "steps", "FLOPs", "memory", "time", "device-hours", "disk")
+
+
+def print_plan(plans: Sequence[Plan]) -> None:
+    """Print a line for each run, their sums, and what the numbers rest on.
+
+    Args:
+        plans: at least one.
+    """
+    overrides = differing_overrides([plan.overrides for plan in plans])
+    words = WORDS if any(overrides) else WORDS[:-1]
+    table = Table(pad_edge=False, show_footer=len(plans) > 1)
+    for heading in words:
+        table.add_column(heading, justify="right" if heading == "seed" else "left")
+    table.columns[0].footer = f"{len(plans)} runs"
+    for heading, total in zip(NUMBERS, _sums(plans), strict=True):
+        table.add_column(heading, total, justify="right")
+    for plan, override in zip(plans, overrides, strict=True):
+        table.add_row(*(plan.experiment, str(plan.seed), override)[: len(words)], *_cells(plan))
+    output = console()
+    output.print(table)
+    for line in _remarks(plans):
+        output.print(line)
+
+
+def _cells(plan: Plan) -> tuple[str, ...]:
+    return (
+        millions(plan.parameters),
+        f"{plan.flops_per_step:.1e}",
+        f"{plan.steps:,}",
+        f"{plan.flops:.1e}",
+        gibibytes(plan.memory) + ("" if plan.fits else "!"),
+        about(plan.seconds),
+        hours(plan.device_seconds),
+        gibibytes(plan.disk),
+    )
+
+
+def _sums(plans: Sequence[Plan]) -> tuple[str, ...]:
+    return (
+        "",
+        "",
+        "",
+        f"{sum(plan.flops for plan in plans):.1e}",
+        "",
+        about(sum(plan.seconds for plan in plans)),
+        hours(sum(plan.device_seconds for plan in plans)),
+        gibibytes(sum(plan.disk for plan in plans)),
+    )
+
+
+def _remarks(plans: Sequence[Plan]) -> list[str]:
+    """What is assumed, and what is left out."""
+    lines = [*dict.fromkeys(_basis(plan) for plan in plans)]
+    lines.append(
+        "time: training alone, one run after the other, without what devices send each other, validation and the final "
+        "search"
+    )
+    lines.append(
+        "memory: tensors on one device at the peak of a step, without the allocator's reserve; disk: checkpoints"
+    )
+    beyond = [plan for plan in plans if not plan.fits]
+    if beyond:
+        lines.append(
+            f"! more than the {beyond[0].hardware.memory_gib:g} GiB of one {beyond[0].hardware.name}: lower "
+            "optimization.max_tokens_per_device"
+        )
+    return lines
+
+
+def _basis(plan: Plan) -> str:
+    hardware, count = plan.hardware, f"{plan.devices} x {plan.hardware.name}"
+    if hardware.calibration_seconds is not None:
+        return f"{count}: measured for {hardware.calibration_seconds:g} s a model"
+    assert hardware.utilization is not None
+    assert hardware.peak_flops is not None
+    stated = f"{hardware.utilization:.0%} of {hardware.peak_flops / 1e12:,.4g} TFLOP/s each"
+    return f"{count}: {stated}, as stated in hardware=; hardware=here measures this machine"
+
+
+def gibibytes(count: int) -> str:
+    """Bytes in GiB with two digits, as in 3.2 GiB."""
+    amount = count / 2**30
+    return f"{amount:.1f} GiB" if amount >= 1 else f"{amount:.2f} GiB"
+
+
+def about(seconds: float) -> str:
+    """A time that is not known to the second, as in 4.2 days, 9.9 h, 12 min, 5 s."""
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= (2 if unit == "days" else 1) * length:
+            return f"{seconds / length:.2g} {unit}" if seconds < 100 * length else f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def hours(seconds: float) -> str:
+    """With two digits where there are few, as in 0.25 or 1,250."""
+    amount = seconds / 3600
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"

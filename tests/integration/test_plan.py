@@ -1,0 +1,116 @@
+"""`aiayn plan`: costs of runs that are not there yet, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.commands.front_end import main
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import typed
+from aiayn.config.schema import PlanConfig
+from aiayn.launch.planning import BYTES_OF_CHECKPOINT, micro_batch, plan_run
+from aiayn.paper.recipe import load_recipe
+from aiayn.runs.plan import Plan
+from aiayn.runs.record import read_record
+
+PAPER = ("scale=paper", "trainer=gpu", "trainer.devices=8")
+
+
+def planned(*overrides: str) -> Plan:
+    return plan_run(typed(compose_command("plan", overrides), PlanConfig), overrides=overrides)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIAYN_SWEEP", "")  # given back after the test
+    monkeypatch.delenv("AIAYN_SWEEP")
+    return tmp_path
+
+
+@pytest.mark.parametrize("model", ["base", "big"])
+def test_the_papers_hours_are_met_within_a_third(model: str) -> None:
+    hours = planned(*PAPER, f"experiment=table3/{model}").seconds / 3600
+    assert hours == pytest.approx(load_recipe().training[model].hours, rel=1 / 3)
+
+
+def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "sweeps=table3", *PAPER]) == 0
+    said = capfd.readouterr().out
+    assert said.count("table3/") == 20
+    assert "20 runs" in said
+    assert "8 x P100: 35% of 9.5 TFLOP/s" in said
+    assert not list(here.iterdir())
+
+
+def test_devices_share_the_work_and_the_memory() -> None:
+    one, eight = (planned(*PAPER[:2], f"trainer.devices={count}") for count in (1, 8))
+    assert eight.seconds == pytest.approx(one.seconds / 8)
+    assert eight.device_seconds == pytest.approx(one.device_seconds)
+    assert (eight.flops, eight.parameters, eight.disk) == (one.flops, one.parameters, one.disk)
+    assert one.memory > 2 * eight.memory
+    assert not one.fits
+    assert eight.fits
+
+
+def test_several_nodes_count(here: Path) -> None:
+    assert planned(*PAPER, "trainer.num_nodes=4").devices == 32
+
+
+@settings(max_examples=25)
+@given(tokens=st.integers(1, 60_000), most=st.integers(1, 30_000), devices=st.integers(1, 16))
+def test_micro_batches_hold_the_step_and_fit_the_device(tokens: int, most: int, devices: int) -> None:
+    config = typed(compose_command("plan"), PlanConfig)
+    config.optimization.source_tokens, config.optimization.target_tokens = tokens, max(1, tokens // 2)
+    config.optimization.max_tokens_per_device = most
+    micro = micro_batch(config, devices=devices)
+    assert micro.target_tokens <= micro.source_tokens <= most
+    assert micro.source_tokens * micro.count * devices >= tokens
+
+
+def test_a_run_is_what_was_planned(trained_run: Path, tiny: tuple[str, ...]) -> None:
+    plan, record = planned(*tiny, "logger=none"), read_record(trained_run / "run.json")
+    assert plan.steps == record.steps
+    assert plan.parameters == record.parameters
+    # A step is planned full; the corpus fills it as far as whole sentences go.
+    assert record.flops is not None
+    assert 0.5 < record.flops / plan.flops <= 1
+    checkpoint = trained_run / "checkpoints" / "step-0000012.ckpt"
+    assert BYTES_OF_CHECKPOINT * plan.parameters == pytest.approx(checkpoint.stat().st_size, rel=0.3)
+    kept = len([file for file in checkpoint.parent.iterdir() if file.name != "step-0000001.ckpt"])
+    assert plan.disk == BYTES_OF_CHECKPOINT * plan.parameters * (kept + 1)
+
+
+@pytest.mark.slow
+def test_this_machine_is_measured(here: Path, tiny: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> None:
+    measured = ("hardware=here", "hardware.calibration_seconds=0.2", "logger=none")
+    torch.manual_seed(0)
+    assert main(["plan", *tiny, *measured]) == 0
+    said = capfd.readouterr()
+    assert "1 x this machine: measured for 0.2 s a model" in said.out
+    assert "measuring" in said.err
+    short, long = (planned(*tiny, *measured, f"optimization.max_steps={steps}") for steps in (100, 1000))
+    assert 0 < 10 * short.seconds == pytest.approx(long.seconds)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["hardware.peak_flops=0"], "hardware.peak_flops=0.0: state a number above 0, or measure with hardware=here"),
+        (["hardware.utilization=null"], "hardware.utilization=None: state a number above 0, or measure with"),
+        (["trainer=gpu", "hardware=here"], "trainer.accelerator=gpu: no GPU here to measure on; name one, as in"),
+        (["hardware=h300"], "hardware=h300: no such option; did you mean h"),
+        (["model.num_heads=7"], "model.num_heads=7 does not divide"),
+    ],
+)
+def test_mistakes_are_one_line(here: Path, words: list[str], answer: str, capfd: pytest.CaptureFixture[str]) -> None:
+    if "hardware=here" in words and torch.cuda.is_available():
+        pytest.skip("there is a GPU to measure on")
+    assert main(["plan", *words]) == 2
+    said = capfd.readouterr().err
+    assert said.startswith(f"aiayn: {answer}")
+    assert said.count("\n") == 1
+    assert not list(here.iterdir())

@@ -1,0 +1,79 @@
+"""The ledger on the terminal: rows by seeds where there are seeds, and a line for each run that is not done."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.config.command_schema import View
+from aiayn.reports.status import print_status
+from aiayn.runs.record import Record, SplitScores, Status
+
+MakeRecord = Callable[..., Record]
+Show = Callable[..., list[list[str]]]
+
+
+@pytest.fixture
+def add(tmp_path: Path, make_record: MakeRecord, scores: dict[str, SplitScores]) -> Callable[..., None]:
+    """Write the record of a run."""
+
+    def write(row: str, seed: int, status: Status = Status.finished, *, scale: str = "nano", digits: str = "0") -> None:
+        name = f"table3/{row}/{scale}-seed{seed}-{digits}"
+        made = (
+            {"scores": scores, "steps": 1000}
+            if status is Status.finished
+            else {"steps": 300, "message": f"it {status}"}
+        )
+        record = make_record(experiment=f"table3/{row}", seed=seed, scale=scale, status=status, max_steps=1000, **made)
+        (tmp_path / name).mkdir(parents=True)
+        record.write(tmp_path / name / "run.json")
+
+    return write
+
+
+@pytest.fixture
+def show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Show:
+    """The tables' lines as cells, those of all other lines as one."""
+
+    def call(view: View = View.auto) -> list[list[str]]:
+        print_status(tmp_path, view)
+        lines = [line.replace("┃", "│") for line in capsys.readouterr().out.splitlines()]
+        cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+        return [line for line in cells if not line[0].startswith(("┏", "┡", "└"))]
+
+    return call
+
+
+def test_rows_stand_by_seeds_in_the_papers_order(add: Callable[..., None], show: Show) -> None:
+    add("a_h1", 1)
+    add("a_h1", 10, Status.failed)
+    add("base", 1)
+    add("base", 2, Status.interrupted)
+    add("base", 2, digits="1")
+    add("base", 1, scale="demo")
+    lines = show()
+    assert lines[:8] == [
+        ["scale nano, data grammar: PPL / BLEU (dev) of what is finished"],
+        ["experiment", "seed 1", "seed 2", "seed 10"],
+        ["table3/base", "2.12 / 21.2", "1 finished, 1 interrupted", ""],
+        ["table3/a_h1", "2.12 / 21.2", "", "failed at 300"],
+        ["scale demo, data grammar: PPL / BLEU (dev) of what is finished"],
+        ["experiment", "seed 1"],
+        ["table3/base", "2.12 / 21.2"],
+        ["run", "state", "steps", "trained", "left"],
+    ]
+    assert [line[0] for line in lines[8:]] == [
+        "table3/a_h1/nano-seed10-0",
+        "table3/base/nano-seed2-0",
+        "4 finished, 1 failed, 1 interrupted",
+        "table3/a_h1/nano-seed10-0: it failed",
+        "table3/base/nano-seed2-0: it interrupted",
+    ]
+
+
+def test_without_seeds_there_is_a_line_for_each_run(add: Callable[..., None], show: Show) -> None:
+    add("base", 1)
+    add("a_h1", 1)
+    add("base", 2, scale="demo")
+    assert [line[0] for line in show()][0:2] == ["run", "table3/a_h1/nano-seed1-0"]
+    assert show(View.rows)[-1] == ["3 finished"], "and nothing left to list"

@@ -66,7 +66,7 @@ RULES = (
     ),
     Rule(r"aiayn train init_from=(\S+) \.\.\.", rf"aiayn train init_from=\1 seed=2 {TINY}"),
     Rule(
-        r"aiayn train sweeps=table3 (.*)",
+        r"aiayn train sweeps=table3\w* (.*)",
         rf"aiayn train sweeps=table3_e \1 {TINY}",
         "a group of rows for the whole table",
     ),

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,24 @@ class PoisonAt(Callback):
         if batch_idx == self.batch:
             with torch.no_grad():
                 next(pl_module.parameters()).fill_(float("nan"))
+
+
+class PlaceRecorder(Callback):
+    """Appends where this process trained, and from when to when, to a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.began = time.monotonic()  # one clock for all processes of a machine
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        place = {
+            "cores": sorted(os.sched_getaffinity(0)),
+            "threads": torch.get_num_threads(),
+            "gpus": os.environ["CUDA_VISIBLE_DEVICES"],
+            "from": self.began,
+            "to": time.monotonic(),
+        }
+        with self.path.open("a") as stream:
+            stream.write(json.dumps(place) + "\n")

@@ -9,10 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
-
-from omegaconf import DictConfig
 
 from aiayn import __version__
 from aiayn.commands.sweep_words import sweep_words
@@ -61,8 +58,8 @@ FLAGS_WITH_VALUE |= {"-cp", "--shell-completion", "-sc", "--experimental-rerun"}
 LOOKING = {"--cfg", "-c", "--info", "-i"}
 """Flags under which nothing is run."""
 
-LAUNCHER = "hydra/launcher="
-"""Jobs may run in other processes then, unseen by this one."""
+ANNOUNCED = "+hydra.callbacks.jobs._target_=aiayn.commands.jobs.Announcement"
+"""Has Hydra tell `Jobs` that a multirun starts."""
 
 COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
 
@@ -164,58 +161,58 @@ def _ordered(words: list[str]) -> list[str]:
 
 def _hydra(verb: str, words: list[str]) -> int:
     """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
+    from concurrent.futures import BrokenExecutor
+
     import hydra
 
-    from aiayn.commands.jobs import JOBS, Jobs
+    from aiayn.commands.jobs import Jobs
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
 
     store.register()
-    jobs = Jobs(lambda config: import_module(COMMANDS[verb].module).main(config), complain=_complain)
-    JOBS.set(jobs)
-
-    def command(config: DictConfig) -> None:
-        jobs.do(config)
-
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    sys.argv = [f"aiayn {verb}", *words]
-    try:
-        hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(command)()
-    except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
-        if isinstance(error, BrokenPipeError) or (jobs.all and not jobs.are_a_multirun):
-            raise  # not the command line's fault
-        if isinstance(error, ASSERTED) and not is_asserted(error):
-            raise
-        raise UserError(explain(error, verb)) from error
-    except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
-        return 0 if error.code in (None, 0) else 2
-    if verb == "plan" and jobs.outcomes:
-        from aiayn.reports.plan import print_plan
-
-        print_plan(jobs.outcomes)
-    if jobs.are_a_multirun:
-        _end_multirun(verb, jobs)
-    elif jobs.failures:
-        raise jobs.failures[0]
-    elif not jobs.all and not LOOKING & set(words) and not any(word.startswith(LAUNCHER) for word in words):
-        raise UserError(f"aiayn {shlex.join([verb, *words])}: no job to run; a swept key has no values: write some out")
+    sys.argv = [f"aiayn {verb}", ANNOUNCED, *words]
+    with Jobs(COMMANDS[verb].module, complain=_complain) as jobs:
+        try:
+            hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
+        except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
+            if isinstance(error, BrokenPipeError) or (jobs.task.was_called and not jobs.are_a_multirun):
+                raise  # not the command line's fault
+            if isinstance(error, ASSERTED) and not is_asserted(error):
+                raise
+            raise UserError(explain(error, verb)) from error
+        except BrokenExecutor:  # a process of a launcher's pool was killed; the pool then kills the others
+            jobs.are_cut_short = True
+        except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
+            return 0 if error.code in (None, 0) else 2
+        jobs.end()
+        if not jobs.have_begun and not LOOKING & set(words):
+            typed = shlex.join([verb, *words])
+            raise UserError(f"aiayn {typed}: no job to run; a swept key has no values: write some out")
+        _conclude(verb, jobs)
     return 0
 
 
-def _end_multirun(verb: str, jobs: "Jobs") -> None:
-    """Do what others were at, show a table of all jobs, and count those that failed."""
-    jobs.do_those_left()
+def _conclude(verb: str, jobs: "Jobs") -> None:
+    """Show what came of all jobs, and count those of a multirun that failed."""
     if jobs.show is not None:
         jobs.show()
-        return
-    if verb == "train":
+    elif verb == "plan" and jobs.results:
+        from aiayn.reports.plan import print_plan
+        from aiayn.runs.plan import Plan
+
+        print_plan([Plan.read(result) for result in jobs.results])
+    elif verb == "train" and jobs.are_a_multirun:
         from aiayn.reports.sweep import print_sweep
 
-        print_sweep([job.swept() for job in jobs.all])
-    if jobs.failures:
-        count = "1 job" if len(jobs.failures) == 1 else f"{len(jobs.failures)} jobs"
+        print_sweep([outcome.swept for outcome in jobs.outcomes if outcome.swept is not None])
+    count = "1 job" if len(jobs.failed) == 1 else f"{len(jobs.failed)} jobs"
+    if jobs.are_cut_short:
+        why = "a process of the launcher was killed, which ends the others and what was to come"
+        raise RunFailedError(f"{count} failed of {len(jobs.outcomes)} begun: {why}; the same command goes on")
+    if jobs.failed and jobs.show is None:
         rest = "the same command tries again what failed and leaves the others alone"
-        raise RunFailedError(f"{count} failed of {len(jobs.all)}; {rest}")
+        raise RunFailedError(f"{count} failed of {len(jobs.outcomes)}; {rest}")
 
 
 def _complete(words: list[str]) -> int:

@@ -1,22 +1,34 @@
 """The jobs of one command line: a single one, or those of a multirun, whose folder other people may share."""
 
 import logging
+import multiprocessing
+import os
+import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Self
 
 from hydra.conf import HydraConf
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.types import RunMode
+from hydra.experimental.callback import Callback
+from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
+from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
-from aiayn.runs.directory import HeldDirectoryError, RunDirectory
-from aiayn.runs.ledger import SweptJob
+from aiayn.launch.orphans import exit_if_orphaned
+from aiayn.launch.signals import ended_as_interrupted
+from aiayn.runs.directory import HeldDirectoryError
+
+if TYPE_CHECKING:
+    from hydra.core.config_loader import ConfigLoader
 
 logger = logging.getLogger("aiayn")
 
@@ -25,116 +37,242 @@ Failure = UserError | RunFailedError | BrokenPipeError
 POLL_SECONDS = 1.0
 """Between two looks at the directories that others hold."""
 
+STOP_SECONDS = 75.0
+"""How long jobs in other processes may take to stop: somewhat more than their workers may take for a checkpoint."""
+
+BASIC = "BasicLauncher"
+"""Hydra's own, which does the jobs in this process."""
+
 
 @dataclass
-class Job:
-    """One configuration that Hydra composed, and what came of it."""
+class Task:
+    """What Hydra calls for each job, in whichever process its launcher does it: it is pickled on the way there."""
 
-    composed: DictConfig
-    hydra: HydraConf
-    """Hydra's own node, which expressions in `composed` refer to."""
+    module: str
+    """Holds `main(config)`, which does one job."""
+    complain: Callable[[str], None]
+    """Tells the user of a job of a multirun that failed, at once."""
+    process: int = field(default_factory=os.getpid)
+    """Of the command."""
+    error_file: tuple[int, int] | None = field(default_factory=lambda: _file_of(2))
+    """What standard error is for the user."""
+    folder: OutcomeFolder | None = None
+    """Where the jobs of a multirun tell what became of them."""
+    retaken: tuple[int, ...] = ()
+    """The numbers, in the sweep, of jobs that had been left for later and are now taken up; empty the first time."""
+    was_called: bool = False
     failure: Failure | None = None
-    outcome: Any = None
-    """What the command returned of it."""
+    """Of a single job."""
+    result: dict[str, Any] | None = None
+    """What the command returned of a single job, field by field."""
 
-    @property
-    def held(self) -> HeldDirectoryError | None:
-        """Who is at it, where another process is."""
-        return self.failure if isinstance(self.failure, HeldDirectoryError) else None
-
-    def attempt(self, main: Callable[[DictConfig], object]) -> None:
-        """Do it; a failure is kept and not raised, since past Hydra it would come with Hydra's remarks."""
-        self.failure = None
+    def __call__(self, composed: DictConfig) -> None:
+        """Do a job as soon as Hydra has composed it."""
+        self.was_called = True
+        if HydraConfig.get().mode is RunMode.MULTIRUN:
+            with ended_as_interrupted():
+                self._do_one_of_many(composed)
+            return
         try:
-            with self._current():
-                self.outcome = main(self.composed)
+            self.result = self._main(composed)
         except (UserError, RunFailedError, BrokenPipeError) as error:
-            self.failure = error
+            self.failure = error  # past Hydra it would come with Hydra's remarks
 
-    def swept(self) -> SweptJob:
-        """What the table of a sweep says of a run of `aiayn train`."""
-        with self._current():
-            identity = self.composed.identity
-            return SweptJob(
-                experiment=identity.experiment,
-                seed=self.composed.seed,
-                overrides=tuple(HydraConfig.get().overrides.task),
-                directory=RunDirectory(Path(self.composed.paths.runs).expanduser() / identity.name),
-            )
-
-    @contextmanager
-    def _current(self) -> Iterator[None]:
-        """Let expressions such as `${hydra:runtime.choices.scale}` mean this job."""
-        hydra = HydraConfig.instance()
-        before, hydra.cfg = hydra.cfg, self.hydra
+    def _do_one_of_many(self, composed: DictConfig) -> None:
+        """Do it; what becomes of it is told and not raised, so that a failing job stops no other."""
+        folder, job = self.folder, HydraConfig.get().job
+        assert folder is not None
+        exit_if_orphaned()
+        if folder.is_stopped:
+            return
+        if self.retaken and "force" in composed:
+            composed.force = False  # who held it has started it anew, if anybody should
+        number = self.retaken[job.num] if self.retaken else int(job.num)
+        outcome = Outcome.begun(number, composed, tuple(HydraConfig.get().overrides.task))
+        folder.write(outcome)
         try:
-            yield
+            outcome = replace(outcome, result=self._main(composed))
+        except HeldDirectoryError as error:
+            logger.info("%s: %s is running here; left for later", error.path, error.holder)
+            outcome = replace(outcome, held=f"{error.path} ({error.holder})")
+        except (UserError, RunFailedError, BrokenPipeError) as error:
+            self.complain(str(error))
+            outcome = replace(outcome, failure=str(error), is_told=_file_of(2) == self.error_file)
+        except KeyboardInterrupt:
+            if os.getpid() == self.process:
+                raise
+            outcome = replace(outcome, failure="interrupted", is_told=True)
         finally:
-            hydra.cfg = before
+            folder.write(replace(outcome, has_ended=True))
+        exit_if_orphaned()
+
+    def _main(self, composed: DictConfig) -> dict[str, Any] | None:
+        result = import_module(self.module).main(composed)
+        return None if result is None else asdict(result)
 
 
 class Jobs:
-    """In the order in which Hydra hands them over."""
+    """The command's view of its jobs, wherever they are done.
 
-    def __init__(self, main: Callable[[DictConfig], object], *, complain: Callable[[str], None]) -> None:
-        """Begin with none.
+    Args:
+        module: holds `main(config)`, which does one job.
+        complain: tells the user of a job of a multirun that failed.
+    """
 
-        Args:
-            main: does one job.
-            complain: is told of a job of a multirun that failed, at once.
-        """
-        self._main = main
-        self._complain = complain
-        self.all: list[Job] = []
-        self.are_a_multirun = False
-        """Whether a failing job stops no other; known with the first one."""
+    def __init__(self, module: str, *, complain: Callable[[str], None]) -> None:
+        self.task = Task(module, complain)
+        self.outcomes: list[Outcome] = []
+        """Of the jobs of a multirun that have begun, in the order of the sweep."""
         self.show: Callable[[], None] | None = None
         """Says at the end what came of all, for a sweeper that does it in words of its own."""
+        self.are_cut_short = False
+        """Whether their launcher broke before they had ended."""
+        self._multirun: tuple[DictConfig, ConfigLoader] | None = None
+        self._handlers: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        JOBS.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        if self.task.folder is not None:
+            self.task.folder.remove()
 
     @property
-    def failures(self) -> list[Failure]:
-        """Of the jobs that failed."""
-        return [job.failure for job in self.all if job.failure is not None]
+    def are_a_multirun(self) -> bool:
+        """Whether a failing job stops no other."""
+        return self._multirun is not None
 
     @property
-    def outcomes(self) -> list[Any]:
-        """What the command returned of those that did not fail."""
-        return [job.outcome for job in self.all if job.failure is None]
+    def have_begun(self) -> bool:
+        """Whether there were any, or a sweeper that has something to show without."""
+        return self.task.was_called or bool(self.outcomes) or self.show is not None
 
-    def do(self, composed: DictConfig) -> None:
-        """Do a job as soon as Hydra has composed it; one of a multirun that another process is at is left for later."""
-        whole = HydraConfig.instance().cfg
-        assert whole is not None
-        self.are_a_multirun = HydraConfig.get().mode is RunMode.MULTIRUN
-        job = Job(composed, whole)
-        self.all.append(job)
-        job.attempt(self._main)
-        if self.are_a_multirun and job.held is not None:
-            logger.info("%s: %s is running here; left for later", job.held.path, job.held.holder)
-        elif self.are_a_multirun:
-            self._report(job)
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        """What the command returned of the jobs that did not fail, field by field."""
+        found = [self.task.result, *(outcome.result for outcome in self.outcomes if outcome.failure is None)]
+        return [result for result in found if result is not None]
 
-    def do_those_left(self) -> None:
+    @property
+    def failed(self) -> list[Outcome]:
+        """The jobs of a multirun that failed, or whose process was killed."""
+        return [outcome for outcome in self.outcomes if outcome.failure is not None or not outcome.has_ended]
+
+    def begin_multirun(self, config: DictConfig) -> None:
+        """Prepare for the jobs that come, whoever does them.
+
+        Args:
+            config: the composed configuration of the multirun itself.
+        """
+        self._multirun = config, GlobalHydra.instance().config_loader()
+        with suppress(OSError):  # which Hydra, about to make the same folder, reports
+            self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
+        if launcher_of(config.hydra) == BASIC:
+            return
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._handlers[number] = signal.signal(number, self._stop)
+
+    def end(self) -> None:
+        """See what became of the jobs, when their launcher has done with them.
+
+        Raises:
+            UserError, RunFailedError, BrokenPipeError: of a single job.
+        """
+        if self.task.failure is not None:
+            raise self.task.failure
+        self._read()
+        if not self.are_cut_short:
+            self._do_those_left()
+        for outcome in self.failed:
+            if outcome.failure is not None and not outcome.is_told:
+                self.task.complain(outcome.failure)
+
+    def _read(self) -> list[Outcome]:
+        if self.task.folder is not None:
+            self.outcomes = self.task.folder.read()
+        return self.outcomes
+
+    def _do_those_left(self) -> None:
         """Wait for the jobs that other processes are at, and show each, or take it up where it was not finished."""
-        left = [job for job in self.all if job.held is not None]
+        left = [outcome for outcome in self.outcomes if outcome.held is not None]
         if left:
-            holders = ", ".join(f"{held.path} ({held.holder})" for job in left if (held := job.held) is not None)
+            holders = ", ".join(str(outcome.held) for outcome in left)
             logger.info("waiting for what others are running: %s; Ctrl-C ends the waiting", holders)
         while left:
-            for job in left:
-                if "force" in job.composed:
-                    job.composed.force = False  # who held it has started it anew, if anybody should
-                job.attempt(self._main)
-                if job.held is None:
-                    self._report(job)
-            left = [job for job in left if job.held is not None]
-            if left:
+            free = [job for job in left if job.swept is None or job.swept.directory.is_free]
+            if free:
+                self._launch_again(free)
+                left = [outcome for outcome in self._read() if outcome.held is not None]
+            else:
                 time.sleep(POLL_SECONDS)
 
-    def _report(self, job: Job) -> None:
-        if job.failure is not None:
-            self._complain(str(job.failure))
+    def _launch_again(self, jobs: Sequence[Outcome]) -> None:
+        """Hand jobs to the launcher that had them before."""
+        from hydra._internal.callbacks import Callbacks
+        from hydra.core.plugins import Plugins
+
+        assert self._multirun is not None
+        config, loader = self._multirun
+        self.task.retaken = tuple(job.number for job in jobs)
+        launcher = Plugins.instance().instantiate_launcher(
+            config=config,
+            hydra_context=HydraContext(config_loader=loader, callbacks=Callbacks()),
+            task_function=self.task,
+        )
+        for returned in launcher.launch([job.overrides for job in jobs], initial_job_idx=0):
+            _ = returned.return_value  # raises what a job raised
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        """Let jobs in other processes write their checkpoints before this one ends; the second signal acts at once.
+
+        Their pool would kill them as soon as an exception passes it.
+        """
+        for each in self._handlers:
+            signal.signal(each, signal.default_int_handler)
+        folder = self.task.folder
+        if folder is not None:
+            folder.stop()
+            asked: set[int] = set()
+            end = time.monotonic() + STOP_SECONDS
+            while (running := self._running(folder)) and time.monotonic() < end:
+                for process in running - asked:
+                    os.kill(process, signal.SIGTERM)
+                asked |= running
+                time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    @staticmethod
+    def _running(folder: OutcomeFolder) -> set[int]:
+        """The children of this process that are at a job."""
+        children = {child.pid for child in multiprocessing.active_children()}
+        return {outcome.process for outcome in folder.read() if not outcome.has_ended} & children
 
 
 JOBS: ContextVar[Jobs] = ContextVar("jobs")
-"""Those of the command line under way, for a sweeper: Hydra makes it, and hands it nothing of ours."""
+"""Those of the command line under way, for callbacks and sweepers: Hydra makes them, and hands them nothing of ours."""
+
+
+class Announcement(Callback):
+    """Hydra's way to tell that a multirun starts; it makes one of its own from the configuration."""
+
+    def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
+        """Tell the jobs of this command."""
+        JOBS.get().begin_multirun(config)
+
+
+def launcher_of(hydra: HydraConf) -> str:
+    """The name of the launcher's class."""
+    return str(hydra.launcher._target_).rpartition(".")[2]
+
+
+def _file_of(descriptor: int) -> tuple[int, int] | None:
+    """What an open file is, wherever it is open; None where it is closed."""
+    try:
+        status = os.fstat(descriptor)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -86,8 +86,7 @@ def search(
     runs.mkdir(parents=True, exist_ok=True)
     study = open_study(storage, name, objective)
     found = Search(study, fixed=fixed, space=space, objective=objective, runs=runs, launcher=launcher)
-    jobs = JOBS.get()
-    jobs.are_a_multirun, jobs.show = True, found.show
+    JOBS.get().show = found.show
     found.go_on(trials, seed=seed)
 
 

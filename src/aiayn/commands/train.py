@@ -4,15 +4,21 @@ import shlex
 from contextlib import suppress
 from pathlib import Path
 
+from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
+from aiayn import machine
+from aiayn.commands.jobs import BASIC, launcher_of
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
+
+ALONE = (BASIC, "SlurmLauncher")
+"""Launchers under which a job has what it finds: Hydra's own does one after another, and Slurm allocates."""
 
 
 def main(composed: DictConfig) -> None:
@@ -31,11 +37,24 @@ def _train(composed: DictConfig) -> None:
     directory = Path(config.paths.runs) / config.identity.name
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run
+    from aiayn.launch.shares import share_of
     from aiayn.reports.row import print_row
 
     command = shlex.join(["aiayn", "train", *hydra.overrides.task])
-    record = launch_run(config, command=command, fresh_process=hydra.mode is RunMode.MULTIRUN)
+    is_swept = hydra.mode is RunMode.MULTIRUN
+    share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_swept and _are_side_by_side(hydra) else None
+    record = launch_run(config, command=command, fresh_process=is_swept, share=share)
     print_row(record, directory)
+
+
+def _are_side_by_side(hydra: HydraConf) -> bool:
+    """Whether the launcher may do several jobs at once on one machine, and nobody else deals out its devices."""
+    return launcher_of(hydra) not in ALONE
+
+
+def _jobs_at_once(hydra: HydraConf) -> int:
+    stated = hydra.launcher.get("n_jobs")
+    return stated if isinstance(stated, int) and stated > 0 else len(machine.cores())
 
 
 def _make_absolute(config: TrainConfig) -> None:

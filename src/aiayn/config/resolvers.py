@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from aiayn import machine
+from aiayn.config.devices import stated_devices
 from aiayn.config.errors import UserError
 from aiayn.config.identity import configuration_hash
 
@@ -44,6 +46,19 @@ def last_part(key: str, *, _parent_: DictConfig) -> str:
     return PurePosixPath(path).name or path
 
 
+def jobs_at_once(*, _root_: DictConfig) -> int:
+    """The jobs that this machine has room for: by its GPUs where they train on these, else by its cores."""
+    asked = OmegaConf.select(_root_, "trainer.devices", default=1)
+    devices = stated_devices({"devices": list(asked) if isinstance(asked, ListConfig) else asked})
+    each = len(devices) if isinstance(devices, list) else devices
+    if machine.works_on_gpus(OmegaConf.select(_root_, "trainer.accelerator", default="auto")):
+        gpus = len(machine.gpus())
+        sharers = OmegaConf.select(_root_, "launch.jobs_per_device") or 1
+        return share(gpus * max(1, sharers), max(1, each or gpus))
+    cores_each = OmegaConf.select(_root_, "launch.cores_per_job") or 1
+    return share(len(machine.cores()), max(1, cores_each, each or 1))
+
+
 def run_hash(*, _root_: DictConfig) -> str:
     """The run's identity; see `aiayn.config.identity`."""
     content: dict[str, Any] = {
@@ -63,7 +78,7 @@ def scratch() -> str:
     return folder
 
 
-RESOLVERS: tuple[Callable[..., Any], ...] = (scaled, head_width, share, last_part, run_hash, scratch)
+RESOLVERS: tuple[Callable[..., Any], ...] = (scaled, head_width, share, last_part, jobs_at_once, run_hash, scratch)
 """Each under its own name."""
 
 

@@ -151,6 +151,10 @@ class LaunchConfig:
     """How long one rank waits for another before the group is failed."""
     keep_allocator_memory: bool = MISSING
     """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
+    jobs_per_device: int = MISSING
+    """Jobs side by side on one GPU, under a launcher that does several at once."""
+    cores_per_job: int | None = MISSING
+    """Cores of one job beside others; null: an equal share for each job that the launcher does at once."""
 
 
 @dataclass

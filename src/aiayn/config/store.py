@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
 from aiayn.config import command_schema, data_schema, schema
@@ -25,6 +26,9 @@ COMMANDS: dict[str, type] = {
 SWEEPS = "sweeps"
 """The group whose options are whole multiruns."""
 
+JOBLIB = "hydra/joblib_launcher.yaml"
+"""In conf/: the option joblib of the group hydra/launcher."""
+
 
 def register() -> None:
     """Register resolvers and schemas; calling it again changes nothing."""
@@ -38,6 +42,10 @@ def register() -> None:
     # Hydra reads groups from folders; the folder above sweeps/ holds much besides, all of which would become groups.
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
+    # A file hydra/launcher/joblib.yaml would have to fit the launcher's own schema, which does not know all it takes.
+    Plugins.instance()  # has the launchers register theirs
+    launcher = OmegaConf.load(conf_directory() / JOBLIB)
+    store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
 
 
 def conf_directory() -> Path:

@@ -188,8 +188,10 @@ def _validate_counts(config: TrainConfig) -> None:
                 "checkpoint_interval",
             ),
         ),
-        "launch": (config.launch, ("timeout_seconds",)),
+        "launch": (config.launch, ("timeout_seconds", "jobs_per_device")),
     }
+    if config.launch.cores_per_job is not None and config.launch.cores_per_job < 1:
+        raise UserError(f"launch.cores_per_job={config.launch.cores_per_job}: must be at least 1, or null")
     model = config.model
     if model.num_heads > 0 and 0 in (model.d_k, model.d_v) and model.d_model % model.num_heads:
         raise UserError(

@@ -15,6 +15,7 @@ from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
+from aiayn.launch.shares import ANYWHERE, Place, Share, placed
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
@@ -28,13 +29,14 @@ GRACE_SECONDS = 60.0
 """How long an interrupted group may take to write its checkpoint."""
 
 
-def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Record:
+def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share: Share | None = None) -> Record:
     """Do a run to its end and return its record; a finished run is not done again.
 
     Args:
         config: what to run.
         command: what the user typed, for the record.
         fresh_process: whether this process must stay clean, as in a multirun.
+        share: what to lease of the machine first; None where the run has the machine to itself.
 
     Raises:
         UserError: the configuration, the data or the directory cannot be used.
@@ -43,11 +45,21 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     if processes.rank() > 0:
         return _run_here(config, directory, command)
+    if share is None or processes.is_rank() or (_is_finished(directory) and not config.force):
+        return _hold_and_run(config, directory, command, fresh_process=fresh_process, place=ANYWHERE)
+    with placed(share) as place:  # before the directory is held: others may do the run while this one waits
+        config.trainer["devices"] = share.processes  # nothing else is visible to it
+        return _hold_and_run(config, directory, command, fresh_process=True, place=place)
+
+
+def _hold_and_run(
+    config: TrainConfig, directory: RunDirectory, command: str, *, fresh_process: bool, place: Place
+) -> Record:
     disk = refusals_explained(f"paths.runs={config.paths.runs}")
     with disk, directory.locked() as lock, _taken_back_if_refused(directory):
         if config.force:
             _start_anew(config, directory)
-        if directory.record.is_file() and read_record(directory.record).status is Status.finished:
+        if _is_finished(directory):
             logger.info("%s: finished already; shown, not done again", directory.path)
             return read_record(directory.record)
         for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
@@ -56,8 +68,12 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool) -> Rec
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
             return _run_here(config, directory, command)
-        _run_group(directory, command, processes_per_node=count, lock=lock)
+        _run_group(directory, command, processes_per_node=count, lock=lock, place=place)
         return read_record(directory.record)
+
+
+def _is_finished(directory: RunDirectory) -> bool:
+    return directory.record.is_file() and read_record(directory.record).status is Status.finished
 
 
 def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:
@@ -88,19 +104,24 @@ def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Rec
     return run(config, directory, command=command)
 
 
-def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int, lock: int) -> None:
+def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int, lock: int, place: Place) -> None:
     """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens.
 
-    They inherit the lock: should this process be killed, they go on for a moment, and nobody may come between.
+    They inherit the lock and the leases: should this process be killed, they go on for a moment, and nobody may come
+    between.
     """
     worker = ["-m", "aiayn.launch.worker", str(directory.path), command]
     if processes_per_node > 1:
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
         worker = [*torchrun, *worker]
     with ended_as_interrupted():
-        group = subprocess.Popen(
-            [sys.executable, *worker], env=_clean(os.environ), start_new_session=True, pass_fds=(lock,)
-        )
+        with place.pinned():
+            group = subprocess.Popen(
+                [sys.executable, *worker],
+                env={**_clean(os.environ), **place.environment},
+                start_new_session=True,
+                pass_fds=(lock, *place.descriptors),
+            )
         try:
             code = group.wait()
         except BaseException:

@@ -1,11 +1,10 @@
 """How many processes a run needs, and whether this one already is one of them."""
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from aiayn.config.errors import UserError
+from aiayn.config.devices import stated_devices
 
 GROUP_VARIABLES = (
     "LOCAL_RANK",
@@ -37,21 +36,13 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
     Raises:
         UserError: it is neither a count, nor a list, nor "auto".
     """
-    devices = trainer.get("devices", 1)
-    if isinstance(devices, str) and re.fullmatch(r"-?\d+", devices):
-        devices = int(devices)
-    if isinstance(devices, str) and re.fullmatch(r"\d+(\s*,\s*\d+)+,?|\d+,", devices):
-        devices = [int(part) for part in devices.split(",") if part.strip()]
-    if isinstance(devices, list) and devices:
-        return len(devices)
-    if devices in ("auto", -1):
+    devices = stated_devices(trainer)
+    if devices is None:
         import torch
 
         on_gpu = trainer.get("accelerator") in ("auto", "gpu", "cuda")
         return max(1, torch.cuda.device_count() if on_gpu else 1)
-    if not isinstance(devices, int) or devices < 1:
-        raise UserError(f"trainer.devices={devices}: state a number from 1, a list of devices, or auto")
-    return devices
+    return len(devices) if isinstance(devices, list) else devices
 
 
 def world_size(trainer: Mapping[str, Any]) -> int:

@@ -117,6 +117,21 @@ class RunDirectory:
         match = re.fullmatch(r"process (\d+) on (.+)", text)
         return None if match and match[2] == os.uname().nodename and not _is_alive(int(match[1])) else text
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody holds the directory at this moment."""
+        try:
+            lock = os.open(self.path / LOCK, os.O_RDONLY)
+        except FileNotFoundError:
+            return True
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            os.close(lock)
+        return True
+
     def clear(self) -> None:
         """Remove everything but the lock, which the caller holds."""
         for path in self.path.iterdir():

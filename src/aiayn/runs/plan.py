@@ -1,6 +1,8 @@
 """What a run would cost, before there is one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Self
 
 from aiayn.config.schema import HardwareConfig
 
@@ -28,6 +30,12 @@ class Plan:
     """With every device at work; what they send each other is not counted."""
     disk: int
     """Bytes of the checkpoints that are kept."""
+
+    @classmethod
+    def read(cls, fields: Mapping[str, Any]) -> Self:
+        """From plain values, as a job of a multirun hands it over."""
+        hardware = HardwareConfig(**fields["hardware"])
+        return cls(**{**fields, "overrides": tuple(fields["overrides"]), "hardware": hardware})
 
     @property
     def flops(self) -> float:

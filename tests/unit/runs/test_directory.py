@@ -72,6 +72,7 @@ def test_of_two_files_with_one_step_the_run_takes_the_one_it_resumes_from(tmp_pa
 
 def test_a_directory_is_held_against_other_processes_until_they_end(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
+    free = [directory.is_free]
     command = [sys.executable, "-c", HOLD, str(directory.path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -80,8 +81,11 @@ def test_a_directory_is_held_against_other_processes_until_they_end(tmp_path: Pa
             pass
         assert str(directory.path) in str(refusal.value)
         assert f"process {holder.pid} on" in str(refusal.value)
+        free.append(directory.is_free)
         holder.kill()
         holder.wait()
+    free.append(directory.is_free)
+    assert free == [True, False, True]
     with directory.locked():  # though the killed process could not tidy up
         assert directory.path.is_dir()
 

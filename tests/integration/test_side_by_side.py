@@ -1,0 +1,182 @@
+"""Jobs side by side on one machine: each has its own part of it, and none outlives the command."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from aiayn.config.compose import compose_command
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two cores to share out"
+    ),
+]
+
+Sweep = subprocess.Popen[str]
+Start = Callable[..., Sweep]
+
+SECONDS = 240
+ENDLESS = ("optimization.max_steps=1000000", "optimization.validation_interval=1000000")
+
+
+@pytest.fixture
+def start(tmp_path: Path, shared_cache: Path, tiny: tuple[str, ...]) -> Iterator[Start]:
+    """Start a sweep on two cores, with leases of its own, as a shell starts a job; nothing of it outlives the test."""
+    started: list[Sweep] = []
+    (tmp_path / "tmp").mkdir()
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    environment |= {"AIAYN_CACHE": str(shared_cache), "TMPDIR": str(tmp_path / "tmp")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+
+    def start(*words: str) -> Sweep:
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, sorted(cores)[:2])
+        sweep = subprocess.Popen(
+            [sys.executable, "-m", "aiayn", "train", *tiny, "logger=none", "hydra/launcher=joblib", "-m", *words],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        os.sched_setaffinity(0, cores)
+        started.append(sweep)
+        return sweep
+
+    yield start
+    for process in processes_in(tmp_path):
+        os.kill(process, signal.SIGKILL)
+    for sweep in started:
+        sweep.communicate()
+
+
+def processes_in(folder: Path) -> dict[int, int]:
+    """The parent of every process that stands in a folder, by its id."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+            if (process / "cwd").readlink() == folder:
+                found[int(process.name)] = int(parent)
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue
+    return found
+
+
+def until(holds: Callable[[], object], *, seconds: float = SECONDS) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def runs_with_steps(folder: Path) -> list[RunDirectory]:
+    return [RunDirectory(path.parent) for path in folder.glob("runs/*/*/*/metrics.jsonl") if path.stat().st_size]
+
+
+def worker_of(run: RunDirectory) -> int:
+    found = subprocess.run(["pgrep", "-f", f"worker {run.path}"], capture_output=True, text=True, check=True)
+    return int(found.stdout)
+
+
+def test_jobs_share_the_machine_and_a_failing_one_stops_no_other(
+    start: Start, tmp_path: Path, tiny: tuple[str, ...]
+) -> None:
+    recorder = f"+callbacks.recorder={{_target_: observers.PlaceRecorder, path: {tmp_path / 'places'}}}"
+    swept = ("optimization.divergence_factor=3.0,0.5,4.0,5.0", "model.num_heads=2,3")
+    short = "optimization.max_steps=3"
+    alike = compose_command("train", [*tiny, "logger=none", short, "optimization.divergence_factor=5.0"])
+    held = RunDirectory(tmp_path / "runs" / alike.identity.name)
+    with held.locked():
+        sweep = start(recorder, short, *swept, "hydra.launcher.n_jobs=3")  # one more than there are cores
+        assert sweep.stderr is not None
+        before = []
+        for line in sweep.stderr:
+            before.append(line)
+            if line.startswith("waiting for what others are running"):
+                break
+        assert str(held.path) in before[-1]
+    out, err = sweep.communicate(timeout=SECONDS)
+    err = "".join(before) + err
+    assert sweep.returncode == 1, err
+    assert "Traceback" not in err
+    assert err.count("aiayn: model.num_heads=3 does not divide model.d_model=16") == 4
+    assert err.count("diverged") == 1
+    assert err.splitlines()[-1].startswith("aiayn: 5 jobs failed of 8; ")
+    assert out.endswith("\n3 finished, 1 failed, 4 refused\n")
+    rows = [line for line in out.splitlines() if "optimization.divergence_factor=" in line]
+    assert [row.split("divergence_factor=")[1][:3] for row in rows] == ["3.0", "0.5", "4.0", "5.0"] * 2
+
+    places = [json.loads(line) for line in (tmp_path / "places").read_text().splitlines()]
+    assert len(places) == 3
+    for place in places:
+        assert (len(place["cores"]), place["threads"], place["gpus"]) == (1, 1, "")
+    for one, other in combinations(places, 2):
+        together = max(one["from"], other["from"]) < min(one["to"], other["to"])
+        assert not (together and set(one["cores"]) & set(other["cores"]))
+    assert [path.name for path in (tmp_path / "runs").iterdir() if path.name.startswith(".")] == []
+    assert processes_in(tmp_path) == {}
+
+
+def test_a_killed_worker_gives_its_cores_to_the_job_that_waits(start: Start, tmp_path: Path) -> None:
+    sweep = start("seed=1,2", *ENDLESS, "launch.cores_per_job=2", "hydra.launcher.n_jobs=2")
+    assert sweep.stderr is not None
+    assert any(line.startswith("waiting for a free core") for line in sweep.stderr)
+    until(lambda: runs_with_steps(tmp_path))
+    (killed,) = runs_with_steps(tmp_path)
+    os.kill(worker_of(killed), signal.SIGKILL)
+    until(lambda: len(runs_with_steps(tmp_path)) == 2)
+    (other,) = (run for run in runs_with_steps(tmp_path) if run != killed)
+    sweep.terminate()
+    _, err = sweep.communicate(timeout=SECONDS)
+    assert sweep.returncode == 1
+    assert f"aiayn: {killed.path}: the worker ended with code {-signal.SIGKILL}" in err
+    assert "waiting for a free" not in err, "said once"
+    assert read_record(other.record).status is Status.interrupted
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_jobs_end_with_the_command_and_leave_checkpoints(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    sweep = start("seed=1,2,3", *ENDLESS)
+    until(lambda: len(runs_with_steps(tmp_path)) == 2)
+    if number is signal.SIGKILL:
+        sweep.kill()
+    else:
+        os.killpg(sweep.pid, number)  # as a terminal and `timeout` do it
+    _, err = sweep.communicate(timeout=SECONDS)
+    until(lambda: not processes_in(tmp_path), seconds=15 if number is signal.SIGKILL else 1)
+    assert len(list(tmp_path.glob("runs/*/*/*/run.json"))) == 2, "the third was not begun"
+    for run in runs_with_steps(tmp_path):
+        record = read_record(run.record)
+        assert record.status is Status.interrupted
+        assert record.steps in run.steps()
+    assert "Traceback" not in err
+    if number is not signal.SIGKILL:
+        assert (sweep.returncode, err.splitlines()[-1]) == (1, "aiayn: interrupted")
+        assert not list(tmp_path.glob("runs/.jobs-*"))
+
+
+def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Path) -> None:
+    sweep = start("seed=1,2", *ENDLESS)
+    until(lambda: len(runs_with_steps(tmp_path)) == 2)
+    launcher = processes_in(tmp_path)[worker_of(runs_with_steps(tmp_path)[0])]
+    assert launcher != sweep.pid
+    os.kill(launcher, signal.SIGKILL)
+    out, err = sweep.communicate(timeout=SECONDS)
+    assert sweep.returncode == 1
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("aiayn: 2 jobs failed of 2 begun: a process of the launcher was killed")
+    assert out.count("table3/base") == 2
+    until(lambda: not processes_in(tmp_path), seconds=15)

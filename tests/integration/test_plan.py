@@ -1,5 +1,6 @@
 """`aiayn plan`: costs of runs that are not there yet, and nothing else."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,13 @@ from aiayn.runs.record import read_record
 PAPER = ("scale=paper", "trainer=gpu", "trainer.devices=8")
 
 
+@cache
+def composed(*overrides: str) -> PlanConfig:
+    return typed(compose_command("plan", overrides), PlanConfig)
+
+
 def planned(*overrides: str) -> Plan:
-    return plan_run(typed(compose_command("plan", overrides), PlanConfig), overrides=overrides)
+    return plan_run(composed(*overrides), overrides=overrides)
 
 
 @pytest.fixture
@@ -37,6 +43,7 @@ def test_the_papers_hours_are_met_within_a_third(model: str) -> None:
     assert hours == pytest.approx(load_recipe().training[model].hours, rel=1 / 3)
 
 
+@pytest.mark.slow
 def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "sweeps=table3", *PAPER]) == 0
     said = capfd.readouterr().out
@@ -47,7 +54,7 @@ def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: py
 
 
 def test_devices_share_the_work_and_the_memory() -> None:
-    one, eight = (planned(*PAPER[:2], f"trainer.devices={count}") for count in (1, 8))
+    one, eight = planned(*PAPER[:2]), planned(*PAPER, "experiment=table3/base")
     assert eight.seconds == pytest.approx(one.seconds / 8)
     assert eight.device_seconds == pytest.approx(one.device_seconds)
     assert (eight.flops, eight.parameters, eight.disk) == (one.flops, one.parameters, one.disk)
@@ -63,7 +70,7 @@ def test_several_nodes_count(here: Path) -> None:
 @settings(max_examples=25)
 @given(tokens=st.integers(1, 60_000), most=st.integers(1, 30_000), devices=st.integers(1, 16))
 def test_micro_batches_hold_the_step_and_fit_the_device(tokens: int, most: int, devices: int) -> None:
-    config = typed(compose_command("plan"), PlanConfig)
+    config = composed()
     config.optimization.source_tokens, config.optimization.target_tokens = tokens, max(1, tokens // 2)
     config.optimization.max_tokens_per_device = most
     micro = micro_batch(config, devices=devices)

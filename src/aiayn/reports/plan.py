@@ -2,15 +2,26 @@
 
 from collections.abc import Sequence
 
+from rich import box
+from rich.measure import Measurement
 from rich.table import Table
 
-from aiayn.reports.row import millions
 from aiayn.reports.status import console
 from aiayn.reports.sweep import differing_overrides
 from aiayn.runs.plan import Plan
 
-WORDS = ("experiment", "seed", "override")
-NUMBERS = ("params", "FLOPs a step", "steps", "FLOPs", "memory", "time", "device-hours", "disk")
+WIDEST = 500
+
+NUMBERS = (
+    "params",
+    "steps",
+    "FLOPs,\na step",
+    "FLOPs,\nin all",
+    "memory,\nGiB",
+    "time",
+    "device-\nhours",
+    "disk,\nGiB",
+)
 
 
 def print_plan(plans: Sequence[Plan]) -> None:
@@ -19,28 +30,32 @@ def print_plan(plans: Sequence[Plan]) -> None:
     Args:
         plans: at least one.
     """
-    overrides = differing_overrides([plan.overrides for plan in plans])
-    words = WORDS if any(overrides) else WORDS[:-1]
-    table = Table(pad_edge=False, show_footer=len(plans) > 1)
-    for heading in words:
-        table.add_column(heading, justify="right" if heading == "seed" else "left")
+    # What is the same for all is not repeated: the table is to fit a terminal of 80 columns.
+    columns: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
+    columns["seed"] = [str(plan.seed) for plan in plans]
+    columns["override"] = differing_overrides([plan.overrides for plan in plans])
+    columns = {name: words for name, words in columns.items() if name == "experiment" or len(set(words)) > 1}
+    table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_footer=len(plans) > 1)
+    for heading in columns:
+        table.add_column(heading, justify="right" if heading == "seed" else "left", no_wrap=True)
     table.columns[0].footer = f"{len(plans)} runs"
     for heading, total in zip(NUMBERS, _sums(plans), strict=True):
-        table.add_column(heading, total, justify="right")
-    for plan, override in zip(plans, overrides, strict=True):
-        table.add_row(*(plan.experiment, str(plan.seed), override)[: len(words)], *_cells(plan))
+        table.add_column(heading, total, justify="right", no_wrap=True)
+    for plan, words in zip(plans, zip(*columns.values(), strict=True), strict=True):
+        table.add_row(*words, *_cells(plan))
     output = console()
-    output.print(table)
+    widest = Measurement.get(output, output.options.update(max_width=WIDEST), table).maximum
+    output.print(table, width=widest)  # a line that the terminal breaks is better than a number cut short
     for line in _remarks(plans):
         output.print(line)
 
 
 def _cells(plan: Plan) -> tuple[str, ...]:
     return (
-        millions(plan.parameters),
-        f"{plan.flops_per_step:.1e}",
-        f"{plan.steps:,}",
-        f"{plan.flops:.1e}",
+        f"{plan.parameters / 1e6:.3g}M",
+        f"{plan.steps // 1000:,}K" if plan.steps % 1000 == 0 else f"{plan.steps:,}",
+        operations(plan.flops_per_step),
+        operations(plan.flops),
         gibibytes(plan.memory) + ("" if plan.fits else "!"),
         about(plan.seconds),
         hours(plan.device_seconds),
@@ -53,7 +68,7 @@ def _sums(plans: Sequence[Plan]) -> tuple[str, ...]:
         "",
         "",
         "",
-        f"{sum(plan.flops for plan in plans):.1e}",
+        operations(sum(plan.flops for plan in plans)),
         "",
         about(sum(plan.seconds for plan in plans)),
         hours(sum(plan.device_seconds for plan in plans)),
@@ -63,7 +78,7 @@ def _sums(plans: Sequence[Plan]) -> tuple[str, ...]:
 
 def _remarks(plans: Sequence[Plan]) -> list[str]:
     """What is assumed, and what is left out."""
-    lines = [*dict.fromkeys(_basis(plan) for plan in plans)]
+    lines = list(dict.fromkeys(_basis(plan) for plan in plans))
     lines.append(
         "time: training alone, one run after the other, without what devices send each other, validation and the final "
         "search"
@@ -90,16 +105,21 @@ def _basis(plan: Plan) -> str:
     return f"{count}: {stated}, as stated in hardware=; hardware=here measures this machine"
 
 
+def operations(count: float) -> str:
+    """With two digits, as in 9.4e17."""
+    return f"{count:.1e}".replace("e+", "e")
+
+
 def gibibytes(count: int) -> str:
-    """Bytes in GiB with two digits, as in 3.2 GiB."""
+    """Bytes in GiB with two digits, as in 3.2 or 0.07."""
     amount = count / 2**30
-    return f"{amount:.1f} GiB" if amount >= 1 else f"{amount:.2f} GiB"
+    return f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
 
 
 def about(seconds: float) -> str:
-    """A time that is not known to the second, as in 4.2 days, 9.9 h, 12 min, 5 s."""
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= (2 if unit == "days" else 1) * length:
+    """A time that is not known to the second, as in 4.2 d, 9.9 h, 12 min, 5 s."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= (2 if unit == "d" else 1) * length:
             return f"{seconds / length:.2g} {unit}" if seconds < 100 * length else f"{seconds / length:,.0f} {unit}"
     return f"{seconds:.0f} s"
 

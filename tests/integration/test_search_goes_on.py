@@ -17,7 +17,7 @@ from aiayn.runs.record import Status, read_record
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 optuna = pytest.importorskip("optuna", reason="the extra aiayn[search] is not installed")
 

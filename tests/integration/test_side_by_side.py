@@ -17,7 +17,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(
         not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="needs two cores to share out"
     ),
@@ -179,4 +179,33 @@ def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Pat
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("aiayn: 2 jobs failed of 2 begun: a process of the launcher was killed")
     assert out.count("table3/base") == 2
+    until(lambda: not processes_in(tmp_path), seconds=15)
+
+
+def test_workers_that_are_still_starting_notice_that_they_are_alone(start: Start, tmp_path: Path) -> None:
+    sweep = start("seed=1,2", *ENDLESS)
+    until(lambda: starting_workers(tmp_path))
+    os.kill(processes_in(tmp_path)[starting_workers(tmp_path)[0]], signal.SIGKILL)
+    _, err = sweep.communicate(timeout=SECONDS)
+    assert sweep.returncode == 1, err
+    until(lambda: not processes_in(tmp_path), seconds=60)  # the time that loading libraries takes is among it
+
+
+def starting_workers(folder: Path) -> list[int]:
+    return [
+        process
+        for process in processes_in(folder)
+        if b"aiayn.launch.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
+    ]
+
+
+def test_impatience_ends_the_command_at_once(start: Start, tmp_path: Path) -> None:
+    sweep = start("seed=1,2", *ENDLESS)
+    until(lambda: len(runs_with_steps(tmp_path)) == 2)
+    for _ in range(3):
+        os.killpg(sweep.pid, signal.SIGINT)
+        time.sleep(0.05)
+    _, err = sweep.communicate(timeout=15)
+    assert (sweep.returncode, err.splitlines()[-1]) == (1, "aiayn: interrupted")
+    assert "Traceback" not in err
     until(lambda: not processes_in(tmp_path), seconds=15)

@@ -14,7 +14,7 @@ import pytest
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 Train = Callable[..., int]
 Sweep = subprocess.Popen[str]

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aiayn import __version__
@@ -205,7 +205,15 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
     elif verb == "train" and jobs.are_a_multirun:
         from aiayn.reports.sweep import print_sweep
 
-        print_sweep([outcome.swept for outcome in jobs.outcomes if outcome.swept is not None])
+        print_sweep(
+            [
+                replace(outcome.swept, was_refused=outcome.failure is not None)
+                for outcome in jobs.outcomes
+                if outcome.swept is not None
+            ]
+        )
+    if verb == "plan" and jobs.failed:  # nothing was tried: it is a mistake, told above
+        raise UserError(f"{len(jobs.failed)} of {len(jobs.outcomes)} jobs cannot be planned")
     count = "1 job" if len(jobs.failed) == 1 else f"{len(jobs.failed)} jobs"
     if jobs.are_cut_short:
         why = "a process of the launcher was killed, which ends the others and what was to come"

@@ -60,6 +60,8 @@ class Task:
     """Where the jobs of a multirun tell what became of them."""
     retaken: tuple[int, ...] = ()
     """The numbers, in the sweep, of jobs that had been left for later and are now taken up; empty the first time."""
+    told: list[str] = field(default_factory=list)
+    """Failures that this process has told of."""
     was_called: bool = False
     failure: Failure | None = None
     """Of a single job."""
@@ -96,7 +98,9 @@ class Task:
             logger.info("%s: %s is running here; left for later", error.path, error.holder)
             outcome = replace(outcome, held=f"{error.path} ({error.holder})")
         except (UserError, RunFailedError, BrokenPipeError) as error:
-            self.complain(str(error))
+            if str(error) not in self.told:  # a mistake in what all jobs share is told once
+                self.complain(str(error))
+            self.told.append(str(error))
             outcome = replace(outcome, failure=str(error), is_told=_file_of(2) == self.error_file)
         except KeyboardInterrupt:
             if os.getpid() == self.process:
@@ -172,6 +176,10 @@ class Jobs:
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
         if launcher_of(config.hydra) == BASIC:
             return
+        # A pool that is ended at once leaves semaphores; the process that cleans them away would tell the user.
+        ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]
+        os.environ["PYTHONWARNINGS"] = ",".join(filter(None, ignored))
+        logging.getLogger("hydra_plugins").setLevel(logging.WARNING)  # joblib's says how it was called, in its words
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._stop)
@@ -232,7 +240,7 @@ class Jobs:
         Their pool would kill them as soon as an exception passes it.
         """
         for each in self._handlers:
-            signal.signal(each, signal.default_int_handler)
+            signal.signal(each, self._leave)
         folder = self.task.folder
         if folder is not None:
             folder.stop()
@@ -244,6 +252,17 @@ class Jobs:
                 asked |= running
                 time.sleep(0.1)
         raise KeyboardInterrupt
+
+    def _leave(self, _number: int, _frame: FrameType | None) -> None:
+        """End at once; a pool that is left would wait for its jobs. Their workers notice, and stop by themselves."""
+        for child in multiprocessing.active_children():
+            if child.pid is not None:  # joblib's processes have no kill() of their own
+                with suppress(ProcessLookupError):
+                    os.kill(child.pid, signal.SIGKILL)
+        if self.task.folder is not None:
+            self.task.folder.remove()
+        self.task.complain("interrupted")
+        os._exit(1)
 
     @staticmethod
     def _running(folder: OutcomeFolder) -> set[int]:

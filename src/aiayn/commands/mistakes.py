@@ -110,6 +110,11 @@ def _unknown_option(text: str) -> str | None:
     if match is None:
         return None
     group, option = match[1], match[2]
+    if group == "hydra":  # a group of Hydra's own, most of whose options are not files of ours
+        group, _, option = f"{group}/{option}".rpartition("/")
+        there = re.search(r"Available options in '[^']+':\n((?:\t.+\n?)+)", text)
+        options = there[1].split() if there else []
+        return f"{group}={option}: no such option; {_nearest(option, options, otherwise=f'choose from {options}')}"
     searched = [Path(folder) for folder in re.findall(r"path=file://(.+)", text)]  # --config-dir is among them
     options = store.options(group, folders=searched)
     everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"

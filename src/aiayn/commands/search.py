@@ -4,6 +4,7 @@ The study holds which values were asked for; what came of them stands in the rec
 from there. So a trial that was stopped is taken up as any run is, and those who start the same search share its trials.
 """
 
+import hashlib
 import logging
 import math
 import os
@@ -79,9 +80,13 @@ def search(
         raise UserError(f"hydra.sweeper.seed={seed}: must not be negative")
     fixed, space = split_words(words, composed)
     some = {key: _lowest(distribution) for key, distribution in space.items()}
-    loader.load_sweep_config(composed, job_words(fixed, some))  # a mistake is found before anything is kept
-    HydraConfig.instance().set_config(composed)  # which expressions in the run's name refer to
-    name = f"{composed.identity.name} {objective.value}"
+    # A mistake is found before anything is kept.
+    lowest = loader.load_sweep_config(composed, job_words(fixed, some))
+    HydraConfig.instance().set_config(lowest)  # which expressions in the run's name refer to
+    # Another space, or another value of what is fixed, is another study: its trials are not comparable.
+    digest = hashlib.sha256(f"{lowest.identity.hash} {sorted(space.items())}".encode()).hexdigest()[:8]
+    name = f"{lowest.identity.experiment}/{lowest.identity.scale}-seed{lowest.seed}-{digest} {objective.value}"
+    HydraConfig.instance().set_config(composed)
     runs = Path(composed.paths.runs).expanduser()
     runs.mkdir(parents=True, exist_ok=True)
     study = open_study(storage, name, objective)
@@ -111,6 +116,8 @@ def split_words(words: Sequence[str], composed: DictConfig) -> tuple[list[str], 
         for key, override in overrides.items()
         if override.is_sweep_override()
     }
+    if "seed" in space:
+        raise UserError("sweeps=search: a search would choose the luckiest seed; state one, as in seed=1")
     if not space:
         raise UserError("sweeps=search: nothing to choose; state a key as 'key=interval(0.1, 0.3)' or key=1,2,3")
     return fixed, space

@@ -15,6 +15,7 @@ from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
+from aiayn.launch.orphans import GRACE_SECONDS, STARTER
 from aiayn.launch.shares import ANYWHERE, Place, Share, placed
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
@@ -24,9 +25,6 @@ logger = logging.getLogger("aiayn")
 
 USER_MISTAKE = 2
 """Exit code of a worker that refuses its configuration."""
-
-GRACE_SECONDS = 60.0
-"""How long an interrupted group may take to write its checkpoint."""
 
 
 def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share: Share | None = None) -> Record:
@@ -118,7 +116,7 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
         with place.pinned():
             group = subprocess.Popen(
                 [sys.executable, *worker],
-                env={**_clean(os.environ), **place.environment},
+                env={**_clean(os.environ), **place.environment, STARTER: str(os.getpid())},
                 start_new_session=True,
                 pass_fds=(lock, *place.descriptors),
             )

@@ -4,25 +4,51 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 INTERVAL = 1.0
 """Seconds between two looks."""
+
+GRACE_SECONDS = 60.0
+"""How long a process that was asked to stop may take to write its checkpoint."""
+
+STARTER = "AIAYN_STARTER"
+"""Names, to the workers of a run, the process of the command that started them."""
 
 ORPHANED = threading.Event()
 """Set when the parent that this process was to end with has died."""
 
 
 def end_with_parent() -> None:
-    """Send this process SIGTERM once its parent has died, so that it stops at the next step with a checkpoint."""
-    parent = os.getppid()
+    """Send this process SIGTERM once its parent has died, so that it stops at the next step with a checkpoint.
+
+    Likewise once the command has died that started it, which may have been while it was loading libraries, and between
+    which and it `torchrun` may stand.
+    """
+    parent, starter = os.getppid(), int(os.environ.get(STARTER, "0"))
 
     def watch() -> None:
-        while os.getppid() == parent:
+        while os.getppid() == parent and (not starter or _is_alive(starter)):
             time.sleep(INTERVAL)
         ORPHANED.set()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(GRACE_SECONDS)  # ranks that have not stopped at the same step wait for each other
+        os._exit(1)
 
     threading.Thread(target=watch, name="watch-parent", daemon=True).start()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:  # one that nobody has reaped yet is gone too
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return True
 
 
 def begin_launcher_process() -> None:

@@ -80,7 +80,10 @@ def _seconds_per_step(config: PlanConfig, model: Cost, *, flops: float, micro: M
         return seconds_per_step(
             config, model, source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, count=micro.count
         )
-    return flops / (devices * _stated("peak_flops", hardware.peak_flops) * _stated("utilization", hardware.utilization))
+    utilization = _stated("utilization", hardware.utilization)
+    if utilization > 1:
+        raise UserError(f"hardware.utilization={utilization}: a share of the peak is at most 1")
+    return flops / (devices * _stated("peak_flops", hardware.peak_flops) * utilization)
 
 
 def _stated(key: str, value: float | None) -> float:

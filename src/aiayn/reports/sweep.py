@@ -7,8 +7,8 @@ from rich.table import Table
 from aiayn.reports.status import console, scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
 
-REFUSED = "refused"
-"""The state of a job that left no record."""
+REFUSED, NOT_BEGUN = "refused", "not begun"
+"""The states of a job that left no record."""
 
 OWN_COLUMNS = ("experiment=", "seed=")
 
@@ -28,12 +28,16 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
     words = ("experiment", "seed", *(("override",) if has_overrides else ()), "state")
     for heading in (*words, "steps", *(f"{score} (dev)" for score in scores)):
         table.add_column(heading, justify="left" if heading in words and heading != "seed" else "right")
-    for job, entry, overrides in zip(jobs, entries, differing, strict=True):
-        cells = [job.experiment, str(job.seed), *([overrides] if has_overrides else [])]
+    states = [
+        entry.state if entry else REFUSED if job.was_refused else NOT_BEGUN
+        for job, entry in zip(jobs, entries, strict=True)
+    ]
+    for job, entry, overrides, state in zip(jobs, entries, differing, states, strict=True):
+        cells = [job.experiment, str(job.seed), *([overrides] if has_overrides else []), state]
         table.add_row(*cells, *_cells(entry, scores))
     output = console()
     output.print(table)
-    output.print(_counted([entry.state if entry else REFUSED for entry in entries]))
+    output.print(_counted(states))
 
 
 def print_best(job: SweptJob, score: str, *, command: str) -> None:
@@ -54,11 +58,11 @@ def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:
 
 def _cells(entry: Entry | None, scores: Sequence[str]) -> list[str]:
     if entry is None:
-        return [REFUSED, *("" for _ in ("steps", *scores))]
+        return ["" for _ in ("steps", *scores)]
     found = scores_of(entry)
-    return [entry.state, steps_of(entry), *(found.get(name, "") for name in scores)]
+    return [steps_of(entry), *(found.get(name, "") for name in scores)]
 
 
 def _counted(states: Iterable[str]) -> str:
     found = list(states)
-    return ", ".join(f"{found.count(state)} {state}" for state in (*State, REFUSED) if state in found)
+    return ", ".join(f"{found.count(state)} {state}" for state in (*State, REFUSED, NOT_BEGUN) if state in found)

@@ -115,7 +115,9 @@ class RunDirectory:
         except FileNotFoundError:
             return None
         match = re.fullmatch(r"process (\d+) on (.+)", text)
-        return None if match and match[2] == os.uname().nodename and not _is_alive(int(match[1])) else text
+        if match and match[2] == os.uname().nodename and not _is_alive(int(match[1])):
+            return None if self.is_free else "another process"  # workers that have outlived the command, for a moment
+        return text
 
     @property
     def is_free(self) -> bool:

@@ -59,6 +59,8 @@ class SweptJob:
     overrides: tuple[str, ...]
     """All that it was composed with, in the order of the command line."""
     directory: RunDirectory
+    was_refused: bool = True
+    """What it means that there is no record; else the job has not begun."""
 
 
 def read_ledger(runs: Path) -> list[Entry]:

@@ -39,13 +39,13 @@ NOW = OmegaConf.create({"a": {"rate": 1.0, "steps": 3}, "b": 0.5, "c": None})
 
 
 def test_an_interval_is_of_the_kind_that_the_key_holds_and_lists_are_choices() -> None:
-    words = ["a.rate=tag(log, interval(1, 10))", "a.steps=interval(1.5, 9)", "model=x", "seed=1,2", "c=range(1,4)"]
+    words = ["a.rate=tag(log, interval(1, 10))", "a.steps=interval(1.5, 9)", "model=x", "way=x,y", "c=range(1,4)"]
     fixed, space = split_words(words, NOW)
     assert fixed == ["model=x"]
     assert space == {
         "a.rate": optuna.distributions.FloatDistribution(1.0, 10.0, log=True),
         "a.steps": optuna.distributions.IntDistribution(2, 9),
-        "seed": optuna.distributions.CategoricalDistribution(["1", "2"]),
+        "way": optuna.distributions.CategoricalDistribution(["x", "y"]),
         "c": optuna.distributions.CategoricalDistribution(["1", "2", "3"]),
     }
 
@@ -70,6 +70,7 @@ def test_what_is_run_is_short_and_near_what_was_chosen(rate: float, steps: int, 
         (["sweeps=search", "hydra.sweeper.trials=0"], "hydra.sweeper.trials=0: must be at least 1"),
         (["sweeps=search", "hydra.sweeper.seed=-1"], "hydra.sweeper.seed=-1: must not be negative"),
         (["sweeps=search", *STATED], "nothing to choose"),
+        (["sweeps=search", "seed=1,2"], "sweeps=search: a search would choose the luckiest seed"),
         (["sweeps=search", "model.dropout=interval(0.3, 0.1)"], "model.dropout=interval(0.3, 0.1): "),
         (
             ["sweeps=search", "model.dropuot=interval(0.1, 0.3)"],

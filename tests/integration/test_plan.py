@@ -121,3 +121,11 @@ def test_mistakes_are_one_line(here: Path, words: list[str], answer: str, capfd:
     assert said.startswith(f"aiayn: {answer}")
     assert said.count("\n") == 1
     assert not list(here.iterdir())
+
+
+def test_a_mistake_that_all_jobs_share_is_told_once(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "sweeps=table3_e", "model.num_heads=7"]) == 2
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert said.err.count("model.num_heads=7 does not divide") == 1
+    assert said.err.endswith("aiayn: 2 of 2 jobs cannot be planned\n")

@@ -12,7 +12,7 @@ import pytest
 
 from aiayn.runs.record import Status, read_record
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 Train = Callable[..., int]
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from aiayn import __version__
@@ -172,7 +173,8 @@ def _hydra(verb: str, words: list[str]) -> int:
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     sys.argv = [f"aiayn {verb}", ANNOUNCED, *words]
-    with Jobs(COMMANDS[verb].module, complain=_complain) as jobs:
+    complain = _complain_once if verb == "plan" else _complain  # all jobs of a plan tend to have the same mistake
+    with Jobs(COMMANDS[verb].module, complain=complain) as jobs:
         try:
             hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
         except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
@@ -259,6 +261,11 @@ def _hydra_completion(verb: str, words: list[str]) -> int:
     sys.argv = ["aiayn", *words]
     hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(lambda _: None)()
     return 0
+
+
+@cache
+def _complain_once(message: str) -> None:
+    _complain(message)
 
 
 def _complain(message: str) -> None:

@@ -60,8 +60,6 @@ class Task:
     """Where the jobs of a multirun tell what became of them."""
     retaken: tuple[int, ...] = ()
     """The numbers, in the sweep, of jobs that had been left for later and are now taken up; empty the first time."""
-    told: list[str] = field(default_factory=list)
-    """Failures that this process has told of."""
     was_called: bool = False
     failure: Failure | None = None
     """Of a single job."""
@@ -98,9 +96,7 @@ class Task:
             logger.info("%s: %s is running here; left for later", error.path, error.holder)
             outcome = replace(outcome, held=f"{error.path} ({error.holder})")
         except (UserError, RunFailedError, BrokenPipeError) as error:
-            if str(error) not in self.told:  # a mistake in what all jobs share is told once
-                self.complain(str(error))
-            self.told.append(str(error))
+            self.complain(str(error))
             outcome = replace(outcome, failure=str(error), is_told=_file_of(2) == self.error_file)
         except KeyboardInterrupt:
             if os.getpid() == self.process:

@@ -1,4 +1,4 @@
-"""The cores and GPUs that this process may use, told without loading torch."""
+"""The cores and GPUs that this process may use, and what runs here, told without loading torch."""
 
 import os
 import re
@@ -39,6 +39,20 @@ def gpus() -> list[str]:
 def works_on_gpus(accelerator: object) -> bool:
     """Whether a run with this `trainer.accelerator` will."""
     return accelerator in ("gpu", "cuda") or (accelerator == "auto" and bool(gpus()))
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of this machine runs; one that has ended and that nobody has reaped does not."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    try:
+        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return True
 
 
 @cache

@@ -4,7 +4,8 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
+
+from aiayn import machine
 
 INTERVAL = 1.0
 """Seconds between two looks."""
@@ -28,7 +29,7 @@ def end_with_parent() -> None:
     parent, starter = os.getppid(), int(os.environ.get(STARTER, "0"))
 
     def watch() -> None:
-        while os.getppid() == parent and (not starter or _is_alive(starter)):
+        while os.getppid() == parent and (not starter or machine.is_alive(starter)):
             time.sleep(INTERVAL)
         ORPHANED.set()
         os.kill(os.getpid(), signal.SIGTERM)
@@ -36,19 +37,6 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, name="watch-parent", daemon=True).start()
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    try:  # one that nobody has reaped yet is gone too
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return True
 
 
 def begin_launcher_process() -> None:

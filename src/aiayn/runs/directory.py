@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from aiayn import machine
 from aiayn.config.errors import UserError
 
 LOCK, HOLDER = ".lock", ".holder"
@@ -115,7 +116,7 @@ class RunDirectory:
         except FileNotFoundError:
             return None
         match = re.fullmatch(r"process (\d+) on (.+)", text)
-        if match and match[2] == os.uname().nodename and not _is_alive(int(match[1])):
+        if match and match[2] == os.uname().nodename and not machine.is_alive(int(match[1])):
             return None if self.is_free else "another process"  # workers that have outlived the command, for a moment
         return text
 
@@ -173,16 +174,6 @@ class RunDirectory:
                 fcntl.flock(lock, fcntl.LOCK_UN)
         finally:
             os.close(lock)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def open_run(path: str, *, key: str = "run") -> RunDirectory:

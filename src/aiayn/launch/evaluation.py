@@ -1,7 +1,7 @@
 """Score a checkpoint of a run that exists."""
 
 from aiayn.build.corpus import refuse_beyond_positions
-from aiayn.build.training import build_search, scoring_device
+from aiayn.build.training import build_search, device_of
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.errors import UserError
 from aiayn.launch.disk import refusals_explained
@@ -27,7 +27,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             f"but the corpus now gives {data.fingerprint}"
         )
     refuse_beyond_positions(config, data)
-    device = scoring_device(config)
+    device = device_of(config)
     model = run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     with refusals_explained(f"run={request.run}"):
         return score_splits(

@@ -8,6 +8,7 @@ NOISE = (
     r".*LeafSpec.*",  # torch's pytree, on every fit
     r".*does not have many workers.*",  # batches are read from memory-mapped arrays; workers would be slower
     r".*[Cc]heckpoint directory .* exists and is not empty.*",  # a resumed run's
+    r".*`srun` command is available on your system but is not used.*",  # who wants Slurm says so
     r".*is smaller than the logging interval.*",  # short runs are tests
 )
 

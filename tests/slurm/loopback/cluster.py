@@ -151,7 +151,13 @@ class Cluster:
         shown = self.call("scontrol", "--oneliner", "show", "job", job)
         return dict(word.split("=", 1) for word in shown.split() if "=" in word)
 
-    def wait_for(self, what: str, holds: Callable[[], bool], *, seconds: float = 180) -> None:
+    def clear(self) -> None:
+        """End every job, at once."""
+        for partition in ("main", "urgent"):
+            self.call("scancel", f"--partition={partition}")
+        self.wait_for("both nodes are idle", self._idle)
+
+    def wait_for(self, what: str, holds: Callable[[], bool], *, seconds: float = 60) -> None:
         """Return when the condition holds; otherwise fail, with the ends of the daemons' logs."""
         deadline = time.monotonic() + seconds
         while not holds():

@@ -1,0 +1,144 @@
+"""Inside a job of Slurm: where its ranks meet, and how it goes back into the queue."""
+
+import logging
+import os
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiayn.config.errors import RunFailedError
+from aiayn.launch import processes
+
+logger = logging.getLogger("aiayn")
+
+LOWEST_PORT = 15000
+"""Jobs meet at this port plus the last four digits of their id, as Lightning's do."""
+
+SECONDS_TO_ANSWER = 120.0
+"""How long Slurm's controller may take, which may be starting anew."""
+
+
+def job_id() -> str | None:
+    """This process's job, such as 12, or 12_1 for one of an array; None outside of Slurm.
+
+    An array's last job has its array's number as `SLURM_JOB_ID`, which would stand for all of them.
+    """
+    array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
+    return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID")
+
+
+def set_rendezvous() -> None:
+    """Say in the environment where the ranks of this job meet, unless `MASTER_ADDR` and `MASTER_PORT` do already.
+
+    Raises:
+        RunFailedError: the first node has no address.
+    """
+    if not processes.by_srun():
+        return
+    if "MASTER_ADDR" not in os.environ:
+        nodes = os.environ.get("SLURM_STEP_NODELIST") or os.environ["SLURM_JOB_NODELIST"]
+        os.environ["MASTER_ADDR"] = address(first_node(nodes))
+    os.environ.setdefault("MASTER_PORT", str(port(os.environ["SLURM_JOB_ID"])))
+
+
+def first_node(nodes: str) -> str:
+    """The first of a list of nodes as Slurm writes it: a07 of "a[07-09,12],b1"."""
+    first = re.match(r"(?:[^,\[]|\[[^\]]*\])*", nodes)
+    assert first is not None  # it matches nothing as well
+    return re.sub(r"\[(\w+)[^\]]*\]", r"\1", first[0])
+
+
+def address(node: str) -> str:
+    """How to reach a node: by its name, or, where that says nothing to this host, as Slurm does.
+
+    Raises:
+        RunFailedError: Slurm knows no way either.
+    """
+    try:
+        socket.getaddrinfo(node, None)
+    except OSError:
+        found = re.search(r"\bNodeAddr=(\S+)", ask(["scontrol", "show", "node", node]))
+        if found is None:
+            raise RunFailedError(f"Slurm states no address of node {node}: export MASTER_ADDR before srun") from None
+        return found[1]
+    return node
+
+
+def port(job: str) -> int:
+    """Where the ranks of a job meet."""
+    return LOWEST_PORT + int(job[-4:])
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What Slurm says of a job."""
+
+    state: str
+    """Such as RUNNING, PENDING, CANCELLED."""
+    may_be_requeued: bool
+    is_preempted: bool
+    """Whether another job takes its place."""
+
+    @classmethod
+    def read(cls, text: str) -> "Standing":
+        """From what `scontrol show job` prints."""
+        found = dict(re.findall(r"\b(JobState|Requeue|PreemptTime)=(\S+)", text))
+        return cls(
+            state=found.get("JobState", "UNKNOWN"),
+            may_be_requeued=found.get("Requeue") == "1",
+            is_preempted=found.get("PreemptTime", "None") not in ("None", "Unknown", "N/A"),
+        )
+
+
+def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
+    """Whether Slurm starts this job again, which a signal has stopped; where it needs to be told so, tell it.
+
+    Slurm warns of the end of the time limit by SIGUSR1, and of another job that takes the place by SIGUSR1 or SIGTERM.
+    A SIGTERM by itself is `scancel`. When this function has told Slurm, signals say nothing any more: Slurm ends what
+    is left of the job.
+
+    Args:
+        stopped_by: the signal.
+        has_advanced: whether training came further than where this go found it.
+
+    Raises:
+        RunFailedError: the job may not be started again, or would come no further.
+    """
+    job = job_id()
+    assert job is not None
+    standing = Standing.read(ask(["scontrol", "show", "job", job]))
+    if standing.state == "PENDING":  # Slurm has taken the place already
+        return True
+    if standing.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or standing.is_preempted):
+        return False
+    if not standing.may_be_requeued:
+        raise RunFailedError(f"Slurm job {job} was stopped and may not start again: state hydra.launcher.requeue=true")
+    if not (has_advanced or standing.is_preempted):
+        raise RunFailedError(
+            f"Slurm job {job} has made no step in its time, and would make none in the next: raise "
+            "hydra.launcher.timeout_min, or lower hydra.launcher.signal_delay_s"
+        )
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+        signal.signal(number, signal.SIG_IGN)
+    ask(["scontrol", "requeue", job])
+    logger.info("Slurm job %s: back in the queue", job)
+    return True
+
+
+def ask(words: Sequence[str]) -> str:
+    """What one of Slurm's programs prints.
+
+    Raises:
+        RunFailedError: it does not answer, or refuses.
+    """
+    try:
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS_TO_ANSWER, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RunFailedError(f"{' '.join(words)}: {error}") from None
+    if answer.returncode:
+        said = answer.stderr.strip().splitlines()
+        raise RunFailedError(f"{' '.join(words)}: {said[-1] if said else f'code {answer.returncode}'}")
+    return answer.stdout

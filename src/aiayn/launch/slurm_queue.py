@@ -1,0 +1,85 @@
+"""What Slurm says of jobs that were submitted; clusters without accounting too, where `sacct` says nothing."""
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from aiayn.config.errors import RunFailedError
+from aiayn.launch.slurm import ask
+
+logger = logging.getLogger("aiayn")
+
+FINAL = frozenset(
+    {
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    }
+)
+"""States that a job does not leave, unless it is put back into the queue at that moment."""
+
+GONE = "gone from the queue"
+"""Of a job that Slurm no longer knows: it has ended some time ago."""
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """One job in the queue."""
+
+    state: str
+    reason: str
+    """Why it waits, such as Priority or Resources."""
+
+    def __str__(self) -> str:
+        waits = self.state == "PENDING" and self.reason not in ("", "None")
+        return f"{self.state.lower()} ({self.reason})" if waits else self.state.lower()
+
+
+def read_queue(text: str) -> dict[str, QueuedJob]:
+    """The jobs of lines such as `12_1|PENDING|Priority`, by id."""
+    rows = (line.split("|", 2) for line in text.splitlines() if line.count("|") >= 2)
+    return {job.strip(): QueuedJob(state.strip(), reason.strip().strip("()")) for job, state, reason in rows}
+
+
+class Queue:
+    """The queue, looked at now and again.
+
+    One look asks for all jobs of this user at once. A job has ended when two looks in a row say so, or do not find it.
+    """
+
+    def __init__(self) -> None:
+        self._suspects: dict[str, str] = {}
+        self._is_silent = False
+
+    def look(self, jobs: Collection[str]) -> tuple[dict[str, QueuedJob], dict[str, str]] | None:
+        """The jobs that Slurm still has, and the final states of those that have ended.
+
+        Args:
+            jobs: the ids asked for.
+
+        Returns:
+            None where Slurm does not answer, which is said once.
+        """
+        words = ["squeue", "--me", "--array", "--states=all", "--noheader", "--format=%i|%T|%r"]
+        try:
+            found = read_queue(ask(words))
+        except RunFailedError as error:
+            if not self._is_silent:
+                logger.warning("Slurm does not answer (%s); the jobs go on, and so does the waiting", error)
+            self._is_silent = True
+            return None
+        if self._is_silent:
+            logger.info("Slurm answers again")
+        self._is_silent = False
+        there = {job: found[job] for job in jobs if job in found and found[job].state not in FINAL}
+        suspects = {job: found[job].state if job in found else GONE for job in jobs if job not in there}
+        ended = {job: state for job, state in suspects.items() if job in self._suspects}
+        self._suspects = suspects
+        return there, ended

@@ -23,8 +23,10 @@ from omegaconf import DictConfig
 
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
+from aiayn.launch import processes
 from aiayn.launch.orphans import exit_if_orphaned
 from aiayn.launch.signals import ENDING, ended_as_interrupted
+from aiayn.launch.slurm import RequeuedJobError, has_restarted
 from aiayn.runs.directory import HeldDirectoryError
 
 if TYPE_CHECKING:
@@ -42,6 +44,12 @@ STOP_SECONDS = 75.0
 
 BASIC = "BasicLauncher"
 """Hydra's own, which does the jobs in this process."""
+
+SLURM = "SlurmJobsLauncher"
+"""Hands the jobs to Slurm, whose they are from then on."""
+
+SECONDS_TO_TELL = 10.0
+"""How long a rank that failed waits for the first one to say so: when it ends, Slurm ends the others."""
 
 
 @dataclass
@@ -85,13 +93,19 @@ class Task:
         exit_if_orphaned()
         if folder.is_stopped:
             return
-        if self.retaken and "force" in composed:
-            composed.force = False  # who held it has started it anew, if anybody should
-        number = self.retaken[job.num] if self.retaken else int(job.num)
+        if (self.retaken or has_restarted()) and "force" in composed:
+            composed.force = False  # who held it has started it anew, if anybody should; or this job has
+        number = self.number(job.num)
+        if processes.rank() > 0:
+            self._follow(composed, number)
+            return
         outcome = Outcome.begun(number, composed, tuple(HydraConfig.get().overrides.task))
         folder.write(outcome)
+        has_ended = True
         try:
             outcome = replace(outcome, result=self._main(composed))
+        except RequeuedJobError:
+            has_ended = False
         except HeldDirectoryError as error:
             logger.info("%s: %s is running here; left for later", error.path, error.holder)
             outcome = replace(outcome, held=f"{error.path} ({error.holder})")
@@ -103,8 +117,31 @@ class Task:
                 raise
             outcome = replace(outcome, failure="interrupted", is_told=True)
         finally:
-            folder.write(replace(outcome, has_ended=True))
+            folder.write(replace(outcome, has_ended=has_ended))
         exit_if_orphaned()
+        if (outcome.failure is not None or outcome.held is not None) and launcher_of(HydraConfig.get()) == SLURM:
+            raise SystemExit(1)  # so that Slurm ends the other ranks, and calls the job failed
+
+    def number(self, index: int) -> int:
+        """The number, in the sweep, of a job of this launch."""
+        return self.retaken[index] if self.retaken else int(index)
+
+    def _follow(self, composed: DictConfig, number: int) -> None:
+        """Do a rank's part of a job of which the first rank tells what became."""
+        try:
+            self._main(composed)
+        except RequeuedJobError:
+            return
+        except (UserError, RunFailedError, BrokenPipeError) as error:
+            self.complain(str(error))
+            end = time.monotonic() + SECONDS_TO_TELL
+            while not self._has_ended(number) and time.monotonic() < end:
+                time.sleep(0.1)
+            raise SystemExit(1) from None
+
+    def _has_ended(self, number: int) -> bool:
+        assert self.folder is not None
+        return any(outcome.number == number and outcome.has_ended for outcome in self.folder.read())
 
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
         result = import_module(self.module).main(composed)
@@ -170,7 +207,7 @@ class Jobs:
         self._multirun = config, GlobalHydra.instance().config_loader()
         with suppress(OSError):  # which Hydra, about to make the same folder, reports
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
-        if launcher_of(config.hydra) == BASIC:
+        if launcher_of(config.hydra) in (BASIC, SLURM):
             return
         # A pool that is ended at once leaves semaphores; the process that cleans them away would tell the user.
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]

@@ -1,7 +1,7 @@
 """`aiayn train`."""
 
 import shlex
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from hydra.conf import HydraConf
@@ -10,15 +10,17 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from aiayn import machine
-from aiayn.commands.jobs import BASIC, launcher_of
+from aiayn.commands.jobs import BASIC, SLURM, launcher_of
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.launch import processes
+from aiayn.launch.slurm import put_back_if_stopped
+from aiayn.runs.directory import RunDirectory
 
-ALONE = (BASIC, "SlurmLauncher")
+ALONE = (BASIC, SLURM)
 """Launchers under which a job has what it finds: Hydra's own does one after another, and Slurm allocates."""
 
 
@@ -35,7 +37,7 @@ def _train(composed: DictConfig) -> None:
     hydra = HydraConfig.get()
     config = typed(composed, TrainConfig)
     validate(config)
-    directory = Path(config.paths.runs) / config.identity.name
+    directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run
     from aiayn.launch.shares import share_of
@@ -44,9 +46,11 @@ def _train(composed: DictConfig) -> None:
     command = shlex.join(["aiayn", "train", *hydra.overrides.task])
     is_swept = hydra.mode is RunMode.MULTIRUN
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_swept and _are_side_by_side(hydra) else None
-    record = launch_run(config, command=command, fresh_process=is_swept, share=share)
+    in_slurm = is_swept and launcher_of(hydra) == SLURM
+    with put_back_if_stopped(directory, anew=config.force) if in_slurm else nullcontext():
+        record = launch_run(config, command=command, fresh_process=is_swept and not in_slurm, share=share)
     if processes.rank() == 0:
-        print_row(record, directory)
+        print_row(record, directory.path)
 
 
 def _are_side_by_side(hydra: HydraConf) -> bool:

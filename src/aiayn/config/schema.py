@@ -246,6 +246,47 @@ class SearchConfig:
 
 
 @dataclass
+class SlurmConfig:
+    """`hydra.launcher` of hydra/launcher=slurm; conf/hydra/slurm_launcher.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_slurm.SlurmJobsLauncher"
+    name: str = MISSING
+    """What `squeue` calls the jobs."""
+    partition: str | None = MISSING
+    """Where they run."""
+    account: str | None = MISSING
+    """Who pays."""
+    qos: str | None = MISSING
+    """Quality of service."""
+    constraint: str | None = MISSING
+    """Features that a node must have."""
+    gres: str | None = MISSING
+    """Other resources of each node, as in gpu:h100:8."""
+    gpus_per_node: int | None = MISSING
+    """GPUs of each node; null: trainer.devices where trainer.accelerator is gpu, else none."""
+    cpus_per_task: int | None = MISSING
+    """Cores of each process."""
+    mem_gb: float | None = MISSING
+    """Memory of each node."""
+    timeout_min: int | None = MISSING
+    """Minutes of one go, checkpoint included."""
+    signal_delay_s: int = MISSING
+    """How long before that Slurm warns: time enough for a step, a validation and a checkpoint."""
+    requeue: bool = MISSING
+    """Whether a job that was preempted, or whose time was up, goes back into the queue."""
+    array_parallelism: int = MISSING
+    """Jobs of one shape at once, at most."""
+    setup: list[str] = MISSING
+    """Lines of shell before the run, as in 'module load cuda'."""
+    additional_parameters: dict[str, Any] = MISSING
+    """Further options of sbatch, without dashes."""
+    submitit_folder: str = MISSING
+    """Where a job's log lies; %j is its id."""
+    poll_seconds: float = MISSING
+    """Between two looks at the queue."""
+
+
+@dataclass
 class HardwareConfig:
     """The devices that a plan is made for."""
 

@@ -29,6 +29,9 @@ SWEEPS = "sweeps"
 JOBLIB = "hydra/joblib_launcher.yaml"
 """In conf/: the option joblib of the group hydra/launcher."""
 
+SLURM = "hydra/slurm_launcher.yaml"
+"""In conf/: the option slurm of the same group."""
+
 
 def register() -> None:
     """Register resolvers and schemas; calling it again changes nothing."""
@@ -46,6 +49,8 @@ def register() -> None:
     Plugins.instance()  # has the launchers register theirs
     launcher = OmegaConf.load(conf_directory() / JOBLIB)
     store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
+    launcher = OmegaConf.merge(OmegaConf.structured(schema.SlurmConfig), OmegaConf.load(conf_directory() / SLURM))
+    store.store(group="hydra/launcher", name="slurm", node=launcher, provider=SLURM)
 
 
 def conf_directory() -> Path:

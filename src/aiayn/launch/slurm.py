@@ -6,11 +6,14 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from aiayn.config.errors import RunFailedError
 from aiayn.launch import processes
+from aiayn.launch.signals import ENDING, SignalledInterrupt
+from aiayn.runs.directory import RunDirectory
 
 logger = logging.getLogger("aiayn")
 
@@ -21,6 +24,10 @@ SECONDS_TO_ANSWER = 120.0
 """How long Slurm's controller may take, which may be starting anew."""
 
 
+class RequeuedJobError(RunFailedError):
+    """The run was stopped, and Slurm starts its job again."""
+
+
 def job_id() -> str | None:
     """This process's job, such as 12, or 12_1 for one of an array; None outside of Slurm.
 
@@ -28,6 +35,11 @@ def job_id() -> str | None:
     """
     array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID")
+
+
+def has_restarted() -> bool:
+    """Whether Slurm has started this process's job before."""
+    return int(os.environ.get("SLURM_RESTART_COUNT", "0")) > 0
 
 
 def set_rendezvous() -> None:
@@ -93,6 +105,32 @@ class Standing:
         )
 
 
+@contextmanager
+def put_back_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None]:
+    """Where the run inside the block is stopped, put its job back into the queue.
+
+    Args:
+        directory: of the run.
+        anew: whether the run removes what it finds there.
+
+    Raises:
+        RequeuedJobError: Slurm starts the job again.
+        RunFailedError: it does not; or another failure of the run.
+    """
+    before = 0 if anew else max(directory.steps(), default=0)
+    try:
+        yield
+    except (RunFailedError, SignalledInterrupt) as error:
+        stopped_by: signal.Signals | None = getattr(error, "signal", None)
+        if stopped_by is None:
+            raise
+        why = str(error) or f"stopped by {stopped_by.name}"
+        # What becomes of the job is for the first rank to see to.
+        if processes.rank() > 0 or goes_back(stopped_by, has_advanced=max(directory.steps(), default=0) > before):
+            raise RequeuedJobError(why) from error
+        raise RunFailedError(why) from error
+
+
 def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     """Whether Slurm starts this job again, which a signal has stopped; where it needs to be told so, tell it.
 
@@ -121,7 +159,7 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
             f"Slurm job {job} has made no step in its time, and would make none in the next: raise "
             "hydra.launcher.timeout_min, or lower hydra.launcher.signal_delay_s"
         )
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+    for number in (signal.SIGINT, *ENDING):
         signal.signal(number, signal.SIG_IGN)
     ask(["scontrol", "requeue", job])
     logger.info("Slurm job %s: back in the queue", job)

@@ -1,11 +1,16 @@
 """What Slurm says of jobs that were submitted; clusters without accounting too, where `sacct` says nothing."""
 
+import datetime
 import logging
 from collections.abc import Collection
 from dataclasses import dataclass
+from pathlib import Path
 
 from aiayn.config.errors import RunFailedError
+from aiayn.launch.failures import cause_of, read_failures
 from aiayn.launch.slurm import ask
+from aiayn.runs.directory import HeldDirectoryError, RunDirectory
+from aiayn.runs.record import Status, read_record
 
 logger = logging.getLogger("aiayn")
 
@@ -83,3 +88,27 @@ class Queue:
         ended = {job: state for job, state in suspects.items() if job in self._suspects}
         self._suspects = suspects
         return there, ended
+
+
+def explain_end(directory: RunDirectory | None, message: str, *, log: Path) -> str:
+    """Why a job ended that could not say so itself; the record of its run says it too, where that says running.
+
+    Args:
+        directory: of the run, if it is one.
+        message: what Slurm says.
+        log: what the job has written.
+    """
+    cause = None if directory is None else cause_of(read_failures(directory))
+    message = f"{message}{'' if cause is None else f': {cause.text}'}; see {log}"
+    if directory is None or not directory.record.is_file():
+        return message
+    try:
+        with directory.locked():
+            record = read_record(directory.record)
+            if record.status is Status.running:
+                record.status, record.message = Status.failed, message
+                record.ended = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+                record.write(directory.record)
+    except HeldDirectoryError:
+        pass  # somebody has taken the run up
+    return message

@@ -24,6 +24,7 @@ from aiayn.launch.members import enlist
 from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.signals import ended_as_interrupted
+from aiayn.launch.slurm import set_rendezvous
 from aiayn.launch.stages import InterruptedRunError, Job, run_stages
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
@@ -78,6 +79,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
 
 def _run_joined(config: TrainConfig, directory: RunDirectory, record: Record) -> None:
     """Do what is left of a run together with the other ranks."""
+    set_rendezvous()
     device = build.device_of(config, local_rank=processes.local_rank())
     timeout = config.launch.timeout_seconds
     rank, size = processes.rank(), processes.group_size()

@@ -210,7 +210,7 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
 
         print_sweep(
             [
-                replace(outcome.swept, was_refused=outcome.failure is not None)
+                replace(outcome.swept, was_refused=outcome.failure is not None and not outcome.is_lost)
                 for outcome in jobs.outcomes
                 if outcome.swept is not None
             ]

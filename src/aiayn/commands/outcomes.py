@@ -34,6 +34,8 @@ class Outcome:
     """Why it was refused or failed, in one line."""
     held: str | None = None
     """The directory that another process is at, and who that is; the job was then left for later."""
+    is_lost: bool = False
+    """Whether it was ended, by a scheduler, before it could say so itself."""
     is_told: bool = False
     """Whether the user has read of the failure."""
     result: dict[str, Any] | None = None

@@ -35,7 +35,7 @@ from aiayn.config.validation import validate
 from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.slurm import ask
-from aiayn.launch.slurm_queue import Queue, explain_end
+from aiayn.launch.slurm_queue import Queue, explain_end, lost_task
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
@@ -91,6 +91,7 @@ class Starter:
 
         Its own handlers of signals would requeue the job without a checkpoint; they are replaced.
         """
+        logging.getLogger("submitit").setLevel(logging.WARNING)
         store.register()
         Singleton.set_state(self.state)
         setup_globals()
@@ -269,9 +270,9 @@ def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> lis
                 ask(["scancel", *_arrays(submitted)])
             raise UserError(f"hydra/launcher=slurm: {_last_line(error)}") from None
         submitted += [Submission(each.job_id, job, each.paths.stdout) for each, job in zip(taken, alike, strict=True)]
-    ids = ", ".join(each.id for each in submitted)
     count = "1 job" if len(submitted) == 1 else f"{len(submitted)} jobs"
-    logger.info("Slurm has %s: %s; logs in %s; Ctrl-C leaves them there", count, ids, settings.submitit_folder)
+    logs = settings.submitit_folder.replace("%j", "<job>")
+    logger.info("Slurm has %s: %s; logs in %s; Ctrl-C leaves them there", count, " ".join(_arrays(submitted)), logs)
     return submitted
 
 
@@ -328,7 +329,8 @@ def _drop_ended(left: dict[str, Submission], task: Task, folder: OutcomeFolder) 
             continue
         del left[job]
         if outcome.failure is not None and not outcome.is_told:
-            task.complain(f"Slurm job {job}: {outcome.failure}")
+            lost = lost_task(submission.log)
+            task.complain(f"Slurm job {job}: {'' if lost is None else f'{lost}; '}{outcome.failure}")
             folder.write(replace(outcome, is_told=True))
 
 
@@ -337,7 +339,7 @@ def _give_up(submission: Submission, state: str, task: Task) -> None:
     outcome = submission.job.outcome
     directory = None if outcome.swept is None else outcome.swept.directory
     message = explain_end(directory, f"Slurm job {submission.id}: {state}", log=submission.log)
-    _end(outcome, message, task)
+    _end(replace(outcome, is_lost=True), message, task)
 
 
 def _last_line(error: Exception) -> str:

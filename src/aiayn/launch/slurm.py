@@ -127,6 +127,7 @@ def put_back_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None
         why = str(error) or f"stopped by {stopped_by.name}"
         # What becomes of the job is for the first rank to see to.
         if processes.rank() > 0 or goes_back(stopped_by, has_advanced=max(directory.steps(), default=0) > before):
+            logger.info("%s; Slurm job %s is back in the queue", why, job_id())
             raise RequeuedJobError(why) from error
         raise RunFailedError(why) from error
 
@@ -162,7 +163,6 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     for number in (signal.SIGINT, *ENDING):
         signal.signal(number, signal.SIG_IGN)
     ask(["scontrol", "requeue", job])
-    logger.info("Slurm job %s: back in the queue", job)
     return True
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import logging
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,9 @@ FINAL = frozenset(
 GONE = "gone from the queue"
 """Of a job that Slurm no longer knows: it has ended some time ago."""
 
+GO = "Starting with JobEnvironment"
+"""What submitit writes first, each time that a job starts."""
+
 
 @dataclass(frozen=True)
 class QueuedJob:
@@ -51,6 +55,13 @@ def read_queue(text: str) -> dict[str, QueuedJob]:
     """The jobs of lines such as `12_1|PENDING|Priority`, by id."""
     rows = (line.split("|", 2) for line in text.splitlines() if line.count("|") >= 2)
     return {job.strip(): QueuedJob(state.strip(), reason.strip().strip("()")) for job, state, reason in rows}
+
+
+def lost_task(log: Path) -> str | None:
+    """The first process that was killed in the last go of a job, by what `srun` wrote of it: "rank 1 on n2: Killed"."""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    found = re.search(r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(GO)[2], re.M)
+    return None if found is None else f"rank {found[2]} on {found[1]}: {found[3]}"
 
 
 class Queue:
@@ -99,7 +110,8 @@ def explain_end(directory: RunDirectory | None, message: str, *, log: Path) -> s
         log: what the job has written.
     """
     cause = None if directory is None else cause_of(read_failures(directory))
-    message = f"{message}{'' if cause is None else f': {cause.text}'}; see {log}"
+    words = lost_task(log) if cause is None else cause.text
+    message = f"{message}{'' if words is None else f', {words}'}; see {log}"
     if directory is None or not directory.record.is_file():
         return message
     try:

@@ -8,17 +8,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from cluster import Cluster
 
 from aiayn.runs.directory import HOLDER, RunDirectory
 from aiayn.runs.record import Status, read_record
-
-if TYPE_CHECKING:
-    from tests.slurm.cluster import Cluster
-else:
-    from cluster import Cluster
 
 pytestmark = pytest.mark.slurm
 
@@ -66,7 +62,7 @@ def start(cluster: Cluster, tmp_path: Path, cache: Path) -> Iterator[Start]:
     def start(*words: str, launcher: str = "slurm", variables: Mapping[str, str] | None = None) -> Sweep:
         words = (*TINY, f"hydra/launcher={launcher}", *words)
         if launcher == "slurm":
-            words = ("hydra.launcher.poll_seconds=0.3", *words)
+            words = ("hydra.launcher.poll_seconds=0.3", "hydra.launcher.cpus_per_task=1", *words)
         if not any(word.startswith("logger") for word in words):
             words = ("logger=none", *words)
         sweep = subprocess.Popen(
@@ -85,8 +81,6 @@ def start(cluster: Cluster, tmp_path: Path, cache: Path) -> Iterator[Start]:
     for sweep in started:
         sweep.kill()
         sweep.communicate()
-    cluster.call("scancel", "--user=root")
-    until(lambda: not queued(cluster))
 
 
 def ended(sweep: Sweep) -> tuple[int, str, str]:

@@ -26,7 +26,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.orphans import exit_if_orphaned
 from aiayn.launch.signals import ENDING, ended_as_interrupted
-from aiayn.launch.slurm import RequeuedJobError, has_restarted
+from aiayn.launch.slurm import RequeuedJobError, goes
 from aiayn.runs.directory import HeldDirectoryError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Task:
         exit_if_orphaned()
         if folder.is_stopped:
             return
-        if (self.retaken or has_restarted()) and "force" in composed:
+        if (self.retaken or goes()) and "force" in composed:
             composed.force = False  # who held it has started it anew, if anybody should; or this job has
         number = self.number(job.num)
         if processes.rank() > 0:
@@ -101,23 +101,23 @@ class Task:
             return
         outcome = Outcome.begun(number, composed, tuple(HydraConfig.get().overrides.task))
         folder.write(outcome)
-        has_ended = True
         try:
-            outcome = replace(outcome, result=self._main(composed))
+            outcome = replace(outcome, result=self._main(composed), has_ended=True)
         except RequeuedJobError:
-            has_ended = False
+            pass  # it has not ended
         except HeldDirectoryError as error:
             logger.info("%s: %s is running here; left for later", error.path, error.holder)
-            outcome = replace(outcome, held=f"{error.path} ({error.holder})")
+            outcome = replace(outcome, held=f"{error.path} ({error.holder})", has_ended=True)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.complain(str(error))
-            outcome = replace(outcome, failure=str(error), is_told=_file_of(2) == self.error_file)
+            is_told = _file_of(2) == self.error_file
+            outcome = replace(outcome, failure=str(error), is_told=is_told, has_ended=True)
         except KeyboardInterrupt:
             if os.getpid() == self.process:
                 raise
-            outcome = replace(outcome, failure="interrupted", is_told=True)
+            outcome = replace(outcome, failure="interrupted", is_told=True, has_ended=True)
         finally:
-            folder.write(replace(outcome, has_ended=has_ended))
+            folder.write(outcome)
         exit_if_orphaned()
         if (outcome.failure is not None or outcome.held is not None) and launcher_of(HydraConfig.get()) == SLURM:
             raise SystemExit(1)  # so that Slurm ends the other ranks, and calls the job failed

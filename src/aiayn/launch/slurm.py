@@ -37,9 +37,9 @@ def job_id() -> str | None:
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID")
 
 
-def has_restarted() -> bool:
-    """Whether Slurm has started this process's job before."""
-    return int(os.environ.get("SLURM_RESTART_COUNT", "0")) > 0
+def goes() -> int:
+    """How often Slurm has started this process's job before."""
+    return int(os.environ.get("SLURM_RESTART_COUNT", "0"))
 
 
 def set_rendezvous() -> None:
@@ -90,6 +90,8 @@ class Standing:
 
     state: str
     """Such as RUNNING, PENDING, CANCELLED."""
+    goes: int
+    """How often it was started anew, or is about to be."""
     may_be_requeued: bool
     is_preempted: bool
     """Whether another job takes its place."""
@@ -97,10 +99,11 @@ class Standing:
     @classmethod
     def read(cls, text: str) -> "Standing":
         """From what `scontrol show job` prints."""
-        found = dict(re.findall(r"\b(JobState|Requeue|PreemptTime)=(\S+)", text))
+        found = dict(re.findall(r"\b(JobState|Requeue|Restarts|BatchFlag|PreemptTime)=(\S+)", text))
         return cls(
             state=found.get("JobState", "UNKNOWN"),
-            may_be_requeued=found.get("Requeue") == "1",
+            goes=int(found.get("Restarts", "0")),
+            may_be_requeued=found.get("Requeue") == found.get("BatchFlag") == "1",
             is_preempted=found.get("PreemptTime", "None") not in ("None", "Unknown", "N/A"),
         )
 
@@ -149,7 +152,7 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     job = job_id()
     assert job is not None
     standing = Standing.read(ask(["scontrol", "show", "job", job]))
-    if standing.state == "PENDING":  # Slurm has taken the place already
+    if standing.goes > goes():  # Slurm has seen to it already
         return True
     if standing.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or standing.is_preempted):
         return False

@@ -109,11 +109,14 @@ def explain_end(directory: RunDirectory | None, message: str, *, log: Path) -> s
         message: what Slurm says.
         log: what the job has written.
     """
-    cause = None if directory is None else cause_of(read_failures(directory))
-    words = lost_task(log) if cause is None else cause.text
-    message = f"{message}{'' if words is None else f', {words}'}; see {log}"
     if directory is None or not directory.record.is_file():
-        return message
+        return f"{message}; see {log}"
+    record = read_record(directory.record)
+    cause = cause_of(read_failures(directory))
+    words = lost_task(log) if cause is None else cause.text
+    if words is None and record.status is Status.failed:
+        words = record.message
+    message = f"{message}{'' if words is None else f', {words}'}; see {log}"
     try:
         with directory.locked():
             record = read_record(directory.record)

@@ -338,7 +338,7 @@ def _give_up(submission: Submission, state: str, task: Task) -> None:
     """Tell of a job whose processes were ended before they could."""
     outcome = submission.job.outcome
     directory = None if outcome.swept is None else outcome.swept.directory
-    message = explain_end(directory, f"Slurm job {submission.id}: {state}", log=submission.log)
+    message = explain_end(submission.id, state, directory=directory, log=submission.log)
     _end(replace(outcome, is_lost=True), message, task)
 
 

@@ -101,14 +101,18 @@ class Queue:
         return there, ended
 
 
-def explain_end(directory: RunDirectory | None, message: str, *, log: Path) -> str:
+def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Path) -> str:
     """Why a job ended that could not say so itself; the record of its run says it too, where that says running.
 
     Args:
+        job: its id.
+        state: the last that Slurm says of it.
         directory: of the run, if it is one.
-        message: what Slurm says.
         log: what the job has written.
     """
+    if not log.exists():
+        return f"Slurm job {job}: cancelled before it began"
+    message = f"Slurm job {job}: {state}"
     if directory is None or not directory.record.is_file():
         return f"{message}; see {log}"
     record = read_record(directory.record)

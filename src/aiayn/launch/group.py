@@ -89,8 +89,13 @@ def _judge(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> i
     if cause_of(told) is None and silent:
         # SIGTERM is how the agent ends the others, who may not be listening yet.
         first = min(silent, key=lambda rank: (silent[rank].timestamp, silent[rank].exitcode == -signal.SIGTERM, rank))
-        words = f"rank {first} {last_words(silent[first].exitcode)}"
-        write_failure(directory, rank=first, kind=Kind.killed, message=words)
+        lost = min((each for each in told if each.kind is Kind.lost), key=lambda each: each.seconds, default=None)
+        if lost is not None and silent[first].timestamp - lost.seconds > SHUTDOWN_SECONDS / 2:
+            # It was there until the agent killed it, after the others had given up.
+            write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} hangs: {lost.message}")
+        else:
+            words = f"rank {first} {last_words(silent[first].exitcode)}"
+            write_failure(directory, rank=first, kind=Kind.killed, message=words)
     cause = cause_of(read_failures(directory))
     return 2 if cause is not None and cause.kind is Kind.refused else 1
 

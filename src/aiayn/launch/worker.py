@@ -50,9 +50,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     if config.launch.keep_allocator_memory:
         keep_memory()
     is_leader = processes.rank() == 0
-    if not is_leader:
-        logger.setLevel(logging.WARNING)  # what all have to say the first one says
-    elif processes.is_rank():
+    if is_leader and processes.is_rank():
         forget_failures(directory)
     record = _open_record(config, directory, command, is_leader=is_leader)
     disk = f"paths.runs={config.paths.runs}"

@@ -37,7 +37,7 @@ PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"
 
 CONFIGURATION = """\
 ClusterName=loopback
-SlurmctldHost={host}(127.0.0.1)
+SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={control_port}
 SlurmUser={user}
 SlurmdUser={user}
@@ -66,7 +66,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 ReturnToService=2
-NodeName=n[1-2] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{node_ports}] CPUs={cpus} RealMemory=65536 State=UNKNOWN
+NodeName=n[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{node_ports}] CPUs={cpus} RealMemory=65536 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime={grace} MaxTime=60 State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF MaxTime=60 State=UP
 
@@ -169,7 +169,6 @@ class Cluster:
         with free_ports(1 + len(NODES)) as (control_port, *node_ports):
             (self.folder / "slurm.conf").write_text(
                 CONFIGURATION.format(
-                    host=socket.gethostname().split(".")[0],
                     user="root",
                     folder=self.folder,
                     control_port=control_port,

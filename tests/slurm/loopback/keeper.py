@@ -4,21 +4,28 @@ Standard input is a list of commands, each a line of JSON: the file for its outp
 because it was closed or because the process that wrote it was killed, every descendant is killed. A daemon that turns
 away from its parent, as Slurm's do for each step, becomes a child of this process instead of init's
 (PR_SET_CHILD_SUBREAPER): none is missed, and no other process is touched.
+
+To all of them the machine is called localhost (CLONE_NEWUTS): what listens on the address of its own host then listens
+on loopback, whatever the machine's real name stands for.
 """
 
 import ctypes
 import json
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
+CLONE_NEWUTS = 0x04000000
 
 
 def main() -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    system = ctypes.CDLL(None, use_errno=True)
+    if system.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) or system.unshare(CLONE_NEWUTS):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    socket.sethostname("localhost")
     signal.signal(signal.SIGCHLD, lambda *_: reap())
     try:
         for line in sys.stdin:

@@ -41,7 +41,7 @@ class SlurmJobsLauncher(Launcher):
             from aiayn.commands.jobs import Task
             from aiayn.commands.slurm import launch
         except ModuleNotFoundError as error:
-            if error.name != "submitit":
+            if str(error.name).partition(".")[0] != "submitit":
                 raise
             raise UserError("hydra/launcher=slurm: submitit is not installed; pip install 'aiayn[slurm]'") from None
         assert isinstance(self._task, Task)

@@ -162,15 +162,15 @@ def test_jobs_differ_in_shape_and_share_a_run(start: Start, cluster: Cluster, tm
 def test_two_ranks_are_alike_on_one_node_and_on_two_and_after_a_warning(
     start: Start, cluster: Cluster, tmp_path: Path
 ) -> None:
-    one_node = start(*LONG, "trainer.devices=2", "paths.runs=together")
-    assert ended(one_node)[0] == 0
     two_nodes = start(*LONG, "trainer.num_nodes=2", "paths.runs=apart")
     until(lambda: steps_in(tmp_path / "apart") > 20)
     (job,) = queued(cluster)
     assert cluster.job(job)["NumNodes"] == "2"
     cluster.call("scancel", "--signal=USR1", job)
-    code, _, err = ended(two_nodes)
-    assert code == 0, err
+    one_node = start(*LONG, "trainer.devices=2", "paths.runs=together")
+    for sweep in (two_nodes, one_node):
+        code, _, err = ended(sweep)
+        assert code == 0, err
     assert cluster.job(job)["Restarts"] == "1"
     together, apart = only_run(tmp_path / "together"), only_run(tmp_path / "apart")
     assert curve(apart) == curve(together)
@@ -180,15 +180,15 @@ def test_two_ranks_are_alike_on_one_node_and_on_two_and_after_a_warning(
 
 
 def test_a_preempted_job_goes_on_where_it_stood(start: Start, cluster: Cluster, tmp_path: Path) -> None:
-    undisturbed = start(*LONG, "paths.runs=undisturbed", launcher="basic")
-    assert ended(undisturbed)[0] == 0
     sweep = start(*LONG, "logger=wandb", "logger.mode=offline")
     until(lambda: steps_in(tmp_path / "runs") > 20)
     (job,) = queued(cluster)
     first = read_record(only_run(tmp_path / "runs").record)
     cluster.submit("sleep 1", "--partition=urgent", "--nodes=2", "--ntasks-per-node=2")
-    code, out, err = ended(sweep)
-    assert code == 0, err
+    undisturbed = start(*LONG, "paths.runs=undisturbed", launcher="basic")
+    for each in (undisturbed, sweep):
+        code, out, err = ended(each)
+        assert code == 0, err
     assert out.endswith("\n1 finished\n")
     assert cluster.job(job)["Restarts"] == "1"
     run = only_run(tmp_path / "runs")
@@ -209,7 +209,7 @@ def test_a_job_that_makes_no_step_in_its_time_does_not_try_for_ever(
     cluster.call("scancel", "--signal=USR1", job)
     code, _, err = ended(sweep)
     assert code == 1
-    assert f"aiayn: Slurm job {job}: Slurm job {job} has made no step in its time" in err
+    assert f"aiayn: Slurm job {job}: stopped by SIGUSR1; Slurm job {job} made no step in its time" in err
     assert cluster.job(job)["Restarts"] == "0"
 
 
@@ -243,6 +243,29 @@ def test_a_job_that_is_killed_with_all_its_processes_is_failed(start: Start, clu
     assert record.status is Status.failed
     assert record.message is not None
     assert record.message.startswith(f"Slurm job {job}: FAILED, rank 0 on n")
+
+
+def test_ranks_that_srun_started_go_on_too(cluster: Cluster, tmp_path: Path, cache: Path) -> None:
+    words = (*TINY, *LONG, "trainer.devices=2", "logger=none", f"paths.runs={tmp_path}", f"paths.cache={cache}")
+    script = f"OMP_NUM_THREADS=1 srun {sys.executable} -m aiayn train {' '.join(words)}"
+    job = cluster.submit(script, "--nodes=1", "--ntasks-per-node=2")
+    until(lambda: steps_in(tmp_path) > 20)
+    cluster.call("scancel", "--signal=USR1", job)
+    until(lambda: cluster.job(job)["JobState"] == "COMPLETED")
+    assert f"Slurm job {job} is back in the queue" in cluster.output(job)
+    assert read_record(only_run(tmp_path).record).status is Status.finished
+    assert [row["step"] for row in curve(only_run(tmp_path)) if "train/loss" in row] == list(range(1, 151))
+
+
+def test_a_job_that_an_administrator_requeues_has_not_failed(start: Start, cluster: Cluster, tmp_path: Path) -> None:
+    sweep = start(*LONG)
+    until(lambda: steps_in(tmp_path / "runs") > 3)
+    (job,) = queued(cluster)
+    cluster.call("scontrol", "requeue", job)
+    code, out, err = ended(sweep)
+    assert code == 0, err
+    assert cluster.job(job)["Restarts"] == "1"
+    assert out.endswith("\n1 finished\n")
 
 
 def test_jobs_outlive_the_command(start: Start, cluster: Cluster, tmp_path: Path) -> None:

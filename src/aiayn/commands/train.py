@@ -17,7 +17,7 @@ from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.launch import processes
-from aiayn.launch.slurm import put_back_if_stopped
+from aiayn.launch.slurm import job_id, put_back_if_stopped
 from aiayn.runs.directory import RunDirectory
 
 ALONE = (BASIC, SLURM)
@@ -46,9 +46,10 @@ def _train(composed: DictConfig) -> None:
     command = shlex.join(["aiayn", "train", *hydra.overrides.task])
     is_swept = hydra.mode is RunMode.MULTIRUN
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_swept and _are_side_by_side(hydra) else None
-    in_slurm = is_swept and launcher_of(hydra) == SLURM
-    with put_back_if_stopped(directory, anew=config.force) if in_slurm else nullcontext():
-        record = launch_run(config, command=command, fresh_process=is_swept and not in_slurm, share=share)
+    is_slurms = launcher_of(hydra) == SLURM
+    is_whole_job = job_id() is not None and (is_slurms or not is_swept)
+    with put_back_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
+        record = launch_run(config, command=command, fresh_process=is_swept and not is_slurms, share=share)
     if processes.rank() == 0:
         print_row(record, directory.path)
 

@@ -128,11 +128,16 @@ def put_back_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None
         if stopped_by is None:
             raise
         why = str(error) or f"stopped by {stopped_by.name}"
-        # What becomes of the job is for the first rank to see to.
-        if processes.rank() > 0 or goes_back(stopped_by, has_advanced=max(directory.steps(), default=0) > before):
-            logger.info("%s; Slurm job %s is back in the queue", why, job_id())
+        if processes.rank() > 0:  # what becomes of the job the first rank sees to
             raise RequeuedJobError(why) from error
-        raise RunFailedError(why) from error
+        try:
+            is_back = goes_back(stopped_by, has_advanced=max(directory.steps(), default=0) > before)
+        except RunFailedError as reason:
+            raise RunFailedError(f"{why}; {reason}") from error
+        if not is_back:
+            raise RunFailedError(why) from error
+        logger.info("%s; Slurm job %s is back in the queue", why, job_id())
+        raise RequeuedJobError(why) from error
 
 
 def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
@@ -149,6 +154,8 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     Raises:
         RunFailedError: the job may not be started again, or would come no further.
     """
+    if stopped_by not in (signal.SIGUSR1, signal.SIGTERM):
+        return False
     job = job_id()
     assert job is not None
     standing = Standing.read(ask(["scontrol", "show", "job", job]))
@@ -157,10 +164,10 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     if standing.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or standing.is_preempted):
         return False
     if not standing.may_be_requeued:
-        raise RunFailedError(f"Slurm job {job} was stopped and may not start again: state hydra.launcher.requeue=true")
+        raise RunFailedError(f"Slurm job {job} may not start again: hydra.launcher.requeue=true lets it")
     if not (has_advanced or standing.is_preempted):
         raise RunFailedError(
-            f"Slurm job {job} has made no step in its time, and would make none in the next: raise "
+            f"Slurm job {job} made no step in its time, and would make none in the next: raise "
             "hydra.launcher.timeout_min, or lower hydra.launcher.signal_delay_s"
         )
     for number in (signal.SIGINT, *ENDING):

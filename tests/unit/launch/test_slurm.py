@@ -1,0 +1,156 @@
+"""What Slurm writes is read right, and a stopped job goes back into the queue where it should, and nowhere else."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.errors import RunFailedError
+from aiayn.launch.signals import ENDING, SignalledInterrupt
+from aiayn.launch.slurm import (
+    RequeuedJobError,
+    Standing,
+    address,
+    first_node,
+    goes_back,
+    job_id,
+    port,
+    put_back_if_stopped,
+    set_rendezvous,
+)
+from aiayn.runs.directory import RunDirectory
+
+SHOWN = """JobId=12 JobName=aiayn UserId=root(0) GroupId=root(0) Priority=1 Nice=0
+   JobState={state} Reason=None Dependency=(null)
+   Requeue={requeue} Restarts={restarts} BatchFlag=1 Reboot=0 ExitCode=0:0
+   SuspendTime=None SecsPreSuspend=0 PreemptEligibleTime=2026-03-01T12:00:00 PreemptTime={preempted}
+"""
+
+names = st.from_regex(r"[a-z]([a-z0-9-]{0,5}[a-z])?", fullmatch=True)
+numbers = st.integers(0, 999).map(lambda number: f"{number:03}")
+Slurm = Callable[..., Path]
+
+
+@pytest.fixture
+def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
+    """A `scontrol` that shows one job, and notes what it is asked for; no signal changes its meaning for good."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_JOB_ID", "14")
+    monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "12")
+    monkeypatch.setenv("SLURM_ARRAY_TASK_ID", "1")
+
+    def make(*, state: str = "RUNNING", requeue: int = 1, restarts: int = 0, preempted: str = "None") -> Path:
+        shown, asked = tmp_path / "shown", tmp_path / "asked"
+        shown.write_text(SHOWN.format(state=state, requeue=requeue, restarts=restarts, preempted=preempted))
+        (tmp_path / "bin").mkdir()
+        program = tmp_path / "bin" / "scontrol"
+        program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\n[ "$1" != show ] || cat {shown}\n')
+        program.chmod(0o755)
+        return asked
+
+    yield make
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@given(name=names, low=numbers, high=numbers, suffix=names, rest=st.lists(names, max_size=2))
+def test_the_first_node_is_found(name: str, low: str, high: str, suffix: str, rest: list[str]) -> None:
+    others = "".join(f",{other}" for other in rest)
+    assert first_node(f"{name}{others}") == name
+    assert first_node(f"{name}[{low}]{others}") == f"{name}{low}"
+    assert first_node(f"{name}[{low}-{high},{high}]{suffix}{others}") == f"{name}{low}{suffix}"
+    assert first_node(f"{name}[{low},{high}]{suffix}[{high}-{low}]{others}") == f"{name}{low}{suffix}{high}"
+
+
+@given(st.integers(1, 2**31))
+def test_ports_are_ports_of_users(job: int) -> None:
+    assert 1024 < port(str(job)) < 32768, "below those that systems hand out"
+
+
+def test_ranks_meet_where_the_environment_says_so_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
+    for name, value in {"SLURM_JOB_ID": "51234", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "n1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MASTER_ADDR", "10.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", "")  # given back after the test
+    monkeypatch.delenv("MASTER_PORT")
+    set_rendezvous()
+    assert (os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]) == ("10.0.0.1", "16234")
+
+
+def test_a_name_that_says_nothing_here_is_asked_for(slurm: Slurm) -> None:
+    slurm()
+    assert address("localhost") == "localhost"
+    with pytest.raises(RunFailedError, match=r"no address of node no\.such\.invalid: export MASTER_ADDR"):
+        address("no.such.invalid")
+
+
+def test_a_job_of_an_array_is_not_taken_for_the_array(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert job_id() == "12_1"
+    monkeypatch.delenv("SLURM_ARRAY_TASK_ID")
+    assert job_id() == "14"
+
+
+def test_a_standing_is_read() -> None:
+    shown = SHOWN.format(state="RUNNING", requeue=1, restarts=3, preempted="2026-03-01T12:30:00")
+    assert Standing.read(shown) == Standing("RUNNING", 3, may_be_requeued=True, is_preempted=True)
+    shown = SHOWN.format(state="COMPLETING", requeue=0, restarts=0, preempted="None")
+    assert Standing.read(shown) == Standing("COMPLETING", 0, may_be_requeued=False, is_preempted=False)
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "standing", "is_back", "is_told"),
+    [
+        (signal.SIGUSR1, {}, True, True),
+        (signal.SIGUSR1, {"preempted": "2026-03-01T12:30:00"}, True, True),
+        (signal.SIGTERM, {"preempted": "2026-03-01T12:30:00"}, True, True),
+        (signal.SIGTERM, {}, False, False),
+        (signal.SIGTERM, {"state": "COMPLETING"}, False, False),
+        (signal.SIGTERM, {"state": "COMPLETING", "restarts": 1}, True, False),
+        (signal.SIGUSR1, {"state": "CANCELLED"}, False, False),
+        (signal.SIGINT, {"preempted": "2026-03-01T12:30:00"}, False, False),
+    ],
+)
+def test_a_stopped_job_goes_back_where_slurm_wants_its_place(
+    slurm: Slurm, stopped_by: signal.Signals, standing: dict[str, str], is_back: bool, is_told: bool
+) -> None:
+    asked = slurm(**standing)
+    assert goes_back(stopped_by, has_advanced=True) is is_back
+    assert ("requeue 12_1" in asked.read_text().splitlines() if asked.exists() else False) is is_told
+
+
+def test_a_job_that_comes_no_further_goes_back_only_for_another(slurm: Slurm) -> None:
+    asked = slurm()
+    with pytest.raises(RunFailedError, match="made no step in its time"):
+        goes_back(signal.SIGUSR1, has_advanced=False)
+    assert "requeue" not in asked.read_text()
+
+
+def test_a_preempted_job_goes_back_without_a_step(slurm: Slurm) -> None:
+    slurm(preempted="2026-03-01T12:30:00")
+    assert goes_back(signal.SIGUSR1, has_advanced=False)
+
+
+def test_the_user_decides(slurm: Slurm) -> None:
+    slurm(requeue=0)
+    with pytest.raises(RunFailedError, match=r"hydra\.launcher\.requeue=true"):
+        goes_back(signal.SIGUSR1, has_advanced=True)
+
+
+def test_steps_count_from_where_the_go_began(slurm: Slurm, tmp_path: Path) -> None:
+    slurm()
+    directory = RunDirectory(tmp_path / "run")
+    directory.checkpoints.mkdir(parents=True)
+    (directory.checkpoints / "step-0000007.ckpt").touch()
+    no_step = pytest.raises(RunFailedError, match=r"stopped by SIGUSR1; .* made no step")
+    with no_step, put_back_if_stopped(directory, anew=False):
+        raise SignalledInterrupt(signal.SIGUSR1)
+    with pytest.raises(RequeuedJobError), put_back_if_stopped(directory, anew=True):
+        raise SignalledInterrupt(signal.SIGUSR1)
+    with pytest.raises(RunFailedError, match="diverged"), put_back_if_stopped(directory, anew=False):
+        raise RunFailedError("diverged")

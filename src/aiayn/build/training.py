@@ -3,6 +3,7 @@
 import torch
 
 from aiayn.build.architecture import accumulation, build_architecture, embedding_rows
+from aiayn.config.devices import stated_devices
 from aiayn.config.freeze import plain
 from aiayn.config.schema import DecodingConfig, TrainConfig
 from aiayn.data.prepared import PreparedData
@@ -10,6 +11,7 @@ from aiayn.models.transformer import Transformer
 from aiayn.runs.directory import RunDirectory
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
 from aiayn.training.wandb_tracker import RunDescription
@@ -68,36 +70,56 @@ def describe(config: TrainConfig, *, run_id: str) -> RunDescription:
     )
 
 
-def scoring_device(config: TrainConfig) -> torch.device:
-    """Where a trained model is scored: on the kind of device that it was trained on."""
-    on_gpu = config.trainer.get("accelerator") in ("auto", "gpu", "cuda") and torch.cuda.is_available()
-    return torch.device("cuda" if on_gpu else "cpu")
+def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
+    """What one process of a run trains and scores on.
+
+    Args:
+        config: the run's configuration.
+        local_rank: the process's number on its host.
+    """
+    if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
+        return torch.device("cpu")
+    devices = stated_devices(config.trainer)
+    there = torch.cuda.device_count()
+    index = devices[local_rank] if isinstance(devices, list) and local_rank < len(devices) else local_rank
+    return torch.device("cuda", index if index < there else 0)
 
 
-def build_session(config: TrainConfig, directory: RunDirectory, *, world_size: int) -> TrainingSession:
+def build_session(
+    config: TrainConfig,
+    directory: RunDirectory,
+    *,
+    group: ProcessGroup = ALONE,
+    by_srun: bool = False,
+    is_patient: bool = False,
+) -> TrainingSession:
     """The trainer of one go; steps, accumulation and validation follow from `optimization`.
 
     Args:
         config: the run's configuration.
         directory: where checkpoints go.
-        world_size: processes in all.
+        group: the ranks that train together.
+        by_srun: whether Slurm started them.
+        is_patient: whether a second signal changes nothing.
 
     Raises:
         UserError: Lightning refuses an argument or a callback.
     """
     settings = dict(config.trainer)
     if settings["precision"] == "auto":
-        settings["precision"] = "bf16-mixed" if scoring_device(config).type == "cuda" else "32-true"
+        settings["precision"] = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"
     return TrainingSession(
         settings,
         callbacks=config.callbacks,
         budget=Budget(
             max_steps=config.optimization.max_steps,
-            accumulation=accumulation(config, world_size=world_size),
+            accumulation=accumulation(config, world_size=group.size),
             validation_interval=config.optimization.validation_interval,
         ),
         checkpoints=directory.checkpoints,
-        world_size=world_size,
+        group=group,
+        by_srun=by_srun,
+        is_patient=is_patient,
         timeout_seconds=config.launch.timeout_seconds,
     )
 

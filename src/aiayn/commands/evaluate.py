@@ -14,4 +14,6 @@ def main(composed: DictConfig) -> None:
     from aiayn.launch.evaluation import evaluate_run
     from aiayn.reports.row import print_scores
 
-    print_scores(evaluate_run(config), run=config.run)
+    scores = evaluate_run(config)
+    if scores:  # the first of several ranks has them
+        print_scores(scores, run=config.run)

@@ -16,6 +16,7 @@ from aiayn import __version__
 from aiayn.commands.sweep_words import sweep_words
 from aiayn.config import store
 from aiayn.config.errors import RunFailedError, UserError
+from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.threads import wait_passively
 
@@ -91,8 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RunFailedError as error:
         _complain(str(error))
         return 1
-    except KeyboardInterrupt:
-        _complain("interrupted")
+    except KeyboardInterrupt as error:
+        _complain(str(error) or "interrupted")
         return 1
     except BrokenPipeError:  # the reader of our output left
         with suppress(OSError):
@@ -270,4 +271,5 @@ def _complain_once(message: str) -> None:
 
 def _complain(message: str) -> None:
     line = " ".join(message.split())
-    print(f"aiayn: {line}", file=sys.stderr)  # noqa: T201
+    speaker = f"aiayn: rank {rank}:" if (rank := processes.rank()) else "aiayn:"
+    print(speaker, line, file=sys.stderr)  # noqa: T201

@@ -24,7 +24,7 @@ from omegaconf import DictConfig
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch.orphans import exit_if_orphaned
-from aiayn.launch.signals import ended_as_interrupted
+from aiayn.launch.signals import ENDING, ended_as_interrupted
 from aiayn.runs.directory import HeldDirectoryError
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Jobs:
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]
         os.environ["PYTHONWARNINGS"] = ",".join(filter(None, ignored))
         logging.getLogger("hydra_plugins").setLevel(logging.WARNING)  # joblib's says how it was called, in its words
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, *ENDING):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._stop)
 

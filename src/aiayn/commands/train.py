@@ -16,6 +16,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
+from aiayn.launch import processes
 
 ALONE = (BASIC, "SlurmLauncher")
 """Launchers under which a job has what it finds: Hydra's own does one after another, and Slurm allocates."""
@@ -44,7 +45,8 @@ def _train(composed: DictConfig) -> None:
     is_swept = hydra.mode is RunMode.MULTIRUN
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_swept and _are_side_by_side(hydra) else None
     record = launch_run(config, command=command, fresh_process=is_swept, share=share)
-    print_row(record, directory)
+    if processes.rank() == 0:
+        print_row(record, directory)
 
 
 def _are_side_by_side(hydra: HydraConf) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from aiayn.build.training import scoring_device
+from aiayn.build.training import device_of
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig
 from aiayn.launch.allocator import keep_memory
@@ -54,7 +54,7 @@ def seconds_per_step(config: PlanConfig, model: Cost, *, source_tokens: int, tar
         UserError: the trainer's device is not on this machine.
         RunFailedError: its memory does not suffice.
     """
-    device = scoring_device(config)
+    device = device_of(config)
     if device.type == "cpu" and config.trainer.get("accelerator") in ("gpu", "cuda"):
         raise UserError(
             f"trainer.accelerator={config.trainer['accelerator']}: no GPU here to measure on; name one, as in "

@@ -8,15 +8,18 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
-from aiayn import files
+from aiayn import files, machine
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
+from aiayn.launch.failures import cause_of, forget_failures, last_words, read_failures
+from aiayn.launch.members import FOLDER, end_workers, group_folder
 from aiayn.launch.orphans import GRACE_SECONDS, STARTER
-from aiayn.launch.shares import ANYWHERE, Place, Share, placed
+from aiayn.launch.shares import ANYWHERE, THREAD_VARIABLES, Place, Share, placed
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
@@ -41,8 +44,9 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share:
         RunFailedError: the run started and could not finish.
     """
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
+    processes.refuse_another_size(config.trainer)
     if processes.rank() > 0:
-        return _run_here(config, directory, command)
+        return _follow(config, directory, command)
     if share is None or processes.is_rank() or (_is_finished(directory) and not config.force):
         return _hold_and_run(config, directory, command, fresh_process=fresh_process, place=ANYWHERE)
     with placed(share) as place:  # before the directory is held: others may do the run while this one waits
@@ -68,6 +72,13 @@ def _hold_and_run(
             return _run_here(config, directory, command)
         _run_group(directory, command, processes_per_node=count, lock=lock, place=place)
         return read_record(directory.record)
+
+
+def _follow(config: TrainConfig, directory: RunDirectory, command: str) -> Record:
+    """What a rank does whose leader holds the directory: as much of the run as the leader."""
+    if _is_finished(directory) and not config.force:
+        return read_record(directory.record)
+    return _run_here(config, directory, command)
 
 
 def _is_finished(directory: RunDirectory) -> bool:
@@ -108,31 +119,64 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
     They inherit the lock and the leases: should this process be killed, they go on for a moment, and nobody may come
     between.
     """
+    forget_failures(directory)
     worker = ["-m", "aiayn.launch.worker", str(directory.path), command]
+    environment = {**_clean(os.environ), **place.environment, STARTER: str(os.getpid())}
     if processes_per_node > 1:
-        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes_per_node}"]
-        worker = [*torchrun, *worker]
-    with ended_as_interrupted():
+        worker = ["-m", "aiayn.launch.group", *worker[2:], str(processes_per_node)]
+        each = max(1, len(place.cores or machine.cores()) // processes_per_node)
+        environment = dict.fromkeys(THREAD_VARIABLES, str(each)) | environment
+    with ended_as_interrupted(), group_folder() as folder:
         with place.pinned():
             group = subprocess.Popen(
                 [sys.executable, *worker],
-                env={**_clean(os.environ), **place.environment, STARTER: str(os.getpid())},
+                env={**environment, FOLDER: str(folder)},
                 start_new_session=True,
                 pass_fds=(lock, *place.descriptors),
             )
         try:
             code = group.wait()
+        except KeyboardInterrupt as error:
+            _stop(group)
+            error.args = _said_of_the_end(directory)
+            raise
         except BaseException:
             _stop(group)
             raise
         finally:
             _signal(group, signal.SIGKILL)
-    if code == 0:
-        return
-    message = read_record(directory.record).message if directory.record.is_file() else None
+            end_workers(folder)
+    if code:
+        _report(directory, code, who="the worker" if processes_per_node == 1 else "the process group")
+
+
+def _said_of_the_end(directory: RunDirectory) -> tuple[str, ...]:
+    """What the workers, which were asked to stop, have left for the user to read."""
+    forget_failures(directory)
+    record = read_record(directory.record) if directory.record.is_file() else None
+    return () if record is None or record.status is not Status.interrupted else (str(record.message),)
+
+
+def _report(directory: RunDirectory, code: int, *, who: str) -> NoReturn:
+    """Say why the workers did not finish, in the record too where they could not.
+
+    Raises:
+        UserError: they refused what the user asked for.
+        RunFailedError: they failed, or were stopped.
+    """
+    record = read_record(directory.record) if directory.record.is_file() else None
+    cause = cause_of(read_failures(directory))
+    message = None if cause is None else cause.text
+    if message is None and (record is None or record.status is Status.running):
+        message = f"{who} {last_words(code)}"
+    if record is not None and message is not None:
+        record.status, record.message = Status.failed, message
+        record.write(directory.record)
+    forget_failures(directory)
+    said = message or (record and record.message) or f"{who} {last_words(code)}"
     if code == USER_MISTAKE:
-        raise UserError(message or f"{directory.path}: refused; see {directory.log}")
-    raise RunFailedError(message or f"{directory.path}: the worker ended with code {code}; see {directory.log}")
+        raise UserError(said)
+    raise RunFailedError(said if message is None or cause is not None else f"{said}; see {directory.log}")
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:

@@ -1,21 +1,26 @@
 """Score a checkpoint of a run that exists."""
 
 from aiayn.build.corpus import refuse_beyond_positions
-from aiayn.build.training import build_search, scoring_device
+from aiayn.build.training import build_search, device_of
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.errors import UserError
+from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.opened_run import open_for_use
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.scoring import score_splits, scored_splits
 from aiayn.runs.record import SplitScores
+from aiayn.training.process_group import joined
 
 
 def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     """Decode and score as asked; files go below the run's `evaluations`, its record is left alone.
 
+    Ranks that torchrun or Slurm has started share the decoding; only the first one returns scores.
+
     Raises:
         UserError: the run, the checkpoint or a setting cannot be used.
+        RunFailedError: another rank was lost.
     """
     splits = scored_splits(request.splits)
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
@@ -27,9 +32,13 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             f"but the corpus now gives {data.fingerprint}"
         )
     refuse_beyond_positions(config, data)
-    device = scoring_device(config)
+    device = device_of(config, local_rank=processes.local_rank())
     model = run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
-    with refusals_explained(f"run={request.run}"):
+    rank, size, timeout = processes.rank(), processes.group_size(), request.launch.timeout_seconds
+    with (
+        refusals_explained(f"run={request.run}"),
+        joined(rank=rank, size=size, device=device, timeout_seconds=timeout) as group,
+    ):
         return score_splits(
             model,
             data,
@@ -39,4 +48,5 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             checkpoint_step=run.step,
             device=device,
             limit=config.decoding.limit_sentences,
+            group=group,
         )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from aiayn.config.devices import stated_devices
+from aiayn.config.errors import UserError
 
 GROUP_VARIABLES = (
     "LOCAL_RANK",
@@ -20,14 +21,43 @@ GROUP_VARIABLES = (
 """What a process group leaves in the environment; a new group must not inherit it."""
 
 
+def by_torchrun() -> bool:
+    """Whether torchrun, or what stands in `group.py` for it, started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
+
+
+def by_srun() -> bool:
+    """Whether Slurm started this process as one of several tasks of a job step.
+
+    A batch script sees the job's number of tasks as well, and is none of them: only a step has one of its own.
+    """
+    return not by_torchrun() and int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1
+
+
 def is_rank() -> bool:
     """Whether torchrun, or Slurm with several tasks, started this process as one of a group."""
-    return "TORCHELASTIC_RUN_ID" in os.environ or int(os.environ.get("SLURM_NTASKS", "1")) > 1
+    return by_torchrun() or by_srun()
 
 
 def rank() -> int:
     """This process's number in its group; 0 without one."""
-    return int(os.environ.get("RANK", os.environ.get("SLURM_PROCID", "0"))) if is_rank() else 0
+    return _of_group("RANK", "SLURM_PROCID", alone=0)
+
+
+def local_rank() -> int:
+    """This process's number among those of its group on this host; 0 without one."""
+    return _of_group("LOCAL_RANK", "SLURM_LOCALID", alone=0)
+
+
+def group_size() -> int:
+    """The processes of this one's group; 1 without one."""
+    return _of_group("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", alone=1)
+
+
+def _of_group(torchrun: str, slurm: str, *, alone: int) -> int:
+    if by_torchrun():
+        return int(os.environ.get(torchrun, alone))
+    return int(os.environ.get(slurm, alone)) if by_srun() else alone
 
 
 def devices_per_node(trainer: Mapping[str, Any]) -> int:
@@ -45,8 +75,39 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
     return len(devices) if isinstance(devices, list) else devices
 
 
+def num_nodes(trainer: Mapping[str, Any]) -> int:
+    """The hosts that `trainer.num_nodes` asks for.
+
+    Raises:
+        UserError: it is no number from 1.
+    """
+    stated = trainer.get("num_nodes")
+    if stated is not None and (not isinstance(stated, int) or isinstance(stated, bool) or stated < 1):
+        raise UserError(f"trainer.num_nodes={stated}: state a number from 1")
+    return stated or 1
+
+
 def world_size(trainer: Mapping[str, Any]) -> int:
     """Processes of the whole group."""
-    if is_rank():
-        return int(os.environ.get("WORLD_SIZE", os.environ.get("SLURM_NTASKS", "1")))
-    return devices_per_node(trainer) * int(trainer.get("num_nodes") or 1)
+    return devices_per_node(trainer) * num_nodes(trainer)
+
+
+def refuse_another_size(trainer: Mapping[str, Any]) -> None:
+    """Refuse a run whose processes are not as many as the configuration says.
+
+    Raises:
+        UserError: others were started than asked for, or several hosts by a command that starts processes on one.
+    """
+    devices, nodes = devices_per_node(trainer), num_nodes(trainer)
+    asked = f"trainer.devices={trainer.get('devices')} trainer.num_nodes={nodes}"
+    if is_rank() and group_size() != devices * nodes:
+        starter = "torchrun" if by_torchrun() else "srun"
+        raise UserError(
+            f"{asked}: {devices * nodes} processes, but {starter} started {group_size()}: state as many devices as it "
+            "starts processes on each host, and as many nodes as hosts"
+        )
+    if not is_rank() and nodes > 1:
+        raise UserError(
+            f"{asked}: this command starts processes on its own host alone: start it on each host by torchrun, or all "
+            "of them by hydra/launcher=slurm (docs/distributed.md)"
+        )

@@ -4,10 +4,13 @@ import logging
 import os
 import warnings
 
+from aiayn.launch import processes
+
 NOISE = (
     r".*LeafSpec.*",  # torch's pytree, on every fit
     r".*does not have many workers.*",  # batches are read from memory-mapped arrays; workers would be slower
     r".*[Cc]heckpoint directory .* exists and is not empty.*",  # a resumed run's
+    r".*`srun` command is available on your system but is not used.*",  # who wants Slurm says so
     r".*is smaller than the logging interval.*",  # short runs are tests
 )
 
@@ -20,5 +23,7 @@ def quiet_libraries() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     for message in NOISE:
         warnings.filterwarnings("ignore", message=message)
+    if processes.rank():
+        logging.getLogger("aiayn").setLevel(logging.WARNING)  # what all ranks have to say the first one says
     for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)

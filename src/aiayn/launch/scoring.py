@@ -28,6 +28,7 @@ from aiayn.launch.memory import shortage_explained
 from aiayn.models.transformer import Transformer
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SignedScore, SplitScores, json_text
+from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search, sentence_likelihoods, translate_split
 
 logger = logging.getLogger("aiayn")
@@ -59,8 +60,11 @@ def score_splits(
     checkpoint_step: int,
     device: torch.device,
     limit: int | None = None,
+    group: ProcessGroup = ALONE,
 ) -> dict[str, SplitScores]:
     """Decode and score, writing everything under the run's `evaluations`.
+
+    Ranks share the decoding; the first one writes and scores, and only it returns scores.
 
     Args:
         model: with the checkpoint's weights.
@@ -71,23 +75,29 @@ def score_splits(
         checkpoint_step: for the names of the files and the record.
         device: where to compute.
         limit: score only this many sentences of each split, the first ones.
+        group: the ranks that share the decoding, each with the same weights.
     """
     folder = directory.evaluations / (
         f"step-{checkpoint_step:07d}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
         f"-extra{search.max_extra_length}" + (f"-first{limit}" if limit else "")
     )
-    job = _Job(model.eval().to(device), data, search, folder, device, limit)
+    job = _Job(model.eval().to(device), data, search, folder, device, limit, group)
     scores: dict[str, SplitScores] = {}
     for split in splits:
         started = time.perf_counter()
         with shortage_explained("decoding.batch_tokens or decoding.beam_size"):
-            likelihoods, hypotheses = _likelihoods_and_hypotheses(job, split)
+            likelihoods, decoded = _likelihoods_and_hypotheses(job, split)
+        if not group.is_leader:
+            continue
+        hypotheses = _written_and_read(job, split, decoded)
         scores[split] = _scores(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )
         result = scores[split]
         bleu = f"{result.bleu_name} {result.bleu.score:.2f}"
         logger.info("%s: %s, PPL %.2f on %d sentences", split, bleu, result.ppl, result.sentences)
+    if not group.is_leader:
+        return {}
     with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
         path = folder / "scores.json"
         earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -106,6 +116,7 @@ class _Job:
     folder: Path
     device: torch.device
     limit: int | None
+    group: ProcessGroup
 
     def split(self, name: Split) -> PreparedSplit:
         return self.data.split(name, limit=self.limit)
@@ -116,10 +127,15 @@ Likelihoods: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, list[str]]:
-    """What the model makes of a split; the hypotheses as they were read back from their file."""
+    """What the model makes of a split, on all ranks together."""
     prepared, tokenizer = job.split(split), job.data.tokenizer
     likelihoods = sentence_likelihoods(
-        job.model, prepared, tokens=job.search.batch_tokens, bos_id=tokenizer.bos_id, device=job.device
+        job.model,
+        prepared,
+        tokens=job.search.batch_tokens,
+        bos_id=tokenizer.bos_id,
+        device=job.device,
+        group=job.group,
     )
     with tqdm(
         total=len(prepared),
@@ -127,12 +143,19 @@ def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, l
         unit="sentence",
         file=sys.stderr,
         leave=False,
-        disable=not sys.stderr.isatty(),
+        disable=not (sys.stderr.isatty() and job.group.is_leader),
     ) as bar:
-        decoded = translate_split(job.model, prepared, tokenizer, job.search, device=job.device, advance=bar.update)
+        decoded = translate_split(
+            job.model, prepared, tokenizer, job.search, device=job.device, advance=bar.update, group=job.group
+        )
+    return likelihoods, decoded
+
+
+def _written_and_read(job: _Job, split: Split, decoded: list[str]) -> list[str]:
+    """The hypotheses as they were read back from their file, since scores are made from files."""
     path = _hypotheses_path(job, split)
     files.write_text(path, "".join(f"{one_line(line)}\n" for line in decoded))
-    return likelihoods, path.read_text(encoding="utf-8").split("\n")[:-1]
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def _hypotheses_path(job: _Job, split: Split) -> Path:

@@ -69,6 +69,11 @@ class RunDirectory:
         """Hypotheses, per-sentence scores and scores, one folder for each checkpoint and search."""
         return self.path / "evaluations"
 
+    @property
+    def failures(self) -> Path:
+        """What the ranks of a group that failed have to say, a file each."""
+        return self.path / ".failures"
+
     def steps(self, kind: str = "step") -> dict[int, Path]:
         """The checkpoints of one kind, "step" or "best", by optimizer step, ascending."""
         found = {}

@@ -1,5 +1,6 @@
 """Where a result came from: versions, commit, hardware."""
 
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -23,6 +24,15 @@ def code_version() -> tuple[str | None, bool | None]:
     commit = _git(root, "rev-parse", "HEAD")
     changes = _git(root, "status", "--porcelain", "--untracked-files=no")
     return commit, None if changes is None else bool(changes)
+
+
+def code() -> dict[str, str]:
+    """What runs: this package to the byte, and the versions of what it stands on."""
+    root = Path(__file__).resolve().parents[1]
+    content = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        content.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes() + b"\0")
+    return {"aiayn's source": content.hexdigest()[:16], **{f"the version of {k}": v for k, v in versions().items()}}
 
 
 def hardware() -> dict[str, Any]:

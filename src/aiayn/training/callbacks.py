@@ -12,8 +12,10 @@ from tqdm import tqdm
 
 from aiayn.data.collation import TranslationBatch
 from aiayn.training.module import TranslationModule
+from aiayn.training.process_group import ALONE, Number, ProcessGroup
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+"""What ends training with a checkpoint; SIGUSR1 is how Slurm announces that its time is up."""
 
 
 class StepCounter(Callback):
@@ -32,32 +34,61 @@ class StepCounter(Callback):
 
 
 class StopOnSignal(Callback):
-    """On Ctrl-C or SIGTERM, finish the optimizer step and stop; the second signal ends the process at once."""
+    """On a signal finish the optimizer step and stop, all ranks after the same one.
 
-    def __init__(self) -> None:
+    A signal may reach one rank or all, at any moment. At the end of every step the ranks begin to ask each other for
+    one, and read the answer at the end of the next: no step waits for it, and none is done by some ranks only.
+
+    Args:
+        group: the ranks of the run.
+        is_patient: whether the first signal is all that counts. Otherwise the second one ends the process at once.
+    """
+
+    def __init__(self, group: ProcessGroup = ALONE, *, is_patient: bool = False) -> None:
         self.received: signal.Signals | None = None
+        """What all ranks stop for."""
+        self._group = group
+        self._is_patient = is_patient
+        self._heard: int = 0
+        self._answer: Number | None = None
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Take the signals over, where Python allows it."""
         if threading.current_thread() is threading.main_thread():
-            self._previous = {number: signal.signal(number, self._receive) for number in SIGNALS}
+            heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+            self._previous = {number: signal.signal(number, self._receive) for number in heeded}
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        self.received = signal.Signals(number)
-        self._restore()
+        self._heard = self._heard or number
+        if not self._is_patient:
+            self._restore()
 
     def on_train_batch_end(self, trainer: Trainer, *arguments: Any) -> None:
         """Stop at the end of an optimizer step, so that a checkpoint holds whole steps."""
         done = trainer.fit_loop.epoch_loop.batch_progress.current.ready
-        if self.received is not None and done % trainer.accumulate_grad_batches == 0:
+        if done % trainer.accumulate_grad_batches:
+            return
+        number = self._agreed()
+        if number:
+            self.received = signal.Signals(number)
             trainer.should_stop = True
             interval = trainer.val_check_batch
             if interval and done % interval:
                 trainer.limit_val_batches = 0  # Lightning would validate out of turn before it stops
 
+    def _agreed(self) -> int:
+        """The number of the signal that all ranks now stop for, or 0."""
+        if self._group.size == 1:
+            return self._heard
+        number = 0 if self._answer is None else self._answer()
+        self._answer = self._group.highest(self._heard)
+        return number
+
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Give the signals back, before Lightning gives back its own: later, its handlers would be left behind."""
+        if self._answer is not None:
+            self._answer()
         self._restore()
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:

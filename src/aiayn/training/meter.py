@@ -60,9 +60,13 @@ class Meter:
             "train/tokens_per_second": (self.source_tokens + self.target_tokens) / seconds,
         }
 
-    def state(self) -> dict[str, float]:
-        """The window as plain values, for a checkpoint in its middle."""
-        smoothed, nll = self.losses.tolist()
+    def state(self, losses: Tensor) -> dict[str, float]:
+        """The window as plain values, for a checkpoint in its middle.
+
+        Args:
+            losses: `[2]`, the sums of all ranks.
+        """
+        smoothed, nll = losses.tolist()
         return {
             "smoothed": smoothed,
             "nll": nll,
@@ -70,8 +74,14 @@ class Meter:
             "target_tokens": self.target_tokens,
         }
 
-    def restore(self, state: dict[str, float]) -> None:
-        """Take a window up again; call after `reset`."""
-        self.losses += self.losses.new_tensor([state["smoothed"], state["nll"]])
+    def restore(self, state: dict[str, float], *, with_losses: bool) -> None:
+        """Take a window up again; call after `reset`.
+
+        Args:
+            state: as `state` gave it.
+            with_losses: whether this rank takes over the sums of all.
+        """
+        if with_losses:
+            self.losses += self.losses.new_tensor([state["smoothed"], state["nll"]])
         self.source_tokens = int(state["source_tokens"])
         self.target_tokens = int(state["target_tokens"])

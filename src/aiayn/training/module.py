@@ -101,7 +101,8 @@ class TranslationModule(LightningModule):
         """Start the clocks, and take up the window that a checkpoint interrupted."""
         self._meter.reset(self.device)
         if self._window is not None:
-            self._meter.restore(self._window)
+            # It holds the sums of all ranks, and those are summed once more when they are logged.
+            self._meter.restore(self._window, with_losses=self.global_rank == 0)
             self._window = None
         self._started = time.perf_counter() - self.progress.seconds
 
@@ -146,14 +147,19 @@ class TranslationModule(LightningModule):
             self._log_training(step)
 
     def _log_training(self, step: int) -> None:
-        losses = self.trainer.strategy.reduce(self._meter.losses, reduce_op="sum")
-        assert isinstance(losses, Tensor)
+        losses = self._over_ranks(self._meter.losses)
         metrics = {**self._meter.metrics(losses), "train/lr": self._rate(step), "train/seconds": self.progress.seconds}
         self._meter.reset(self.device)
         for logger in self.loggers:
             logger.log_metrics(metrics, step)
         self.latest_metrics.update(metrics)
         self._refuse_divergence(metrics["train/loss"], step)
+
+    def _over_ranks(self, sums: Tensor) -> Tensor:
+        """Sums of this rank, summed over all; `sums` itself stays as it is."""
+        total = self.trainer.strategy.reduce(sums.clone(), reduce_op="sum")
+        assert isinstance(total, Tensor)
+        return total
 
     def _refuse_divergence(self, loss: float, step: int) -> None:
         if not math.isfinite(loss):
@@ -177,9 +183,7 @@ class TranslationModule(LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included."""
-        sums = self.trainer.strategy.reduce(self._validation, reduce_op="sum")
-        assert isinstance(sums, Tensor)
-        nll, tokens = sums.cpu().numpy()
+        nll, tokens = self._over_ranks(self._validation).cpu().numpy()
         value = perplexity(np.array([nll]), np.array([tokens]))
         # For the checkpoint callbacks; equal on all ranks already. Lightning's own log line would be a step late.
         self.log("val/ppl", value, logger=False, sync_dist=True)
@@ -188,10 +192,10 @@ class TranslationModule(LightningModule):
         self.latest_metrics["val/ppl"] = value
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the counters of the run and where its data came from, as plain values."""
+        """Keep the counters of the run and where its data came from, as plain values; every rank takes part."""
         checkpoint["aiayn"] = {
             "progress": dataclasses.asdict(self.progress),
-            "window": self._meter.state(),
+            "window": self._meter.state(self._over_ranks(self._meter.losses)),
             "provenance": self.provenance,
         }
 

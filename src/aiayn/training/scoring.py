@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from aiayn.decoding.beam_search import beam_search
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.transformer import Transformer
 from aiayn.training.data_module import EvaluationStream
+from aiayn.training.process_group import ALONE, ProcessGroup
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,17 @@ class Search:
 
 @torch.inference_mode()
 def sentence_likelihoods(
-    model: Transformer, pairs: SentencePairs, *, tokens: int, bos_id: int, device: torch.device
+    model: Transformer,
+    pairs: SentencePairs,
+    *,
+    tokens: int,
+    bos_id: int,
+    device: torch.device,
+    group: ProcessGroup = ALONE,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
+
+    The batches are the same whatever the number of ranks, which share them; so are the sums.
 
     Args:
         model: in evaluation mode, on `device`.
@@ -41,15 +51,22 @@ def sentence_likelihoods(
         tokens: budget a side of one batch.
         bos_id: the first decoder input.
         device: where the model is.
+        group: the ranks that share the work; each gets the whole result.
     """
-    nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
-    for batch in EvaluationStream(pairs, tokens=tokens, pad_id=model.pad_id, bos_id=bos_id):
+    own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+    share = {"rank": group.rank, "world_size": group.size}
+    for batch in EvaluationStream(pairs, tokens=tokens, pad_id=model.pad_id, bos_id=bos_id, **share):
+        if not batch.step_target_tokens:
+            continue  # it only keeps ranks in step that wait for each other, which these do not
         there = batch.to(device)
         logits = model(there.source, there.target_input).float()
         real = there.target_output != model.pad_id
         target = logits.gather(-1, there.target_output.unsqueeze(-1)).squeeze(-1)
         losses = (torch.logsumexp(logits, dim=-1) - target).where(real, 0.0)
-        nll[batch.indices.numpy()] = losses.double().sum(dim=1).cpu().numpy()
+        own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
+    nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
+    for indices, values in chain.from_iterable(group.gather(own)):
+        nll[indices] = values
     return nll, pairs.target.lengths.astype(np.int64)
 
 
@@ -61,9 +78,10 @@ def translate_split(
     *,
     device: torch.device,
     advance: Callable[[int], object] = lambda _: None,
+    group: ProcessGroup = ALONE,
 ) -> list[str]:
     """The best output for every source sentence of a split, as text and in its order; arguments as in `search_all`."""
-    found = search_all(model, split.source, tokenizer, search, device=device, advance=advance)
+    found = search_all(model, split.source, tokenizer, search, device=device, advance=advance, group=group)
     return tokenizer.decode_batch(best.tokens for best, *_ in found)
 
 
@@ -76,6 +94,7 @@ def search_all(
     device: torch.device,
     n_best: int = 1,
     advance: Callable[[int], object] = lambda _: None,
+    group: ProcessGroup = ALONE,
 ) -> list[list[Hypothesis]]:
     """Decode source sentences in batches of similar length.
 
@@ -86,18 +105,26 @@ def search_all(
         search: beam size and the rest.
         device: where the model is.
         n_best: the most hypotheses of each sentence, from 1 to the beam size.
-        advance: told how many sentences each batch finished.
+        advance: told how many sentences each batch finished, on all ranks together when they go at the same pace.
+        group: the ranks that share the work; each gets the whole result.
 
     Returns:
         For each source in the order given its 1 to `n_best` hypotheses, best first.
     """
     lengths = sources.lengths
+    batches = evaluation_batches(lengths, lengths, tokens=search.batch_tokens)
+    own: list[tuple[NDArray[np.int64], list[list[Hypothesis]]]] = []
+    for start in range(0, len(batches), group.size):
+        together = batches[start : start + group.size]
+        if group.rank < len(together):
+            indices = together[group.rank]
+            batch = torch.from_numpy(padded(sources, indices, model.pad_id)).to(device)
+            own.append((indices, search_batch(model, batch, tokenizer, search, n_best)))
+        advance(sum(map(len, together)))
     found: list[list[Hypothesis]] = [[]] * len(lengths)
-    for indices in evaluation_batches(lengths, lengths, tokens=search.batch_tokens):
-        batch = torch.from_numpy(padded(sources, indices, model.pad_id)).to(device)
-        for index, hypotheses in zip(indices, search_batch(model, batch, tokenizer, search, n_best), strict=True):
-            found[index] = hypotheses
-        advance(len(indices))
+    for indices, hypotheses in chain.from_iterable(group.gather(own)):
+        for index, each in zip(indices, hypotheses, strict=True):
+            found[index] = each
     return found
 
 

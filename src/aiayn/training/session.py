@@ -1,6 +1,7 @@
 """Lightning's Trainer, set up so that a run can stop anywhere and go on exactly there."""
 
 import inspect
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +11,12 @@ from typing import Any, final
 from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint, Timer
 from pytorch_lightning.loggers import Logger
+from pytorch_lightning.plugins.environments import (  # type: ignore[attr-defined]  # which Lightning does export
+    ClusterEnvironment,
+    LightningEnvironment,
+    SLURMEnvironment,
+    TorchElasticEnvironment,
+)
 from pytorch_lightning.strategies import DDPStrategy
 
 from aiayn.training.callbacks import StepCounter, StopOnSignal, TrainingBar
@@ -17,6 +24,7 @@ from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.leaves import make
 from aiayn.training.module import TranslationModule
+from aiayn.training.process_group import ALONE, ProcessGroup
 
 
 def trainer_arguments() -> set[str]:
@@ -45,7 +53,9 @@ class TrainingSession:
         callbacks: more of them, by name, each with its `_target_`; checkpoints go to `checkpoints`.
         budget: steps, accumulation, validation.
         checkpoints: the folder of checkpoints.
-        world_size: processes in all.
+        group: the ranks that train together.
+        is_patient: whether a second signal changes nothing, as where a scheduler or a launcher sends several.
+        by_srun: whether Slurm started the ranks; otherwise torchrun did, where there are several.
         timeout_seconds: how long one rank waits for another.
 
     Raises:
@@ -59,17 +69,22 @@ class TrainingSession:
         callbacks: Mapping[str, Mapping[str, Any]],
         budget: Budget,
         checkpoints: Path,
-        world_size: int,
         timeout_seconds: int,
+        group: ProcessGroup = ALONE,
+        is_patient: bool = False,
+        by_srun: bool = False,
     ) -> None:
+        self._group = group
         self.checkpoints = checkpoints
         self.max_steps = budget.max_steps
         self._is_trial = bool(settings.get("fast_dev_run"))
         self._saves = bool(settings.get("enable_checkpointing", True))
-        self._stop = StopOnSignal()
+        self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
         arguments = dict(settings)
         plugins = [make(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
-        if arguments["strategy"] == "auto" and world_size > 1:
+        if not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
+            plugins.append(_environment(group, by_srun=by_srun))
+        if arguments["strategy"] == "auto" and group.size > 1:
             arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
         trainer = make(
@@ -100,9 +115,9 @@ class TrainingSession:
         return str(self._trainer.precision)
 
     @property
-    def stopped_by(self) -> str | None:
+    def stopped_by(self) -> signal.Signals | None:
         """The signal that ended this go before its time, or None."""
-        return None if self._stop.received is None else self._stop.received.name
+        return self._stop.received
 
     @property
     def ended_early_by(self) -> str | None:
@@ -138,7 +153,7 @@ class TrainingSession:
         self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
         if self._saves:
             last = self.checkpoints / f"step-{self.step:07d}.ckpt"
-            if not last.exists():
+            if not self._group.broadcast(last.exists()):  # to save takes all ranks, and one that looks later sees more
                 self._trainer.save_checkpoint(last)
             self._remove_left_over(newest=last)
 
@@ -161,3 +176,11 @@ class TrainingSession:
                 folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
                 made.append(make(node, key=f"callbacks.{name}", **folder))
         return made
+
+
+def _environment(group: ProcessGroup, *, by_srun: bool) -> ClusterEnvironment:
+    """Who started the ranks. Lightning would guess, and take a lone process of a Slurm job for a rank."""
+    if group.size == 1:
+        return LightningEnvironment()
+    # Lightning's own requeueing saves inside the signal, possibly in the middle of a step, and ends the trackers.
+    return SLURMEnvironment(auto_requeue=False) if by_srun else TorchElasticEnvironment()

@@ -46,11 +46,29 @@ def test_the_second_signal_reaches_the_previous_handler(
     stop = StopOnSignal()
     stop.on_train_start(trainer, LightningModule())
     send(first)
-    assert stop.received is first
     assert reached == []
+    assert not trainer.should_stop, "the step is not done yet"
     send(second)
     assert reached == [second]
+    stop.on_train_batch_end(trainer)
     assert stop.received is first
+    assert trainer.should_stop
+
+
+@pytest.mark.parametrize("second", SIGNALS)
+def test_where_others_send_signals_too_only_the_first_counts(
+    trainer: Trainer, reached: list[int], second: signal.Signals
+) -> None:
+    stop = StopOnSignal(is_patient=True)
+    stop.on_train_start(trainer, LightningModule())
+    send(signal.SIGUSR1)
+    send(second)
+    stop.on_train_batch_end(trainer)
+    assert stop.received is signal.SIGUSR1
+    assert reached == []
+    stop.on_train_end(trainer, LightningModule())
+    send(second)
+    assert reached == [second]
 
 
 @pytest.mark.parametrize("number", SIGNALS)

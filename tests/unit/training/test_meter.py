@@ -43,9 +43,21 @@ def test_a_checkpoint_in_a_window_changes_nothing(steps: Steps, data: st.DataObj
     before, after = Meter(), Meter()
     count(before, steps[:cut])
     after.reset(torch.device("cpu"))
-    after.restore(json.loads(json.dumps(before.state())))
+    after.restore(json.loads(json.dumps(before.state(before.losses))), with_losses=True)
     count(after, steps[cut:])
-    assert after.state() == whole.state()
+    assert after.state(after.losses) == whole.state(whole.losses)
+
+
+@given(steps)
+def test_ranks_take_up_the_sums_of_all_once(steps: Steps) -> None:
+    whole = Meter()
+    count(whole, steps)
+    state = whole.state(whole.losses)
+    ranks = [Meter(), Meter(), Meter()]
+    for rank, meter in enumerate(ranks):
+        meter.restore(state, with_losses=rank == 0)
+    assert torch.equal(torch.stack([meter.losses for meter in ranks]).sum(dim=0), whole.losses)
+    assert {meter.target_tokens for meter in ranks} == {whole.target_tokens}, "which every rank counts for all"
 
 
 @given(steps)
@@ -53,7 +65,7 @@ def test_a_reset_forgets_everything(steps: Steps) -> None:
     meter = Meter()
     count(meter, steps)
     meter.reset(torch.device("cpu"))
-    assert meter.state() == Meter().state()
+    assert meter.state(meter.losses) == Meter().state(Meter().losses)
 
 
 def test_counting_keeps_no_graph() -> None:

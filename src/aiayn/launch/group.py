@@ -1,0 +1,104 @@
+"""The process group of one run on this host: torchrun's agent around the workers, and who was to blame if they end.
+
+Started by a command: `python -m aiayn.launch.group <run directory> <command typed> <processes>`.
+"""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+from aiayn.launch.failures import Kind, cause_of, last_words, read_failures, write_failure
+from aiayn.launch.members import FOLDER, forget_group, signal_workers, workers
+from aiayn.launch.signals import ENDING
+from aiayn.runs.directory import RunDirectory
+from aiayn.training.process_group import STORE
+
+SHUTDOWN_SECONDS = 10
+"""How long the others may go on when one rank has failed: enough to notice it, and to say so in the record."""
+
+POLL_SECONDS = 0.2
+"""Between two looks whether there are signals to pass on."""
+
+LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
+"""Ranks of one host need no other interface, and nobody else is to reach them."""
+
+
+def main() -> int:
+    """Run the group to its end; the exit code is the one that its run deserves."""
+    path, command, processes = sys.argv[1:]
+    folder = Path(os.environ[FOLDER])
+    heard: list[int] = []
+    for number in (signal.SIGINT, *ENDING):
+        signal.signal(number, lambda number, _: heard.append(number))
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # tells in many lines what we tell in one
+    failures: dict[int, ProcessFailure] = {}
+    # In the main thread the agent would answer signals in its own way, and kill workers that write their checkpoint.
+    agent = threading.Thread(target=_run, args=(path, command, int(processes), folder, failures))
+    agent.start()
+    told: set[int] = set()
+    while agent.is_alive():
+        agent.join(timeout=POLL_SECONDS)
+        if heard:  # once to each worker, also to those that have only now begun to understand it
+            signal_workers(workers(folder) - told, heard[0])
+            told |= workers(folder)
+    forget_group(folder)
+    return _judge(RunDirectory(Path(path)), failures) if failures else 0
+
+
+def _run(path: str, command: str, processes: int, folder: Path, failures: dict[int, ProcessFailure]) -> None:
+    """Run the workers, and note those that failed."""
+    os.environ |= {
+        **{name: os.environ.get(name, value) for name, value in LOOPBACK.items() if sys.platform == "linux"},
+        STORE: str(folder / "ranks"),
+        # All agents and ranks are on this host, and meet in files: a port would be open to others.
+        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
+        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),
+        "TORCH_CPP_LOG_LEVEL": os.environ.get("TORCH_CPP_LOG_LEVEL", "ERROR"),
+    }
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=processes,
+        logs_specs=DefaultLogsSpecs(log_dir=str(folder)),
+        run_id=uuid.uuid4().hex,
+        rdzv_backend="c10d",
+        rdzv_endpoint=str(folder / "agents"),
+        rdzv_configs={"store_type": "file"},
+        local_addr="localhost",
+        max_restarts=0,
+    )
+    try:
+        elastic_launch(config, sys.executable)("-m", "aiayn.launch.worker", path, command)
+    except ChildFailedError as error:
+        failures.update(error.failures)
+
+
+def _judge(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> int:
+    """Find out which rank was to blame, and note it where it could not."""
+    told = read_failures(directory)
+    silent = {rank: each for rank, each in failures.items() if rank not in {failure.rank for failure in told}}
+    if cause_of(told) is None and silent:
+        # SIGTERM is how the agent ends the others, who may not be listening yet.
+        first = min(silent, key=lambda rank: (silent[rank].timestamp, silent[rank].exitcode == -signal.SIGTERM, rank))
+        lost = min((each for each in told if each.kind is Kind.lost), key=lambda each: each.seconds, default=None)
+        if lost is not None and silent[first].timestamp - lost.seconds > SHUTDOWN_SECONDS / 2:
+            # It was there until the agent killed it, after the others had given up.
+            write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} hangs: {lost.message}")
+        else:
+            words = f"rank {first} {last_words(silent[first].exitcode)}"
+            write_failure(directory, rank=first, kind=Kind.killed, message=words)
+    cause = cause_of(read_failures(directory))
+    return 2 if cause is not None and cause.kind is Kind.refused else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Who belongs to a process group: torchrun's agent gives each rank a session of its own, which no signal crosses.
+
+Workers leave their numbers in a folder, so that whoever started them finds them, also where the agent is gone.
+"""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from aiayn import machine
+
+FOLDER = "AIAYN_GROUP"
+"""Names the folder to the group's processes."""
+
+SECONDS_TO_DIE = 10.0
+"""How long killed processes are waited for: one may be stuck in a device's driver."""
+
+
+@contextmanager
+def group_folder() -> Iterator[Path]:
+    """A folder for one group, for its numbers and for the files by which its ranks meet."""
+    folder = Path(tempfile.mkdtemp(prefix="aiayn-group-"))
+    try:
+        yield folder
+    finally:
+        forget_group(folder)
+
+
+def forget_group(folder: Path) -> None:
+    """Remove the folder; the group removes it too, since its command may have been killed."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def enlist() -> None:
+    """Leave this process's number, if it belongs to a group: from now on it understands signals."""
+    folder = os.environ.get(FOLDER)
+    if folder is not None:
+        with suppress(FileNotFoundError):  # the group is gone, and this process about to be
+            _numbers(Path(folder)).mkdir(exist_ok=True)
+            (_numbers(Path(folder)) / str(os.getpid())).touch()
+
+
+def workers(folder: Path) -> set[int]:
+    """The workers that have left their numbers and still run."""
+    found = {int(path.name) for path in _numbers(folder).glob("*")}
+    return {number for number in found if machine.is_alive(number)}
+
+
+def signal_workers(numbers: set[int], number: int) -> None:
+    """Send each of them a signal."""
+    for process in numbers:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
+
+
+def end_workers(folder: Path) -> None:
+    """Kill what is left of a group, and wait until it is gone."""
+    end = time.monotonic() + SECONDS_TO_DIE
+    while (left := workers(folder)) and time.monotonic() < end:
+        signal_workers(left, signal.SIGKILL)
+        time.sleep(0.05)
+
+
+def _numbers(folder: Path) -> Path:
+    return folder / "workers"

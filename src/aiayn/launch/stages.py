@@ -1,0 +1,247 @@
+"""The stages of a run on one rank: agree with the others, prepare, train, evaluate; the record follows them."""
+
+import logging
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiayn.build import training as build
+from aiayn.build.corpus import refuse_beyond_positions, scored_sentences
+from aiayn.config.errors import RunFailedError, UserError
+from aiayn.config.freeze import plain
+from aiayn.config.identity import flatten
+from aiayn.config.schema import TrainConfig
+from aiayn.data.corpus import SPLITS
+from aiayn.data.prepared import PreparedData
+from aiayn.launch import processes
+from aiayn.launch.memory import shortage_explained
+from aiayn.launch.opened_run import load_weights
+from aiayn.launch.preparation import prepare_data
+from aiayn.launch.scoring import score_splits
+from aiayn.launch.signals import hear_nothing_more
+from aiayn.models.transformer import count_parameters
+from aiayn.runs import provenance
+from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.record import Record
+from aiayn.training.module import TranslationModule
+from aiayn.training.process_group import ProcessGroup
+from aiayn.training.session import TrainingSession
+from aiayn.training.tracking import check_tracker, summarize, tracked
+
+logger = logging.getLogger("aiayn")
+
+HOSTS_OWN = ("paths", "logger", "identity", "force")
+"""What ranks on different hosts may state differently."""
+
+
+class InterruptedRunError(RunFailedError):
+    """A run that was asked to stop; the same command takes it up again."""
+
+    def __init__(self, message: str, *, number: signal.Signals) -> None:
+        super().__init__(message)
+        self.signal = number
+        """What asked it to."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every stage of a run needs."""
+
+    config: TrainConfig
+    directory: RunDirectory
+    record: Record
+    group: ProcessGroup
+
+    def write_record(self) -> None:
+        """Write the record, if this rank is the one that does."""
+        if self.group.is_leader:
+            self.record.write(self.directory.record)
+
+
+def run_stages(job: Job) -> None:
+    """Do what is left of a run, one stage after another.
+
+    Raises:
+        UserError: the configuration, the data or the disk cannot be used.
+        RunFailedError: training stopped before its end.
+    """
+    record, config, is_leader = job.record, job.config, job.group.is_leader
+    _refuse_differences(job.group, _configuration(config), "start the same command everywhere")
+    _refuse_differences(job.group, provenance.code(), "install the same everywhere")
+    # Everything that can be refused at once comes before anything that takes time.
+    session = build.build_session(
+        config,
+        job.directory,
+        group=job.group,
+        by_srun=processes.by_srun(),
+        is_patient="SLURM_JOB_ID" in os.environ,
+    )
+    check_tracker(config.logger)
+    start = _start_weights(config)
+    job.write_record()
+    data = prepare_data(config)
+    _refuse_differences(job.group, {"the prepared data": data.fingerprint}, "let all hosts read the same files")
+    if record.data_fingerprint not in (None, data.fingerprint):
+        raise UserError(
+            f"{job.directory.path}: begun on data {record.data_fingerprint}, but the corpus now gives "
+            f"{data.fingerprint}: restore the corpus, or start anew with force=true"
+        )
+    record.data_fingerprint = data.fingerprint
+    record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}
+    if is_leader:
+        _say_what_was_prepared(job, data)
+    refuse_beyond_positions(config, data)
+    record.hardware = {**provenance.hardware(), "processes": job.group.size}
+    record.precision = session.precision
+    if is_leader:
+        data.tokenizer.save(job.directory.tokenizer)
+    job.write_record()
+    last = job.group.broadcast(max(job.directory.steps().items(), default=None))
+    with _trackers(job, start_step=last[0] if last else 0) as loggers, _ended_in_peace(job.group):
+        module = _train(job, data, session, loggers, start=start, resume_from=last[1] if last else None)
+        _evaluate(job, data, module, loggers)
+
+
+def _configuration(config: TrainConfig) -> dict[str, Any]:
+    """All keys that ranks have to state alike, and their values."""
+    content = {group: value for group, value in plain(config).items() if group not in HOSTS_OWN}
+    return flatten(content)
+
+
+def _refuse_differences(group: ProcessGroup, own: Mapping[str, Any], remedy: str) -> None:
+    """Refuse, on all ranks alike, a group whose ranks would not do the same run.
+
+    Raises:
+        UserError: naming the first thing that differs, and both values.
+    """
+    first, *others = group.gather(dict(own))
+    for rank, theirs in enumerate(others, start=1):
+        for name in {**first, **theirs}:
+            if first.get(name) != theirs.get(name):
+                raise UserError(
+                    f"rank {rank} differs from rank 0 in {name}: {theirs.get(name)} against {first.get(name)}; {remedy}"
+                )
+
+
+@contextmanager
+def _ended_in_peace(group: ProcessGroup) -> Iterator[None]:
+    """Where one rank of several has ended, let the others come to their end: who started them asks them to, as well."""
+    try:
+        yield
+    except BaseException:
+        if group.size > 1:
+            hear_nothing_more()
+        raise
+
+
+def _say_what_was_prepared(job: Job, data: PreparedData) -> None:
+    """One line on the corpus, and a warning where it is too small for the vocabulary."""
+    asked, there = job.config.tokenizer.vocabulary_size, data.tokenizer.vocabulary_size
+    logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{there:,}")
+    if there < asked:
+        logger.warning(
+            "tokenizer.vocabulary_size=%s: the training text yields only %s entries, and the model gets as many rows",
+            asked,
+            there,
+        )
+
+
+def _train(
+    job: Job,
+    data: PreparedData,
+    session: TrainingSession,
+    loggers: list[Any],
+    *,
+    start: Path | None,
+    resume_from: Path | None,
+) -> TranslationModule:
+    """Train to the end: from the checkpoint of an earlier go, or from another run's weights, where there are such."""
+    config, record = job.config, job.record
+    model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
+    if resume_from is None and start is not None:
+        load_weights(model, start, key="init_from")
+    module = build.build_module(config, model, data_fingerprint=data.fingerprint)
+    record.parameters = count_parameters(model)
+    record.vocabulary_rows = len(model.embedding.weight)
+    job.write_record()
+    try:
+        with shortage_explained("optimization.max_tokens_per_device, or data.max_length"):
+            session.fit(module, build.build_batches(config, data), loggers=loggers, resume_from=resume_from)
+    finally:
+        _count(record, module, steps=session.step)
+    if session.stopped_by is not None:
+        raise InterruptedRunError(
+            f"stopped by {session.stopped_by.name} after step {session.step} of {config.optimization.max_steps}; "
+            "the same command takes it up again",
+            number=session.stopped_by,
+        )
+    if session.ended_early_by is not None:
+        record.message = f"ended by {session.ended_early_by} after {record.steps_done()} steps"
+        if job.group.is_leader:
+            logger.warning("training %s", record.message)
+    return module
+
+
+def _start_weights(config: TrainConfig) -> Path | None:
+    """The checkpoint that a new run starts from, or None.
+
+    Raises:
+        UserError: there is none where `init_from` says.
+    """
+    if config.init_from is None:
+        return None
+    path = Path(config.init_from)
+    if path.is_dir():
+        return open_run(config.init_from, key="init_from").checkpoint("last")[1]
+    if not path.is_file():
+        raise UserError(f"init_from={config.init_from}: no such run directory or checkpoint")
+    return path
+
+
+def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
+    """Bring the record's counters up to date."""
+    progress = module.progress
+    record.steps = steps
+    record.tokens = progress.source_tokens + progress.target_tokens
+    record.seconds = progress.seconds
+    record.tokens_per_second = record.tokens / progress.seconds if progress.seconds else None
+    record.flops = module.model.cost.training_flops(
+        source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
+    )
+
+
+def _evaluate(job: Job, data: PreparedData, module: TranslationModule, loggers: list[Any]) -> None:
+    """Score the final weights on dev and test, on all ranks, and tell the trackers."""
+    record = job.record
+    job.write_record()
+    record.scores = score_splits(
+        module.model,
+        data,
+        build.build_search(job.config.decoding),
+        job.directory,
+        splits=["dev", "test"],
+        checkpoint_step=record.steps,
+        device=build.device_of(job.config, local_rank=processes.local_rank()),
+        limit=scored_sentences(job.config),
+        group=job.group,
+    )
+    summary: dict[str, float | int | None] = {"parameters": record.parameters}
+    for split, result in record.scores.items():
+        scores = {result.bleu_name: result.bleu.score, "ppl": result.ppl, "chrf": result.chrf.score}
+        summary |= {f"{split}/{name.lower()}": score for name, score in scores.items()}
+    summarize(loggers, summary)
+
+
+@contextmanager
+def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
+    """The trackers of the leader; the other ranks have none."""
+    if not job.group.is_leader:
+        yield []
+        return
+    description = build.describe(job.config, run_id=job.record.run_id)
+    with tracked(job.config.logger, description, metrics=job.directory.metrics, start_step=start_step) as loggers:
+        yield loggers

@@ -1,0 +1,227 @@
+"""However a process group is disturbed, all of it ends, the reason is said, and the same command goes on."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from aiayn import machine
+from aiayn.runs.record import Status, read_record
+
+pytestmark = pytest.mark.long
+
+CommandLine = Callable[..., subprocess.CompletedProcess[str]]
+
+TWO = "trainer.devices=2"
+ENDLESS = ("optimization.max_steps=100000", "optimization.validation_interval=50000")
+
+REAPED_SECONDS = 75
+"""A group that goes on for longer than its grace has not been reaped. On an idle machine it takes a few seconds."""
+
+
+@dataclass
+class Group:
+    """A command whose two workers train."""
+
+    command: subprocess.Popen[str]
+    run: Path
+
+    def process(self, name: str) -> int:
+        """The command, the agent, or a rank of it, by what each is started with."""
+        if name == "command":
+            return self.command.pid
+        if name == "agent":
+            (agent,) = (number for number, words in self.processes() if "aiayn.launch.group" in words)
+            return agent
+        return next(
+            number
+            for number, _ in self.processes()
+            if f"RANK={name.removeprefix('rank ')}".encode()
+            in Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
+        )
+
+    def processes(self) -> list[tuple[int, str]]:
+        """Every process of the run but the command, and how it was started."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            number = int(folder.name)
+            if str(self.run) in words and "aiayn.launch." in words and machine.is_alive(number):
+                found.append((number, words))
+        return found
+
+    def steps(self) -> list[int]:
+        """Those logged so far."""
+        path = self.run / "metrics.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [json.loads(line)["step"] for line in lines if line.endswith("}")]
+
+    def end(self) -> tuple[int, str]:
+        """Wait for the command and all its processes; its exit code and what it said."""
+        _, said = self.command.communicate(timeout=REAPED_SECONDS)
+        end = time.monotonic() + REAPED_SECONDS
+        while self.processes() and time.monotonic() < end:
+            time.sleep(0.05)
+        assert self.processes() == []
+        return self.command.returncode, said
+
+
+@pytest.fixture
+def start(tmp_path: Path, command_line: CommandLine, shared_cache: Path) -> Iterator[Callable[..., Group]]:
+    """Start a run of two processes, and wait until it has trained a few steps."""
+    groups: list[Group] = []
+
+    def call(*words: str) -> Group:
+        command = command_line(TWO, *ENDLESS, *words, "--cfg", "job").args[:-2]
+        environment = {**os.environ, "AIAYN_CACHE": str(shared_cache)}
+        started = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        end = time.monotonic() + 240
+        while len(found := list(tmp_path.glob("runs/*/*/*/metrics.jsonl"))) == 0 and time.monotonic() < end:
+            assert started.poll() is None, started.communicate()
+            time.sleep(0.05)
+        groups.append(Group(started, found[0].parent))
+        while len(groups[-1].steps()) < 4 and time.monotonic() < end:
+            time.sleep(0.05)
+        return groups[-1]
+
+    yield call
+    for group in groups:
+        for number, _ in group.processes():
+            os.kill(number, signal.SIGKILL)
+        group.command.kill()
+        group.command.communicate()
+
+
+@pytest.mark.parametrize(
+    ("target", "number"),
+    [
+        ("command", signal.SIGINT),
+        ("command", signal.SIGUSR1),
+        ("agent", signal.SIGTERM),
+        ("rank 0", signal.SIGUSR1),
+        ("rank 1", signal.SIGTERM),
+    ],
+)
+def test_a_signal_to_any_process_stops_all_ranks_after_the_same_step(
+    start: Callable[..., Group], target: str, number: signal.Signals
+) -> None:
+    group = start()
+    os.kill(group.process(target), number)
+    code, said = group.end()
+    assert code == 1
+    record = read_record(group.run / "run.json")
+    assert record.status is Status.interrupted
+    assert group.steps()[-1] == record.steps, "no rank has gone on"
+    assert (group.run / "checkpoints" / f"step-{record.steps:07d}.ckpt").is_file()
+    complaint = said.splitlines()[-1]
+    assert complaint.startswith("aiayn: stopped by SIG")
+    assert complaint.endswith(f"after step {record.steps} of 100000; the same command takes it up again")
+    assert not (group.run / ".failures").exists()
+
+
+@pytest.mark.parametrize("target", ["rank 0", "rank 1", "agent"])
+def test_a_killed_process_takes_the_group_along_and_is_named(start: Callable[..., Group], target: str) -> None:
+    group = start()
+    os.kill(group.process(target), signal.SIGKILL)
+    code, said = group.end()
+    assert code == 1
+    assert "Traceback" not in said
+    killed = target if target != "agent" else "the process group"
+    complaint = said.splitlines()[-1]
+    assert complaint.startswith(f"aiayn: {killed} was killed by SIGKILL: the kernel does so where memory runs out")
+    record = read_record(group.run / "run.json")
+    assert record.status is Status.failed
+    assert record.message is not None
+    assert record.message in complaint
+    assert not (group.run / ".failures").exists()
+
+
+def test_ranks_stop_with_a_checkpoint_where_the_command_was_killed(start: Callable[..., Group]) -> None:
+    group = start()
+    os.kill(group.process("command"), signal.SIGKILL)
+    group.end()
+    record = read_record(group.run / "run.json")
+    assert record.status is Status.interrupted
+    assert (group.run / "checkpoints" / f"step-{record.steps:07d}.ckpt").is_file()
+
+
+def test_a_rank_that_does_not_answer_fails_the_group_in_time(start: Callable[..., Group]) -> None:
+    group = start("launch.timeout_seconds=10")
+    stopped = group.process("rank 1")
+    os.kill(stopped, signal.SIGSTOP)
+    code, said = group.end()
+    assert code == 1
+    assert "rank 1 hangs: lost contact with another rank (launch.timeout_seconds=10)" in said.splitlines()[-1]
+    record = read_record(group.run / "run.json")
+    assert record.status is Status.failed
+    assert not machine.is_alive(stopped)
+
+
+def test_the_number_of_processes_may_be_swept(tmp_path: Path, command_line: CommandLine) -> None:
+    swept = ("-m", "trainer.devices=1,2", "paths.runs=by-${trainer.devices}", "optimization.max_steps=3")
+    result = command_line("model.dropout=0.0", *swept)
+    assert result.returncode == 0, result.stderr
+    one, two = (read_record(next(tmp_path.glob(f"by-{count}/*/*/*/run.json"))) for count in (1, 2))
+    assert (one.hardware["processes"], two.hardware["processes"]) == (1, 2)
+    assert two.tokens == one.tokens
+    assert two.scores["dev"].ppl == pytest.approx(one.scores["dev"].ppl, rel=1e-4)
+
+
+def test_nothing_of_a_group_listens_beyond_this_host(start: Callable[..., Group]) -> None:
+    group = start()
+    own = {socket for number, _ in group.processes() for socket in sockets_of(number)}
+    listening = {
+        row.split()[1]: row.split()[9]
+        for table in ("tcp", "tcp6")
+        for row in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+        if row.split()[3] == "0A"
+    }
+    addresses = [address.partition(":")[0] for address, socket in listening.items() if socket in own]
+    assert set(addresses) <= {"0100007F", f"{'0' * 24}01000000"}, "127.0.0.1 or ::1"
+    os.kill(group.process("command"), signal.SIGTERM)
+    assert group.end()[0] == 1
+
+
+def sockets_of(process: int) -> list[str]:
+    """The numbers of the sockets that a process has open."""
+    links = [str(link.readlink()) for link in Path(f"/proc/{process}/fd").iterdir() if link.is_symlink()]
+    return [link.removeprefix("socket:[").rstrip("]") for link in links if link.startswith("socket:[")]
+
+
+@pytest.mark.parametrize("tokens", [80, 4000])
+def test_ranks_share_an_evaluation_to_the_byte(trained_run: Path, tmp_path: Path, tokens: int) -> None:
+    """Many batches, and a single one for three ranks."""
+    written = []
+    for ranks in (1, 3):
+        run = tmp_path / f"by-{ranks}"
+        shutil.copytree(trained_run, run)
+        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
+        words = [f"run={run}", "checkpoint=1", "decoding.beam_size=3", f"decoding.batch_tokens={tokens}"]
+        done = subprocess.run(
+            [sys.executable, *torchrun, "-m", "aiayn", "evaluate", *words],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("dev.hypotheses.txt") == 1, "one rank speaks"
+        files = run.glob("evaluations/step-0000001-beam3-*/*.*")
+        written.append({path.name: path.read_bytes() for path in files if path.suffix in (".txt", ".jsonl")})
+    assert len(written[0]) == 4
+    assert len(set(written[0]["test.hypotheses.txt"].splitlines())) > 3
+    assert written[0] == written[1]

@@ -11,7 +11,7 @@ from cluster import Cluster, missing
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Two nodes. Where they cannot be had the test skips; under AIAYN_REQUIRE_SLURM=1 it fails."""
     if lacking := missing():
-        reason = f"a Slurm cluster needs {' and '.join(lacking)}"
+        reason = f"a Slurm cluster needs {'; '.join(lacking)}"
         if os.environ.get("AIAYN_REQUIRE_SLURM") == "1":
             pytest.fail(reason)
         pytest.skip(reason)

@@ -1,9 +1,11 @@
 """A real Slurm of two nodes on this machine's loopback, for as long as a block lasts.
 
-Its authentication, its ports and its files are its own: the system's Slurm and munge, if there are any, are neither used
-nor disturbed, and several clusters can stand side by side. There is no accounting: `sacct` does not answer, as on
-many a small cluster. The nodes are called n1 and n2, which are not names that this machine can resolve, as on clusters
-with a network of their own.
+Its authentication, its ports and its files are its own: the system's Slurm and munge, if there are any, are neither
+used nor disturbed, and several clusters can stand side by side. There is no accounting: `sacct` does not answer, as on
+many a small cluster. The nodes are called n1 and n2, names that this machine cannot resolve, as where nodes have a
+network of their own. To its jobs the host is localhost.
+
+Started as a program, it says what this machine lacks, if anything, and fails then.
 """
 
 import json
@@ -20,17 +22,15 @@ from types import TracebackType
 from typing import Self
 
 NODES = ("n1", "n2")
-CPUS_PER_NODE = 2
 GRACE_SECONDS = 60
 """What a preempted job is given between its signal and its end."""
 
 PACKAGES = {
-    "munged": "munge",
-    "slurmctld": "slurmctld",
-    "slurmd": "slurmd",
-    **dict.fromkeys(("sbatch", "squeue", "sinfo", "scancel", "scontrol", "srun"), "slurm-client"),
+    "munge": ("munged",),
+    "slurm-wlm": ("slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scancel", "scontrol", "srun"),
+    "util-linux": ("unshare",),
 }
-"""The programs that a cluster needs, and the Debian packages that hold them; slurm-wlm holds all but the first."""
+"""The programs that a cluster needs, by the Debian package that brings them."""
 
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
 """Where the programs are looked for: daemons lie in folders that not every user's PATH names."""
@@ -39,8 +39,8 @@ CONFIGURATION = """\
 ClusterName=loopback
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={control_port}
-SlurmUser={user}
-SlurmdUser={user}
+SlurmUser=root
+SlurmdUser=root
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -53,9 +53,9 @@ CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 AuthType=auth/munge
 CredType=cred/munge
 # A requeued job waits until its credential has expired.
-AuthInfo=socket={folder}/munge.socket,cred_expire={credential_seconds}
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 
-# Neither control groups nor accounting: no privileges but root's, and no database.
+# Neither control groups nor accounting: nothing of the machine but processes, files and ports.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -66,7 +66,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 ReturnToService=2
-NodeName=n[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{node_ports}] CPUs={cpus} RealMemory=65536 State=UNKNOWN
+NodeName=n[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{node_ports}] CPUs=2 RealMemory=65536 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime={grace} MaxTime=60 State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=10 PreemptMode=OFF MaxTime=60 State=UP
 
@@ -128,7 +128,10 @@ class Cluster:
         self._end()
 
     def call(self, *words: str, seconds: float = 120) -> str:
-        """The standard output of a program of Slurm's, or of another one that speaks to this cluster."""
+        """The standard output of a program that speaks to this cluster.
+
+        Not of `srun` or `salloc`, which nodes would have to reach at this machine's own name; in jobs they work.
+        """
         done = subprocess.run(
             words, env=self.environment, cwd=self.folder, capture_output=True, text=True, timeout=seconds, check=False
         )
@@ -152,15 +155,16 @@ class Cluster:
         return dict(word.split("=", 1) for word in shown.split() if "=" in word)
 
     def clear(self) -> None:
-        """End every job, at once."""
+        """End every job; one that does not go on SIGTERM is killed after half a minute (KillWait)."""
         for partition in ("main", "urgent"):
             self.call("scancel", f"--partition={partition}")
         self.wait_for("both nodes are idle", self._idle)
 
-    def wait_for(self, what: str, holds: Callable[[], bool], *, seconds: float = 60) -> None:
+    def wait_for(self, what: str, holds: Callable[[], bool], *, seconds: float = 180) -> None:
         """Return when the condition holds; otherwise fail, with the ends of the daemons' logs."""
         deadline = time.monotonic() + seconds
         while not holds():
+            assert self._keeper.poll() is None, "the keeper of the cluster's processes has ended"
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{what}: not in {seconds:.0f} s\n{self._logs()}")
             time.sleep(0.1)
@@ -169,13 +173,10 @@ class Cluster:
         with free_ports(1 + len(NODES)) as (control_port, *node_ports):
             (self.folder / "slurm.conf").write_text(
                 CONFIGURATION.format(
-                    user="root",
                     folder=self.folder,
                     control_port=control_port,
                     node_ports=",".join(map(str, node_ports)),
-                    cpus=CPUS_PER_NODE,
                     grace=GRACE_SECONDS,
-                    credential_seconds=5,
                 )
             )
             self._start("munged", "munged", "--foreground", "--force", *self._munge_files())
@@ -211,13 +212,13 @@ class Cluster:
 
 def missing() -> list[str]:
     """What this machine lacks for a cluster, in words; empty where nothing is."""
-    lacking = [program for program in PACKAGES if shutil.which(program, path=PATH) is None]
-    words = []
-    if lacking:
-        packages = sorted({PACKAGES[program] for program in lacking})
-        words.append(f"the programs {', '.join(lacking)} (Debian packages {', '.join(packages)})")
-    if os.geteuid():
-        words.append("the rights of root")
+    lacking = {
+        package: [program for program in programs if shutil.which(program, path=PATH) is None]
+        for package, programs in PACKAGES.items()
+    }
+    words = [f"{', '.join(programs)} (Debian package {package})" for package, programs in lacking.items() if programs]
+    if not words and subprocess.run(["unshare", "--uts", "true"], capture_output=True, check=False).returncode:
+        words.append("the rights of root, with leave to name a host (unshare --uts)")
     return words
 
 
@@ -237,3 +238,7 @@ def free_ports(count: int) -> Iterator[list[int]]:
     finally:
         for place in held:
             place.close()
+
+
+if __name__ == "__main__" and (lacking := missing()):
+    sys.exit(f"A Slurm cluster on this machine needs {'; '.join(lacking)}.")

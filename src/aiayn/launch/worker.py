@@ -182,10 +182,10 @@ def main() -> int:
             run(thaw(directory.config), directory, command=command)
     except UserError:
         return 2
-    except (InterruptedRunError, KeyboardInterrupt):
-        # Who starts a group takes any other code for a failure, and ends the rest; the first rank's says how it went.
+    except InterruptedRunError:
+        # All have stopped. Another code would be taken for a failure, and the first rank ended before it is done.
         return 0 if rank else 1
-    except RunFailedError:
+    except (RunFailedError, KeyboardInterrupt):
         return 1
     return 0
 

@@ -10,19 +10,23 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test test-long check format docs tour clean
+.PHONY: help demo test test-long test-slurm check format docs tour clean
 
 help:  ## list these targets
-	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
 
 demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a laptop
 	@$(BIN)/aiayn train scale=demo experiment=table3/base
 
-test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-m 'not slow and not long'" narrows it
-	@$(BIN)/pytest -m 'not long' $(PYTEST_ARGS)
+test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
+	@$(BIN)/pytest -m 'not long and not slurm' $(PYTEST_ARGS)
 
 test-long: $(INSTALLED)  ## run those that start whole sweeps and kill them: minutes more
 	@$(BIN)/pytest -m long
+
+test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
+	@$(BIN)/python tests/slurm/loopback/cluster.py
+	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
 
 check: $(INSTALLED)  ## formatting, lint, types and import contracts; changes nothing
 	@$(BIN)/ruff format --check

@@ -181,7 +181,9 @@ def lost_ranks_explained(timeout_seconds: int) -> Iterator[None]:
     except RuntimeError as error:
         if isinstance(error, RunFailedError) or not (isinstance(error, dist.DistError) or GLOO.search(str(error))):
             raise
-        text = re.sub(r"^(\[[^\]]*\]\s*)+", "", " ".join(str(error).split()))  # where in the library it was said
+        text = re.sub(r"\[[^\]]*/[^\]]*\]\s*", "", " ".join(str(error).split()))  # where in the library it was said
+        hint = "; name the interface that the hosts share in GLOO_SOCKET_IFNAME" if "connectFullMesh" in text else ""
+        said = text.partition(". ")[0] + hint
         raise LostRankError(
-            f"lost contact with another rank (launch.timeout_seconds={timeout_seconds}): {text.partition('. ')[0]}"
+            f"lost contact with another rank (launch.timeout_seconds={timeout_seconds}): {said}"
         ) from error

@@ -38,6 +38,18 @@ class SignalAt(Callback):
             os.kill(os.getpid(), self.number)
 
 
+class WaitAt(Callback):
+    """Waits, before a given micro-batch, until a file is there."""
+
+    def __init__(self, batch: int, path: str) -> None:
+        self.batch = batch
+        self.path = Path(path)
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        while batch_idx == self.batch and not self.path.exists():
+            time.sleep(0.05)
+
+
 class KillWandbAt(Callback):
     """Kills the process that W&B has started for this one, before a given micro-batch. Linux only."""
 

@@ -37,6 +37,12 @@ def _train(composed: DictConfig) -> None:
     hydra = HydraConfig.get()
     config = typed(composed, TrainConfig)
     validate(config)
+    is_swept = hydra.mode is RunMode.MULTIRUN
+    if is_swept and processes.by_torchrun():
+        raise UserError(
+            "a multirun under torchrun: its jobs are processes of their own and no ranks: start each run by itself, or "
+            "the multirun without torchrun (docs/distributed.md)"
+        )
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run
@@ -44,7 +50,6 @@ def _train(composed: DictConfig) -> None:
     from aiayn.reports.row import print_row
 
     command = shlex.join(["aiayn", "train", *hydra.overrides.task])
-    is_swept = hydra.mode is RunMode.MULTIRUN
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_swept and _are_side_by_side(hydra) else None
     is_slurms = launcher_of(hydra) == SLURM
     is_whole_job = job_id() is not None and (is_slurms or not is_swept)

@@ -47,6 +47,10 @@ class InterruptedRunError(RunFailedError):
         """What asked it to."""
 
 
+class DifferingRanksError(UserError):
+    """Ranks that would not do the same run; each of them knows."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What every stage of a run needs."""
@@ -116,15 +120,14 @@ def _refuse_differences(group: ProcessGroup, own: Mapping[str, Any], remedy: str
     """Refuse, on all ranks alike, a group whose ranks would not do the same run.
 
     Raises:
-        UserError: naming the first thing that differs, and both values.
+        DifferingRanksError: naming the first thing that differs, and both values.
     """
     first, *others = group.gather(dict(own))
     for rank, theirs in enumerate(others, start=1):
         for name in {**first, **theirs}:
             if first.get(name) != theirs.get(name):
-                raise UserError(
-                    f"rank {rank} differs from rank 0 in {name}: {theirs.get(name)} against {first.get(name)}; {remedy}"
-                )
+                own_values = f"rank {rank} has {theirs.get(name)}, rank 0 has {first.get(name)}"
+                raise DifferingRanksError(f"the ranks differ in {name}: {own_values}; {remedy}")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.slurm import set_rendezvous
-from aiayn.launch.stages import InterruptedRunError, Job, run_stages
+from aiayn.launch.stages import DifferingRanksError, InterruptedRunError, Job, run_stages
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
@@ -87,7 +87,7 @@ def _run_joined(config: TrainConfig, directory: RunDirectory, record: Record) ->
 
 def _explained(error: BaseException, directory: RunDirectory) -> BaseException:
     """Tell the other ranks why this one ends, and ask them where it does not know itself."""
-    if processes.group_size() == 1:
+    if processes.group_size() == 1 or isinstance(error, DifferingRanksError):
         return error
     write_failure(directory, rank=processes.rank(), kind=_kind(error), message=_reason(error))
     if isinstance(error, LostRankError) and processes.rank() == 0 and (cause := awaited_cause(directory)) is not None:
@@ -184,10 +184,10 @@ def main() -> int:
             run(thaw(directory.config), directory, command=command)
     except UserError:
         return 2
-    except (InterruptedRunError, KeyboardInterrupt):
-        # Who starts a group takes any other code for a failure, and ends the rest; the first rank's says how it went.
+    except InterruptedRunError:
+        # All have stopped. Another code would be taken for a failure, and the first rank ended before it is done.
         return 0 if rank else 1
-    except RunFailedError:
+    except (RunFailedError, KeyboardInterrupt):
         return 1
     return 0
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -14,6 +15,9 @@ from aiayn.config.errors import RunFailedError
 
 STORE = "AIAYN_STORE"
 """Names the file by which the ranks of one host find each other; without it they go by MASTER_ADDR and MASTER_PORT."""
+
+MEETING_INTERVAL = 0.05
+"""Seconds between two looks whether the others have come."""
 
 GLOO = re.compile(r"\bgloo\b|connection (closed|reset) by peer", re.IGNORECASE)
 """Is in what gloo says, which has no type of error of its own; NCCL and the stores have."""
@@ -111,10 +115,12 @@ def joined(*, rank: int, size: int, device: torch.device, timeout_seconds: int) 
     with lost_ranks_explained(timeout_seconds):
         if on_gpu:
             torch.cuda.set_device(device)
+        store = _store(rank, size, timeout)
+        _meet(store, size, timeout_seconds)
         # Lightning uses the group that it finds.
         dist.init_process_group(
             "nccl" if on_gpu else "gloo",
-            store=_file_store(size, timeout),
+            store=store,
             rank=rank,
             world_size=size,
             timeout=timeout,
@@ -126,14 +132,41 @@ def joined(*, rank: int, size: int, device: torch.device, timeout_seconds: int) 
     dist.destroy_process_group()  # not after an error: it would wait for what never comes
 
 
-def _file_store(size: int, timeout: timedelta) -> Any:
-    """The meeting place of ranks on one host, or None: a file, where a port would be open to other hosts."""
+def _store(rank: int, size: int, timeout: timedelta) -> Any:
+    """Where the ranks meet: on one host a file, since a port would be open to others; else at rank 0's port."""
+    stores: Any = dist  # which documents them, and does not export them to type checkers
     path = os.environ.get(STORE)
-    if path is None:
-        return None
-    store = dist.FileStore(path, size)  # type: ignore[attr-defined]  # documented, and not among torch's types
-    store.set_timeout(timeout)
-    return store
+    if path is not None:
+        store = stores.FileStore(path, size)
+        store.set_timeout(timeout)
+        return store
+    is_torchruns = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    store = stores.TCPStore(
+        os.environ["MASTER_ADDR"],
+        int(os.environ["MASTER_PORT"]),
+        size,
+        is_master=rank == 0 and not is_torchruns,
+        timeout=timeout,
+        wait_for_workers=False,
+    )
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return stores.PrefixStore(f"aiayn-{attempt}", store)
+
+
+def _meet(store: Any, size: int, timeout_seconds: int) -> None:
+    """Wait for all ranks here and not in the library, where no signal would be heard.
+
+    Raises:
+        LostRankError: some did not come in time.
+    """
+    store.add("here", 1)
+    end = time.monotonic() + timeout_seconds
+    while (there := store.add("here", 0)) < size:
+        if time.monotonic() > end:
+            raise LostRankError(
+                f"{there} of {size} ranks came within launch.timeout_seconds={timeout_seconds}: were all started?"
+            )
+        time.sleep(MEETING_INTERVAL)
 
 
 @contextmanager
@@ -148,7 +181,9 @@ def lost_ranks_explained(timeout_seconds: int) -> Iterator[None]:
     except RuntimeError as error:
         if isinstance(error, RunFailedError) or not (isinstance(error, dist.DistError) or GLOO.search(str(error))):
             raise
-        text = re.sub(r"^(\[[^\]]*\]\s*)+", "", " ".join(str(error).split()))  # where in the library it was said
+        text = re.sub(r"\[[^\]]*/[^\]]*\]\s*", "", " ".join(str(error).split()))  # where in the library it was said
+        hint = "; name the interface that the hosts share in GLOO_SOCKET_IFNAME" if "connectFullMesh" in text else ""
+        said = text.partition(". ")[0] + hint
         raise LostRankError(
-            f"lost contact with another rank (launch.timeout_seconds={timeout_seconds}): {text.partition('. ')[0]}"
+            f"lost contact with another rank (launch.timeout_seconds={timeout_seconds}): {said}"
         ) from error

@@ -245,13 +245,16 @@ def test_a_job_that_is_killed_with_all_its_processes_is_failed(start: Start, clu
     assert record.message.startswith(f"Slurm job {job}: FAILED, rank 0 on n")
 
 
-def test_ranks_that_srun_started_go_on_too(cluster: Cluster, tmp_path: Path, cache: Path) -> None:
+def test_ranks_that_srun_started_go_on_after_a_preemption_by_sigterm(
+    cluster: Cluster, tmp_path: Path, cache: Path
+) -> None:
     words = (*TINY, *LONG, "trainer.devices=2", "logger=none", f"paths.runs={tmp_path}", f"paths.cache={cache}")
     script = f"OMP_NUM_THREADS=1 srun {sys.executable} -m aiayn train {' '.join(words)}"
     job = cluster.submit(script, "--nodes=1", "--ntasks-per-node=2")
     until(lambda: steps_in(tmp_path) > 20)
-    cluster.call("scancel", "--signal=USR1", job)
-    until(lambda: cluster.job(job)["JobState"] == "COMPLETED")
+    cluster.submit("sleep 1", "--partition=urgent", "--nodes=2", "--ntasks-per-node=2")
+    until(lambda: cluster.job(job)["JobState"] in ("COMPLETED", "FAILED"))
+    assert "stopped by SIGTERM after step" in cluster.output(job)
     assert f"Slurm job {job} is back in the queue" in cluster.output(job)
     assert read_record(only_run(tmp_path).record).status is Status.finished
     assert [row["step"] for row in curve(only_run(tmp_path)) if "train/loss" in row] == list(range(1, 151))

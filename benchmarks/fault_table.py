@@ -116,7 +116,7 @@ def _introduction(
         "",
         "*Gone*: seconds from the fault until no process of the run was left, or of the whole sweep where the command",
         f"was hit. A rank waits for another {about['timeout_seconds']} s here (`launch.timeout_seconds`); who is still",
-        f"there after {about['gone_seconds']} s hangs. *Exact*: after how many faults the whole sweep finished exactly.",
+        f"there after {about['gone_seconds']} s hangs. *Exact*: faults whose whole sweep finished exactly.",
     ]
 
 

@@ -101,6 +101,9 @@ class Journal:
 
 def main() -> int:
     options = _options()
+    for heard in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(heard) is signal.SIG_IGN:  # as in a shell's background; the command must not inherit it
+            signal.signal(heard, signal.default_int_handler)
     options.work.mkdir(parents=True, exist_ok=True)
     journal = Journal(options.work / "trials.jsonl")
     if not journal.of("undisturbed"):

@@ -16,6 +16,7 @@ import datetime
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from typing import Any
 
 from aiayn import files
 from aiayn.runs import provenance
+from aiayn.runs.directory import RunDirectory
 from disturbed_sweep import ROWS, History, Process, Sweep, history, phase, status, wait_until_gone
 from fault_table import Trial, markdown
 
@@ -139,6 +141,7 @@ def _sweep(work: Path, name: str) -> Sweep:
 def _do_undisturbed(sweep: Sweep, journal: Journal) -> None:
     """The sweep as it should be; once before to fill the cache, so that the second one's time is like the others'."""
     for each in (dataclasses.replace(sweep, folder=sweep.folder.with_name("first")), sweep):
+        shutil.rmtree(each.folder, ignore_errors=True)  # one that was cut short is not undisturbed
         began = time.monotonic()
         command = each.start()
         try:
@@ -182,24 +185,13 @@ def _trial(sweep: Sweep, fault: Fault, victim: str, *, moment: float, number: in
     heard = sweep.said.stat().st_size if sweep.said.is_file() else 0
     command = sweep.start()
     _wait(command, moment)
-    target = _await_target(sweep, command, victim)
-    run = sweep.active()
-    if target is not None:
-        trial.row = next((row for row, each in sweep.runs().items() if each == run), None)
-        trial.phase, trial.step = phase(run)
-        struck = time.monotonic()
-        trial.injected = struck - began
-        os.kill(target.pid, fault.number)
-        group = None if victim == "command" else run
-        trial.seconds_to_end = wait_until_gone(sweep, group, since=struck, limit=GONE_SECONDS)
-        if trial.seconds_to_end is None and fault.number is signal.SIGSTOP:
-            os.kill(target.pid, signal.SIGCONT)
+    run = _strike(sweep, command, fault, trial, began=began)
     trial.exit_code = _wait(command, COMMAND_SECONDS)
     ended = time.monotonic()
     trial.seconds_until_nothing_left = wait_until_gone(sweep, None, since=ended, limit=GONE_SECONDS)
     trial.left_behind = [" ".join(each.words[:6]) for each in sweep.processes()]
     sweep.end()
-    if run is not None and target is not None:
+    if run is not None:
         trial.status, trial.message = status(run)
     with sweep.said.open("rb") as said:
         said.seek(heard)
@@ -207,6 +199,29 @@ def _trial(sweep: Sweep, fault: Fault, victim: str, *, moment: float, number: in
     trial.said = [line for line in lines if line.startswith("aiayn: ")]
     trial.traceback = any(line.startswith("Traceback") for line in lines)
     return trial
+
+
+def _strike(
+    sweep: Sweep, command: subprocess.Popen[bytes], fault: Fault, trial: Trial, *, began: float
+) -> RunDirectory | None:
+    """Inject the fault, and wait for the end of what it was to hit; returns the run that was at work."""
+    target = _await_target(sweep, command, trial.victim)
+    run = sweep.active()
+    hits_command = trial.victim == "command"
+    if target is None or (run is None and not hits_command):
+        return None
+    trial.row = next((row for row, each in sweep.runs().items() if each == run), None)
+    trial.phase, trial.step = phase(run)
+    struck = time.monotonic()
+    try:
+        os.kill(target.pid, fault.number)
+    except ProcessLookupError:  # it has just ended by itself
+        return None
+    trial.injected = struck - began
+    trial.seconds_to_end = wait_until_gone(sweep, None if hits_command else run, since=struck, limit=GONE_SECONDS)
+    if trial.hangs and fault.number is signal.SIGSTOP:
+        os.kill(target.pid, signal.SIGCONT)
+    return run
 
 
 def _wait(command: subprocess.Popen[bytes], seconds: float) -> int | None:

@@ -20,6 +20,8 @@ class Trial:
     fault: str
     victim: str
     """Whom it hit."""
+    rows: int
+    """How many rows had not finished when the command was started."""
     drawn: float
     """When it was to be injected, in seconds from the start of the command."""
     injected: float | None = None
@@ -34,12 +36,14 @@ class Trial:
     """From the fault until no process of the run was left, or of the whole sweep where the command was hit."""
     exit_code: int | None = None
     """Of the command."""
+    seconds: float = 0.0
+    """From its start to its end."""
     seconds_until_nothing_left: float | None = None
     """From the end of the command until no process of the sweep was left."""
     left_behind: list[str] = field(default_factory=list)
     """What had to be killed then."""
     status: str | None = None
-    """Of the record of the run that was at work, when the command had ended."""
+    """Of the record of the run that was at work, when the command had ended; untouched: this go did not write it."""
     message: str | None = None
     said: list[str] = field(default_factory=list)
     """The command's complaints."""
@@ -84,7 +88,8 @@ def markdown(about: Mapping[str, Any], trials: Sequence[Trial], sweeps: Mapping[
             *_differences(sweeps),
             "## What the records said",
             "",
-            "Of the run that was at work, when the command had ended. Numbers of steps are written as n.",
+            "Of the run that was at work, when the command had ended; step numbers are written as n. Untouched: the",
+            "fault came before this go had written its record.",
             "",
             *_messages(hits),
             "",
@@ -106,22 +111,21 @@ def _introduction(
     runs = sum(len(rows) for rows in sweeps.values())
     same = sum(not names for rows in sweeps.values() for names in rows.values())
     left, tracebacks = sum(bool(trial.left_behind) for trial in hits), sum(trial.traceback for trial in hits)
+    hangs = sum(trial.hangs for trial in hits)
     return [
         f"Three rows of Table 3, shrunken to seconds, two processes (gloo) each; {len(hits)} faults at random moments",
-        f"in {len(sweeps)} sweeps, each started again with the same command until all rows had finished. **{same} of",
-        f"{runs} runs finished exactly as undisturbed**: every logged loss and validation, the scores, the weights and",
-        "Adam's moments bit for bit the same, steps 1 to N once each, the same sentences in every step, tokens counted",
-        f"once. {len(exact)} of {len(sweeps)} sweeps are exact as a whole. {_times(left)} a process was left behind.",
-        f"{_times(tracebacks)} a traceback was shown.",
+        f"in {len(sweeps)} sweeps, each started again with the same command until all rows had finished.",
+        "",
+        f"- {same} of {runs} runs finished exactly as undisturbed, in {len(exact)} of {len(sweeps)} sweeps all three:",
+        "  every logged loss and validation, the scores, the weights and Adam's moments are bit for bit the same; each",
+        "  step was logged once, with the same sentences in it, and its tokens were counted once.",
+        f"- {left} times a process was left behind when the command had ended; {tracebacks} times a traceback was",
+        f"  shown; {hangs} times what was hit was still there after {about['gone_seconds']} s.",
         "",
         "*Gone*: seconds from the fault until no process of the run was left, or of the whole sweep where the command",
-        f"was hit. A rank waits for another {about['timeout_seconds']} s here (`launch.timeout_seconds`); who is still",
-        f"there after {about['gone_seconds']} s hangs. *Exact*: faults whose whole sweep finished exactly.",
+        f"was hit. A rank waits for another {about['timeout_seconds']} s here (`launch.timeout_seconds`). *Hangs*: it",
+        f"was still there after {about['gone_seconds']} s. *Exact*: faults whose whole sweep finished exactly.",
     ]
-
-
-def _times(count: int) -> str:
-    return {0: "Never", 1: "Once"}.get(count, f"{count} times")
 
 
 def _outcomes(hits: Sequence[Trial], exact: set[int]) -> list[str]:

@@ -24,6 +24,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from aiayn import files
@@ -40,6 +41,9 @@ GONE_SECONDS = 3 * TIMEOUT_SECONDS
 
 COMMAND_SECONDS = 900
 """How long the command may go on with the other rows."""
+
+TRIALS_OF_A_SWEEP = 3
+"""Then it is finished undisturbed: in the last row alone most faults would meet a run that starts."""
 
 PATIENCE = 4
 """How often the command is started, at most, to finish a sweep that nobody disturbs any more."""
@@ -115,7 +119,7 @@ def main() -> int:
     for number in _sweeps_to_do(journal, options.trials):
         sweep = _sweep(options.work, f"sweep-{number:03d}")
         try:
-            _disturb(sweep, number, journal, options, seconds)
+            _disturb(sweep, number, journal, options)
             _finish(sweep)
         finally:
             sweep.end()
@@ -163,42 +167,67 @@ def _sweeps_to_do(journal: Journal, trials: int) -> Iterator[int]:
         yield done
 
 
-def _disturb(sweep: Sweep, number: int, journal: Journal, options: argparse.Namespace, seconds: float) -> None:
+def _disturb(sweep: Sweep, number: int, journal: Journal, options: argparse.Namespace) -> None:
     """One trial after another, until the sweep has finished or there are enough."""
     while unfinished := sweep.unfinished():
         trials = journal.trials()
         injected = sum(trial.injected is not None for trial in trials)
-        if injected >= options.trials:
+        here = sum(trial.sweep == number for trial in trials)
+        if injected >= options.trials or here >= TRIALS_OF_A_SWEEP:
             return
         chance = random.Random(f"{options.seed}-{len(trials)}")
         fault = FAULTS[injected % len(FAULTS)]
-        moment = chance.uniform(0, seconds * len(unfinished) / len(ROWS))
-        trial = _trial(sweep, fault, fault.victim(chance), moment=moment, number=len(trials), of_sweep=number)
+        trial = Trial(
+            number=len(trials),
+            sweep=number,
+            fault=str(fault),
+            victim=fault.victim(chance),
+            rows=len(unfinished),
+            drawn=chance.uniform(0, len(unfinished) * _seconds_for_a_row(journal)),
+        )
+        _do(trial, fault, sweep)
         journal.add("trial", **dataclasses.asdict(trial))
         print(trial.line(), file=sys.stderr, flush=True)
 
 
-def _trial(sweep: Sweep, fault: Fault, victim: str, *, moment: float, number: int, of_sweep: int) -> Trial:
+def _seconds_for_a_row(journal: Journal) -> float:
+    """By the latest commands that came to their end: the machine may be busier at one time than at another."""
+    known: list[float] = [row["seconds"] / len(ROWS) for row in journal.of("undisturbed")]
+    for trial in journal.trials():
+        if trial.injected is None:
+            known.append(trial.seconds / trial.rows)
+        elif trial.victim != "command" and trial.rows > 1 and not trial.fault.startswith("SIGSTOP"):
+            known.append(trial.seconds / (trial.rows - 0.5))  # the row that was hit was done in part
+    return median(known[-3:])
+
+
+def _do(trial: Trial, fault: Fault, sweep: Sweep) -> None:
     """Start the command, inject the fault, wait for the end of what was hit, of the command, and of all the rest."""
-    trial = Trial(number=number, sweep=of_sweep, fault=str(fault), victim=victim, drawn=moment)
+    before = {row: _written(run) for row, run in sweep.runs().items()}
     began = time.monotonic()
     heard = sweep.said.stat().st_size if sweep.said.is_file() else 0
     command = sweep.start()
-    _wait(command, moment)
+    _wait(command, trial.drawn)
     run = _strike(sweep, command, fault, trial, began=began)
     trial.exit_code = _wait(command, COMMAND_SECONDS)
     ended = time.monotonic()
+    trial.seconds = ended - began
     trial.seconds_until_nothing_left = wait_until_gone(sweep, None, since=ended, limit=GONE_SECONDS)
     trial.left_behind = [" ".join(each.words[:6]) for each in sweep.processes()]
     sweep.end()
     if run is not None:
-        trial.status, trial.message = status(run)
+        is_new = _written(run) != before.get(trial.row or "")
+        trial.status, trial.message = status(run) if is_new else ("untouched", None)
     with sweep.said.open("rb") as said:
         said.seek(heard)
         lines = said.read().decode(errors="replace").splitlines()
     trial.said = [line for line in lines if line.startswith("aiayn: ")]
     trial.traceback = any(line.startswith("Traceback") for line in lines)
-    return trial
+
+
+def _written(run: RunDirectory) -> int | None:
+    """When the record was written, in nanoseconds; None where there is none."""
+    return run.record.stat().st_mtime_ns if run.record.is_file() else None
 
 
 def _strike(

@@ -43,7 +43,7 @@ def assert_reported(said: subprocess.CompletedProcess[str], run: Path, message: 
     assert str(record.message).startswith(message)
     assert f"aiayn: {record.message}" in said.stderr.splitlines()
     assert processes_of(run) == []
-    assert time.time() - (run / "metrics.jsonl").stat().st_mtime < 60
+    assert time.time() - (run / "metrics.jsonl").stat().st_mtime < 120
 
 
 def test_a_rank_whose_memory_does_not_suffice_is_named(command_line: CommandLine, only_run: Find) -> None:

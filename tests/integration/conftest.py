@@ -87,12 +87,13 @@ def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def command_line(tmp_path: Path, shared_cache: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """The same as a user would start it: `python -m aiayn train` in a process of its own."""
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))  # for observers
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "aiayn", "train", *TINY, "logger=none", *words],
             cwd=tmp_path,
-            env={**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1"},
+            env={**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
             capture_output=True,
             text=True,
             timeout=240,

@@ -2,10 +2,13 @@
 
 import json
 import os
+import resource
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
@@ -71,6 +74,51 @@ def wandb_processes() -> list[int]:
     return [
         child for child, told in names_and_states.items() if "(wandb-core) " in told and "(wandb-core) Z" not in told
     ]
+
+
+class RequestAt(Callback):
+    """Posts to an address before a given micro-batch, on the first rank, and does not care for an answer."""
+
+    def __init__(self, batch: int, url: str) -> None:
+        self.batch = batch
+        self.url = url
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == self.batch and trainer.is_global_zero:
+            with suppress(OSError):
+                urlopen(self.url, data=b"", timeout=30).close()
+
+
+class KillRankAt(Callback):
+    """Kills one rank before a given micro-batch, as the kernel does where memory has run out."""
+
+    def __init__(self, rank: int, batch: int) -> None:
+        self.rank = rank
+        self.batch = batch
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if (trainer.global_rank, batch_idx) == (self.rank, self.batch):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class ExhaustMemoryAt(Callback):
+    """Fills what memory one rank may still have, from a given micro-batch on, until torch is given no more."""
+
+    LEFT = 2**28
+    """Bytes that the process may yet allocate."""
+
+    def __init__(self, rank: int, batch: int) -> None:
+        self.rank = rank
+        self.batch = batch
+        self._held: list[torch.Tensor] = []
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if (trainer.global_rank, batch_idx) == (self.rank, self.batch):
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            limit = pages * resource.getpagesize() + self.LEFT
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        if trainer.global_rank == self.rank and batch_idx >= self.batch:
+            self._held.append(torch.empty(self.LEFT // 3, dtype=torch.uint8))
 
 
 class PoisonAt(Callback):

@@ -2,16 +2,22 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
+from aiayn.training.checkpoint_io import load_checkpoint
 
 Train = Callable[..., int]
+CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 Find = Callable[[], Path]
 
 LIMITED = """
@@ -40,7 +46,7 @@ def limited(limit: int, *words: str, folder: Path) -> subprocess.CompletedProces
 
 def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
     train: Train,
-    command_line: Callable[..., subprocess.CompletedProcess[str]],
+    command_line: CommandLine,
     only_run: Find,
     tmp_path: Path,
 ) -> None:
@@ -64,3 +70,86 @@ def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
     assert (said.returncode, "Traceback" in said.stderr) == (2, False)
     assert said.stderr.splitlines()[-1].startswith(f"aiayn: run={run}: cannot write (File too large); free space")
     assert {path: path.read_bytes() for path in before} == before
+
+
+@contextmanager
+def small_disk(folder: Path, size: int) -> Iterator[None]:
+    """A file system of its own at a folder, in memory; skip where nobody may mount one.
+
+    Args:
+        folder: made for it.
+        size: bytes.
+    """
+    if shutil.which("mount") is None:
+        pytest.skip("there is no `mount`")
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    said = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if said.returncode:
+        pytest.skip(said.stderr.strip())
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(disk: Path, *, left: int) -> Path:
+    """Fill a disk but for so many bytes; returns the file that does."""
+    filler = disk / "filler"
+    room = os.statvfs(disk)
+    with filler.open("wb") as stream:
+        os.posix_fallocate(stream.fileno(), 0, room.f_bavail * room.f_frsize - left)
+    return filler
+
+
+def run_below(folder: Path) -> RunDirectory:
+    (record,) = folder.glob("*/*/*/run.json")
+    return RunDirectory(record.parent)
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_a_full_disk_leaves_the_last_good_checkpoint(
+    train: Train, command_line: CommandLine, tmp_path: Path, processes: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Room for what a run writes and for one checkpoint and a half: the second one meets the end of the disk."""
+
+    def start(runs: str) -> tuple[int, str]:
+        words = (f"paths.runs={runs}", f"trainer.devices={processes}")
+        if processes == 1:
+            return train(*words), capfd.readouterr().err
+        said = command_line(*words)
+        return said.returncode, said.stderr
+
+    assert start("whole")[0] == 0
+    whole = run_below(tmp_path / "whole")
+    checkpoint = whole.steps()[12].stat().st_size
+    others = sum(path.stat().st_size for path in whole.path.glob("*") if path.is_file())
+    disk = tmp_path / "disk"
+    with small_disk(disk, 64 * 2**20):
+        filler = fill(disk, left=others + checkpoint * 3 // 2)
+        code, told = start("disk")
+        assert code == 2, told
+        run = run_below(disk)
+        record = read_record(run.record)
+        assert (record.status, record.steps) == (Status.failed, 6)
+        assert f"paths.runs={disk}: cannot write (No space left on device); free space there" in str(record.message)
+        assert [line for line in told.splitlines() if "No space left" in line] == [f"aiayn: {record.message}"]
+        assert "Traceback" not in told
+        assert [path.name for path in run.checkpoints.iterdir()] == ["step-0000003.ckpt"], "no half of a checkpoint"
+        assert load_checkpoint(run.steps()[3])["global_step"] == 3
+
+        filler.unlink()
+        code, told = start("disk")
+        assert code == 0, told
+        assert_equal(run, whole)
+
+
+def assert_equal(run: RunDirectory, other: RunDirectory) -> None:
+    """The same losses and weights, bit for bit."""
+    assert read_record(run.record).status is Status.finished
+    own, theirs = ([json.loads(line) for line in each.metrics.read_text().splitlines()] for each in (run, other))
+    assert [row["step"] for row in own] == [row["step"] for row in theirs]
+    for key in ("train/loss", "val/ppl"):
+        assert [row.get(key) for row in own] == [row.get(key) for row in theirs]
+    weights, others = (load_checkpoint(each.steps()[12])["state_dict"] for each in (run, other))
+    assert all(torch.equal(weights[name], value) for name, value in others.items())

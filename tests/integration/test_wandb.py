@@ -1,13 +1,12 @@
 """The offline W&B run holds what a dashboard needs, read back with W&B's own command."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from wandb_files import kept_records, kept_summary
 
 from aiayn.runs.record import read_record
 
@@ -19,10 +18,7 @@ Find = Callable[[], Path]
 
 def records(run: Path) -> list[dict[str, Any]]:
     """Everything in the newest offline run of a run directory."""
-    offline = max((run / "wandb").glob("offline-run-*"))
-    command = [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--json", str(offline)]
-    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    return [json.loads(line) for line in output.splitlines()]
+    return kept_records(max((run / "wandb").glob("offline-run-*")))
 
 
 def of(kind: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -30,11 +26,7 @@ def of(kind: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def summary(run: Path) -> dict[str, Any]:
-    offline = max((run / "wandb").glob("offline-run-*"))
-    command = [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--summary", "--json", str(offline)]
-    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    content: dict[str, Any] = json.loads(output)
-    return content
+    return kept_summary(max((run / "wandb").glob("offline-run-*")))
 
 
 def test_a_finished_run(train: Train, only_run: Find) -> None:

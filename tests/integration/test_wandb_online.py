@@ -1,5 +1,6 @@
 """The real W&B client against a stand-in for its server: what is sent, and what happens when nothing can be."""
 
+import json
 import shlex
 import socket
 import subprocess
@@ -12,13 +13,15 @@ from pathlib import Path
 import pytest
 import wandb
 from observers import wandb_processes
-from wandb_server import ENTITY, SentRun, StandIn, wandb_server
+from wandb_files import kept_records
+from wandb_server import ENTITY, VANISH, SentRun, StandIn, wandb_server
 
 from aiayn.runs.record import Status, read_record
 
 pytestmark = pytest.mark.slow
 
 Train = Callable[..., int]
+CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 Find = Callable[[], Path]
 
 KEY = "0123456789" * 4
@@ -181,6 +184,38 @@ def test_a_server_that_dies_delays_nothing_and_loses_nothing(
     server.refusal = server.fails_from = None
     follow_advice(line)
     assert steps(server.only_run()[1]) == list(range(1, 13))
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
+def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
+    train: Train,
+    command_line: CommandLine,
+    only_run: Find,
+    server: StandIn,
+    somebody: None,
+    processes: int,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    vanishing = f"+callbacks.vanishing={{_target_: observers.RequestAt, batch: 5, url: '{server.url}{VANISH}'}}"
+    words = (f"trainer.devices={processes}", vanishing, *QUICK)
+    if processes == 1:
+        assert train(*words, tracker="wandb") == 0
+        told = capfd.readouterr().err
+    else:
+        said = command_line("logger=wandb", *words)
+        told = said.stderr
+        assert said.returncode == 0, told
+    assert read_record(only_run() / "run.json").status is Status.finished
+    assert server.requests
+    _, line = warnings(told)  # the first one says where the run was to be seen
+    assert "later: wandb sync" in line
+    (kept,) = (path for path in (only_run() / "wandb").glob("run-*") if not path.is_symlink())
+    rows = kept_records(kept)
+    history = [row["history"]["item"] for row in rows if row["type"] == "history"]
+    assert [row["trainer/global_step"] for row in history if "train/loss" in row] == list(range(1, 13))
+    assert [row["trainer/global_step"] for row in history if "val/ppl" in row] == [6, 12]
+    assert any("dev/bleu" in json.dumps(row) for row in rows if row["type"] == "summary")
+    assert [row["exit"].get("exit_code", 0) for row in rows if row["type"] == "exit"] == [0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the process in /proc")

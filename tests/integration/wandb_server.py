@@ -3,6 +3,7 @@
 import gzip
 import json
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,6 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 ENTITY = "somebody"
+
+VANISH = "/vanish"
+"""Posting here is the last request: from then on nobody listens, and all connections are cut."""
 
 
 @dataclass
@@ -58,8 +62,7 @@ class StandIn:
 @contextmanager
 def wandb_server() -> Iterator[StandIn]:
     """Serve on a port that the system chooses, until the block is left."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _Handler)
     stand_in = StandIn(f"http://127.0.0.1:{server.server_port}")
     vars(server)["stand_in"] = stand_in
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -70,6 +73,28 @@ def wandb_server() -> Iterator[StandIn]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    """Knows its connections, so that it can leave as a host does that is switched off."""
+
+    daemon_threads = True
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._connections: list[socket.socket] = []
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._connections.append(request)
+        super().process_request(request, client_address)
+
+    def vanish(self) -> None:
+        """Answer nobody any more; call from another thread than the one that serves."""
+        self.shutdown()
+        self.server_close()
+        for connection in self._connections:
+            with suppress(OSError):  # it has been closed already
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -90,7 +115,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self._body()
-        if self.path == "/graphql":
+        if self.path == VANISH:
+            assert isinstance(self.server, _Server)
+            self.server.vanish()
+        elif self.path == "/graphql":
             sent = json.loads(body)
             operation = re.search(r"\b(?:query|mutation)\s+(\w+)", sent["query"])
             name = operation[1] if operation else "unnamed"

@@ -1,0 +1,63 @@
+"""One process of a group that fails takes the others with it within seconds, and is named."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.runs.record import Status, read_record
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not Path("/proc").is_dir(), reason="finds processes in /proc")]
+
+CommandLine = Callable[..., subprocess.CompletedProcess[str]]
+Find = Callable[[], Path]
+
+
+def failing(callback: str) -> tuple[str, ...]:
+    """Words of a run of two processes, one of which fails before its fifth micro-batch."""
+    return ("trainer.devices=2", f"+callbacks.failing={{_target_: observers.{callback}, rank: 1, batch: 4}}")
+
+
+def processes_of(run: Path) -> list[str]:
+    """The command lines that name a run."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(run) in words and int(process.name) != os.getpid():
+            found.append(words)
+    return found
+
+
+def assert_reported(said: subprocess.CompletedProcess[str], run: Path, message: str) -> None:
+    """One line, the same in the record; long before a rank would tire of waiting (launch.timeout_seconds)."""
+    assert said.returncode == 1, said.stderr
+    assert "Traceback" not in said.stderr
+    record = read_record(run / "run.json")
+    assert record.status is Status.failed
+    assert str(record.message).startswith(message)
+    assert f"aiayn: {record.message}" in said.stderr.splitlines()
+    assert processes_of(run) == []
+    assert time.time() - (run / "metrics.jsonl").stat().st_mtime < 120
+
+
+def test_a_rank_whose_memory_does_not_suffice_is_named(command_line: CommandLine, only_run: Find) -> None:
+    said = command_line(*failing("ExhaustMemoryAt"))
+    assert_reported(said, only_run(), "rank 1: memory does not suffice: lower optimization.max_tokens_per_device")
+
+
+def test_a_rank_that_the_kernel_kills_is_named_and_so_is_the_likely_reason(
+    command_line: CommandLine, only_run: Find
+) -> None:
+    said = command_line(*failing("KillRankAt"))
+    assert_reported(said, only_run(), "rank 1 was killed by SIGKILL")
+    assert "memory" in str(read_record(only_run() / "run.json").message)
+
+    again = command_line("trainer.devices=2")
+    assert again.returncode == 0, again.stderr
+    assert read_record(only_run() / "run.json").status is Status.finished

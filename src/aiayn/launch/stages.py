@@ -21,6 +21,7 @@ from aiayn.launch import processes
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import load_weights
 from aiayn.launch.preparation import prepare_data
+from aiayn.launch.resuming import newest_whole_checkpoint
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import hear_nothing_more
 from aiayn.models.transformer import count_parameters
@@ -104,7 +105,7 @@ def run_stages(job: Job) -> None:
     if is_leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
-    last = job.group.broadcast(max(job.directory.steps().items(), default=None))
+    last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
     with _trackers(job, start_step=last[0] if last else 0) as loggers, _ended_in_peace(job.group):
         module = _train(job, data, session, loggers, start=start, resume_from=last[1] if last else None)
         _evaluate(job, data, module, loggers)

@@ -57,14 +57,14 @@ class RankRecorder(Callback):
 
 
 class SignalAt(Callback):
-    """Sends this process a signal in the middle of the micro-batch with a given number."""
+    """Sends this process, the last of its group, a signal in the middle of the micro-batch with a given number."""
 
     def __init__(self, batch: int, number: int = signal.SIGTERM) -> None:
         self.batch = batch
         self.number = number
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if batch_idx == self.batch:
+        if batch_idx == self.batch and trainer.global_rank == trainer.world_size - 1:
             os.kill(os.getpid(), self.number)
 
 

@@ -1,13 +1,12 @@
 """A run whose checkpoints were damaged goes on from the newest that is whole, to the same end."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-import torch
+from comparison import assert_same_end
 
 from aiayn.commands.front_end import main
 from aiayn.runs.record import Status, read_record
@@ -88,20 +87,4 @@ def test_the_end_is_that_of_the_undisturbed_run(
         assert warning.startswith(f"{path}: not a readable checkpoint (")
         assert warning.endswith(f"renamed to {path.name}.damaged; going on from {THERE[count]}.ckpt")
         assert path.with_name(f"{path.name}.damaged").is_file()
-    assert measured(run) == measured(finished)
-    assert_same_state(run, finished)
-    assert read_record(run / "run.json").scores["dev"].ppl == read_record(finished / "run.json").scores["dev"].ppl
-
-
-def measured(run: Path) -> list[dict[str, float]]:
-    """Its lines of metrics, but for what depends on the clock."""
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in row.items() if "second" not in key} for row in rows]
-
-
-def assert_same_state(run: Path, other: Path) -> None:
-    """Weights, Adam's moments and counters, bit for bit."""
-    own, theirs = (torch.load(each / "checkpoints" / "step-0000012.ckpt", weights_only=True) for each in (run, other))
-    for key in ("state_dict", "optimizer_states", "lr_schedulers", "global_step"):
-        torch.testing.assert_close(own[key], theirs[key], rtol=0, atol=0)
-    assert {**own["aiayn"]["progress"], "seconds": 0} == {**theirs["aiayn"]["progress"], "seconds": 0}
+    assert_same_end(run, finished)

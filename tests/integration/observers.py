@@ -80,6 +80,17 @@ class WaitAt(Callback):
             time.sleep(0.05)
 
 
+class KillInValidation(Callback):
+    """Kills this process in the validation after a given step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_validation_batch_start(self, trainer: Trainer, *arguments: Any) -> None:
+        if trainer.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 class KillWandbAt(Callback):
     """Kills the process that W&B has started for this one, before a given micro-batch. Linux only."""
 

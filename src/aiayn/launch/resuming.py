@@ -39,6 +39,17 @@ def newest_whole_checkpoint(directory: RunDirectory) -> tuple[int, Path] | None:
     return None
 
 
+def misses_validation(directory: RunDirectory, step: int, *, interval: int) -> bool:
+    """Whether the go before was killed in the validation that is due after this optimizer step, or before it.
+
+    Args:
+        directory: the run's folder.
+        step: the one that the run goes on from.
+        interval: optimizer steps between two validations.
+    """
+    return step > 0 and step % interval == 0 and step not in directory.validation_perplexities()
+
+
 def _set_aside(damaged: list[tuple[Path, UserError]], *, instead: Path) -> None:
     """Rename checkpoints out of the way, and say so."""
     for path, error in damaged:

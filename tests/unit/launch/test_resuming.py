@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
-from aiayn.launch.resuming import newest_whole_checkpoint
+from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
 from aiayn.training.checkpoint_io import load_checkpoint
 
@@ -111,3 +111,10 @@ def test_a_flipped_byte_is_noticed_or_changes_nothing(position: int, change: int
         read = load_checkpoint(path)
         assert read["aiayn"] == content(step)["aiayn"]
         assert torch.equal(read["state_dict"]["weight"], content(step)["state_dict"]["weight"])
+
+
+def test_a_validation_is_missed_where_it_was_due_and_is_not_logged(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    assert [step for step in range(13) if misses_validation(directory, step, interval=6)] == [6, 12]
+    directory.metrics.write_text('{"step": 6, "train/loss": 1.0}\n{"step": 6, "val/ppl": 2.0}\n{"step": 12, "val/p')
+    assert [step for step in range(13) if misses_validation(directory, step, interval=6)] == [12]

@@ -29,15 +29,42 @@ class BatchRecorder(Callback):
             stream.write(json.dumps([batch.step, sorted(batch.indices.tolist())]) + "\n")
 
 
+class RankRecorder(Callback):
+    """Each rank writes what it sees, and the gradients that it steps with, below a folder."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+
+    def on_train_batch_start(
+        self, trainer: Trainer, pl_module: LightningModule, batch: TranslationBatch, batch_idx: int
+    ) -> None:
+        """One line a micro-batch; one that weighs nothing holds a sentence for form's sake alone."""
+        seen = {
+            "step": batch.step,
+            "epoch": batch.epoch,
+            "micro_batch": batch_idx,
+            "sentences": batch.indices.tolist() if batch.num_target_tokens else [],
+            "tokens": batch.num_target_tokens,
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / f"rank-{trainer.global_rank}.jsonl").open("a") as stream:
+            stream.write(json.dumps(seen) + "\n")
+
+    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
+        """After accumulating and averaging over ranks."""
+        gradients = {name: weight.grad for name, weight in pl_module.named_parameters()}
+        torch.save(gradients, self.folder / f"gradients-{trainer.global_step}-{trainer.global_rank}.pt")
+
+
 class SignalAt(Callback):
-    """Sends this process a signal in the middle of the micro-batch with a given number."""
+    """Sends this process, the last of its group, a signal in the middle of the micro-batch with a given number."""
 
     def __init__(self, batch: int, number: int = signal.SIGTERM) -> None:
         self.batch = batch
         self.number = number
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if batch_idx == self.batch:
+        if batch_idx == self.batch and trainer.global_rank == trainer.world_size - 1:
             os.kill(os.getpid(), self.number)
 
 
@@ -51,6 +78,17 @@ class WaitAt(Callback):
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         while batch_idx == self.batch and not self.path.exists():
             time.sleep(0.05)
+
+
+class KillInValidation(Callback):
+    """Kills this process in the validation after a given step."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def on_validation_batch_start(self, trainer: Trainer, *arguments: Any) -> None:
+        if trainer.global_step == self.step:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 class KillWandbAt(Callback):

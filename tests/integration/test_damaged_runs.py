@@ -21,6 +21,11 @@ def torn(run: Path) -> None:
     path.write_bytes(path.read_bytes()[:1000])
 
 
+def all_torn(run: Path) -> None:
+    for path in (run / "checkpoints").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+
+
 def emptied(run: Path) -> None:
     (run / LAST).write_bytes(b"")
 
@@ -75,7 +80,7 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
 }
 
 RESUMED: dict[str, tuple[Damage, str]] = {
-    "a truncated checkpoint": (torn, f"{{run}}/{LAST}: not a readable checkpoint ("),
+    "no checkpoint that is whole": (all_torn, f"{{run}}/{LAST}: not a readable checkpoint ("),
     "another configuration's record": (record(config_hash="0"), "{run}: holds run 0, not "),
     "other data": (record(data_fingerprint="0"), "{run}: begun on data 0, but the corpus now gives "),
 }

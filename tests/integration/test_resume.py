@@ -5,10 +5,9 @@ import shutil
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-import torch
+from comparison import assert_same_end
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -17,22 +16,12 @@ from aiayn.runs.record import Status, read_record
 Train = Callable[..., int]
 Find = Callable[[], Path]
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
 def losses(run: Path) -> list[tuple[int, float]]:
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [(row["step"], row["train/loss"]) for row in rows if "train/loss" in row]
-
-
-def validations(run: Path) -> list[tuple[int, float]]:
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [(row["step"], row["val/ppl"]) for row in rows if "val/ppl" in row]
-
-
-def weights(run: Path) -> dict[str, Any]:
-    state: dict[str, Any] = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
-    return state
 
 
 def recorder(path: Path) -> str:
@@ -45,7 +34,7 @@ def disturber(batch: int, number: int) -> str:
 
 @pytest.mark.parametrize(
     ("batch", "number", "per_device"),
-    [(0, signal.SIGTERM, 600), (5, signal.SIGINT, 600), (10, signal.SIGTERM, 200)],
+    [(0, signal.SIGTERM, 600), (5, signal.SIGINT, 600), (10, signal.SIGTERM, 200), (13, signal.SIGUSR1, 200)],
 )
 def test_an_interrupted_run_goes_on_exactly(
     train: Train,
@@ -69,17 +58,7 @@ def test_an_interrupted_run_goes_on_exactly(
     assert (stopped.status, stopped.steps) == (Status.interrupted, batch // accumulation + 1)
     assert train(*cut) == 0
     assert (tmp_path / "cut.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
-    assert_same_run(run, whole)
-
-
-def assert_same_run(run: Path, other: Path) -> None:
-    """Bit for bit: losses, validations, weights."""
-    assert read_record(run / "run.json").status is Status.finished
-    assert losses(run) == losses(other)
-    assert validations(run) == validations(other)
-    own, theirs = weights(run), weights(other)
-    assert all(torch.equal(own["state_dict"][name], value) for name, value in theirs["state_dict"].items())
-    assert own["aiayn"]["progress"]["target_tokens"] == theirs["aiayn"]["progress"]["target_tokens"]
+    assert_same_end(run, whole)
 
 
 def test_wherever_and_however_often_it_is_interrupted(train: Train, tmp_path: Path) -> None:
@@ -95,7 +74,7 @@ def test_wherever_and_however_often_it_is_interrupted(train: Train, tmp_path: Pa
             assert train("paths.runs=cut", disturber(batch, number)) == 1
         assert train("paths.runs=cut") == 0
         (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
-        assert_same_run(run, whole)
+        assert_same_end(run, whole)
 
     check()
 

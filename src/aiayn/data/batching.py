@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aiayn.config.errors import UserError
 from aiayn.data.collation import TranslationBatch, collate
-from aiayn.data.prepared import PreparedSplit
+from aiayn.data.sentences import SentencePairs
 
 Lengths: TypeAlias = NDArray[np.integer[Any]]
 Indices: TypeAlias = NDArray[np.int64]
@@ -82,7 +82,7 @@ class TrainingStream:
 
     def __init__(
         self,
-        prepared_split: PreparedSplit,
+        pairs: SentencePairs,
         *,
         source_tokens: int,
         target_tokens: int,
@@ -97,8 +97,8 @@ class TrainingStream:
     ) -> None:
         assert 0 <= rank < world_size, f"rank {rank} of {world_size}"
         assert accumulation > 0, f"{accumulation} accumulations"
-        assert len(prepared_split), "no sentence pairs to train on"
-        self._split = prepared_split
+        assert len(pairs.source.lengths), "no sentence pairs to train on"
+        self._pairs = pairs
         self._source_tokens, self._target_tokens, self._seed = source_tokens, target_tokens, seed
         self._rank, self._world_size, self._accumulation = rank, world_size, accumulation
         self._start_step, self._max_steps = start_step, max_steps
@@ -108,13 +108,13 @@ class TrainingStream:
         return max(0, self._max_steps - self._start_step) * self._accumulation
 
     def __iter__(self) -> Iterator[TranslationBatch]:
-        lengths = self._split.source.lengths, self._split.target.lengths
+        lengths = self._pairs.source.lengths, self._pairs.target.lengths
         for step, epoch, batch in self._global_batches():
             parts = micro_batches(batch, *lengths, parts=self._world_size * self._accumulation)
             step_tokens = [int(side[batch].sum()) for side in lengths]
             for part in parts[self._rank :: self._world_size]:
                 yield collate(
-                    self._split,
+                    self._pairs,
                     part,
                     pad_id=self._pad_id,
                     bos_id=self._bos_id,
@@ -130,8 +130,8 @@ class TrainingStream:
         first = 0  # the optimizer step that opens the epoch
         for epoch in count():
             plan = plan_epoch(
-                self._split.source.lengths,
-                self._split.target.lengths,
+                self._pairs.source.lengths,
+                self._pairs.target.lengths,
                 source_tokens=self._source_tokens,
                 target_tokens=self._target_tokens,
                 seed=self._seed,

@@ -21,6 +21,7 @@ from aiayn.launch import processes
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import load_weights
 from aiayn.launch.preparation import prepare_data
+from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import hear_nothing_more
 from aiayn.models.transformer import count_parameters
@@ -104,9 +105,9 @@ def run_stages(job: Job) -> None:
     if is_leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
-    last = job.group.broadcast(max(job.directory.steps().items(), default=None))
+    last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
     with _trackers(job, start_step=last[0] if last else 0) as loggers, _ended_in_peace(job.group):
-        module = _train(job, data, session, loggers, start=start, resume_from=last[1] if last else None)
+        module = _train(job, data, session, loggers, start=start, last=last)
         _evaluate(job, data, module, loggers)
 
 
@@ -160,10 +161,13 @@ def _train(
     loggers: list[Any],
     *,
     start: Path | None,
-    resume_from: Path | None,
+    last: tuple[int, Path] | None,
 ) -> TranslationModule:
-    """Train to the end: from the checkpoint of an earlier go, or from another run's weights, where there are such."""
+    """Train to the end: from the last checkpoint of an earlier go, or from another run's weights, if there are such."""
     config, record = job.config, job.record
+    step, resume_from = last or (0, None)
+    interval = config.optimization.validation_interval
+    validate_first = job.group.broadcast(misses_validation(job.directory, step, interval=interval))
     model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     if resume_from is None and start is not None:
         load_weights(model, start, key="init_from")
@@ -173,7 +177,13 @@ def _train(
     job.write_record()
     try:
         with shortage_explained("optimization.max_tokens_per_device, or data.max_length"):
-            session.fit(module, build.build_batches(config, data), loggers=loggers, resume_from=resume_from)
+            session.fit(
+                module,
+                build.build_batches(config, data),
+                loggers=loggers,
+                resume_from=resume_from,
+                validate_first=validate_first,
+            )
     finally:
         _count(record, module, steps=session.step)
     if session.stopped_by is not None:

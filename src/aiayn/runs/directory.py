@@ -95,7 +95,7 @@ class RunDirectory:
         if which == "last" and steps:
             return next(reversed(steps.items()))
         if which == "best" and best:
-            perplexities = self._validation_perplexities()
+            perplexities = self.validation_perplexities()
             step = min(best, key=lambda step: (perplexities.get(step, math.inf), -step))
             return step, best[step]
         if which.isdecimal() and int(which) in {**best, **steps}:
@@ -103,7 +103,7 @@ class RunDirectory:
         there = [*(["last"] if steps else []), *(["best"] if best else []), *map(str, sorted({**best, **steps}))]
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(there) or 'no checkpoint'}")
 
-    def _validation_perplexities(self) -> dict[int, float]:
+    def validation_perplexities(self) -> dict[int, float]:
         """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart."""
         found = {}
         lines = self.metrics.read_text(encoding="utf-8").splitlines() if self.metrics.is_file() else []

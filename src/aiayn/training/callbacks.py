@@ -33,6 +33,24 @@ class StepCounter(Callback):
             pl_module.finish_step(batch)
 
 
+class MissedValidation(Callback):
+    """Makes up for a validation that a kill prevented, before training goes on.
+
+    A checkpoint is written at the end of its step and before the validation that is due there; Lightning takes that for
+    done when it resumes.
+    """
+
+    def __init__(self) -> None:
+        self.is_due = False
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Validate the weights that the run resumes from."""
+        if self.is_due:
+            trainer.validating = True
+            trainer.fit_loop.epoch_loop.val_loop.run()
+            trainer.training = True
+
+
 class StopOnSignal(Callback):
     """On a signal finish the optimizer step and stop, all ranks after the same one.
 

@@ -19,7 +19,7 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 )
 from pytorch_lightning.strategies import DDPStrategy
 
-from aiayn.training.callbacks import StepCounter, StopOnSignal, TrainingBar
+from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.leaves import make
@@ -80,6 +80,7 @@ class TrainingSession:
         self._is_trial = bool(settings.get("fast_dev_run"))
         self._saves = bool(settings.get("enable_checkpointing", True))
         self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
+        self._missed = MissedValidation()
         arguments = dict(settings)
         plugins = [make(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
         if not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
@@ -98,7 +99,7 @@ class TrainingSession:
             use_distributed_sampler=False,
             default_root_dir=str(checkpoints.parent),
             logger=False,
-            callbacks=[StepCounter(), self._stop, *bar, *self._configured(callbacks)],
+            callbacks=[StepCounter(), self._stop, self._missed, *bar, *self._configured(callbacks)],
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         assert isinstance(trainer, Trainer)
@@ -139,6 +140,7 @@ class TrainingSession:
         *,
         loggers: Sequence[Logger],
         resume_from: Path | None,
+        validate_first: bool = False,
     ) -> None:
         """Train, and leave a checkpoint of the last step.
 
@@ -147,7 +149,9 @@ class TrainingSession:
             batches: what to train on.
             loggers: the trackers; a fast_dev_run has none.
             resume_from: the checkpoint to go on from.
+            validate_first: whether it was never validated, though that was due; alike on all ranks.
         """
+        self._missed.is_due = validate_first
         if not self._is_trial:
             self._trainer.loggers = list(loggers)
         self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))

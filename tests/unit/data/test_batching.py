@@ -15,6 +15,7 @@ from aiayn.config.errors import UserError
 from aiayn.data.batching import TrainingStream, evaluation_batches, micro_batches, plan_epoch
 from aiayn.data.collation import TranslationBatch
 from aiayn.data.prepared import PreparedData
+from aiayn.data.sentences import PairsInMemory, SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer
 
 Lengths = NDArray[np.int64]
@@ -166,13 +167,31 @@ def test_a_stream_resumes_exactly(
     assert len(list(resumed)) == len(resumed) == (30 - start_step) * accumulation
 
 
-@pytest.mark.parametrize(("world_size", "accumulation"), [(1, 1), (1, 8), (2, 4), (8, 1), (40, 1)])
-def test_a_step_is_the_same_in_every_shape(stream: StreamMaker, world_size: int, accumulation: int) -> None:
-    ranks = [
-        list(stream(rank=rank, world_size=world_size, accumulation=accumulation, max_steps=12))
-        for rank in range(world_size)
-    ]
-    for alone in stream(max_steps=12):
+some_pairs = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=60).map(
+    lambda lengths: PairsInMemory(
+        *(
+            SentencesInMemory.of([[5] * (length - 1) for length in side], eos_id=2)
+            for side in zip(*lengths, strict=True)
+        )
+    )
+)
+
+
+@settings(max_examples=50)
+@given(some_pairs, st.integers(40, 300), st.integers(0, 15), st.integers(1, 8), st.integers(1, 8))
+def test_a_step_is_the_same_in_every_shape(
+    pairs: PairsInMemory, tokens: int, start_step: int, world_size: int, accumulation: int
+) -> None:
+    """Whatever the lengths: passes end within the steps, and some of these have fewer sentences than ranks."""
+
+    def stream(**shape: int) -> TrainingStream:
+        budget = {"source_tokens": tokens, "target_tokens": tokens, "start_step": start_step, "max_steps": 20}
+        return TrainingStream(pairs, **budget, **shape, seed=3, pad_id=0, bos_id=1)
+
+    ranks = [list(stream(rank=rank, world_size=world_size, accumulation=accumulation)) for rank in range(world_size)]
+    in_turn = [step for step in range(start_step, 20) for _ in range(accumulation)]
+    assert all([batch.step for batch in rank] == in_turn for rank in ranks), "no rank waits for another's batch"
+    for alone in stream(rank=0, world_size=1, accumulation=1):
         shared = [batch for rank in ranks for batch in rank if batch.step == alone.step]
         assert len(shared) == world_size * accumulation
         seen = [index for batch in shared if batch.num_target_tokens for index in batch.indices.tolist()]

@@ -1,0 +1,57 @@
+"""Where an earlier go at a run left off: the newest checkpoint that can be trusted."""
+
+import logging
+from pathlib import Path
+
+from aiayn.config.errors import UserError
+from aiayn.runs.directory import RunDirectory
+from aiayn.training.checkpoint_io import load_checkpoint
+
+logger = logging.getLogger("aiayn")
+
+
+def newest_whole_checkpoint(directory: RunDirectory) -> tuple[int, Path] | None:
+    """The optimizer step and file of the checkpoint to go on from, or None where there is none at all.
+
+    What `best-<n>.ckpt` holds is a whole checkpoint too. One that does not read whole, checksums and all, is renamed to
+    `<name>.damaged`, with a warning: nobody takes it again, and it is in no new one's way.
+
+    Args:
+        directory: the run's folder, held by the caller.
+
+    Raises:
+        UserError: there are checkpoints and none of them is whole; they are left as they are.
+    """
+    there = [(step, kind, path) for kind in ("best", "step") for step, path in directory.steps(kind).items()]
+    damaged: list[tuple[Path, UserError]] = []
+    for step, _, path in sorted(there, reverse=True):  # of one step the "step" before the "best"
+        try:
+            load_checkpoint(path, map_location="meta")  # reads and checks everything, and keeps no tensor
+        except UserError as error:
+            damaged.append((path, error))
+        else:
+            _set_aside(damaged, instead=path)
+            return step, path
+    if damaged:
+        raise UserError(
+            f"{damaged[0][1]}, and no other checkpoint there is whole: bring one back, or start anew with force=true"
+        )
+    return None
+
+
+def misses_validation(directory: RunDirectory, step: int, *, interval: int) -> bool:
+    """Whether the go before was killed in the validation that is due after this optimizer step, or before it.
+
+    Args:
+        directory: the run's folder.
+        step: the one that the run goes on from.
+        interval: optimizer steps between two validations.
+    """
+    return step > 0 and step % interval == 0 and step not in directory.validation_perplexities()
+
+
+def _set_aside(damaged: list[tuple[Path, UserError]], *, instead: Path) -> None:
+    """Rename checkpoints out of the way, and say so."""
+    for path, error in damaged:
+        aside = path.replace(path.with_name(f"{path.name}.damaged"))
+        logger.warning("%s; renamed to %s; going on from %s", error, aside.name, instead.name)

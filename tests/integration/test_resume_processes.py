@@ -1,0 +1,143 @@
+"""Runs of real processes: killed outright wherever, or taken up by another number of ranks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from comparison import assert_same_end, measured
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from aiayn.runs.record import Status, read_record
+
+pytestmark = pytest.mark.long
+
+Start = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def start(shared_cache: Path, tiny: tuple[str, ...]) -> Start:
+    """Train as a user would, in a folder; `seen` is where the ranks write there what they see."""
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
+
+    def start(folder: Path, *words: str, seen: str = "seen") -> subprocess.CompletedProcess[str]:
+        folder.mkdir(exist_ok=True)
+        recorder = f"+callbacks.recorder={{_target_: observers.RankRecorder, folder: {folder / seen}}}"
+        return subprocess.run(
+            [sys.executable, "-m", "aiayn", "train", *tiny, "logger=none", *words, recorder],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return start
+
+
+def signalled(batch: int, number: signal.Signals) -> str:
+    return f"+callbacks.disturber={{_target_: observers.SignalAt, batch: {batch}, number: {int(number)}}}"
+
+
+def only_run(folder: Path) -> Path:
+    (record,) = folder.glob("runs/*/*/*/run.json")
+    return record.parent
+
+
+def steps(seen: Path) -> dict[int, list[list[int]]]:
+    """Of each step, the sentences of its micro-batches over all ranks, sorted."""
+    found: dict[int, list[list[int]]] = {}
+    for path in seen.glob("rank-*.jsonl"):
+        for line in path.read_text().splitlines():
+            micro_batch = json.loads(line)
+            found.setdefault(micro_batch["step"], []).append(sorted(micro_batch["sentences"]))
+    return {step: sorted(batches) for step, batches in sorted(found.items())}
+
+
+def sentences(steps: dict[int, list[list[int]]]) -> dict[int, list[int]]:
+    return {step: sorted(chain.from_iterable(batches)) for step, batches in steps.items()}
+
+
+THIRDS = "optimization.max_tokens_per_device=200"
+"""Three micro-batches make a step, so most kills come in mid-accumulation."""
+
+
+@pytest.fixture(scope="module")
+def whole(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nobody disturbed."""
+    folder = tmp_path_factory.mktemp("whole")
+    result = start(folder, THIRDS)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+def test_killed_at_any_micro_batch_it_goes_on_exactly(start: Start, whole: Path, tmp_path: Path) -> None:
+    """SIGKILL leaves no time for anything."""
+    expected = steps(whole / "seen")
+
+    @settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
+    @example([13, 26])  # in the middle of the fifth step, and of the ninth
+    @given(st.lists(st.integers(1, 35), min_size=1, max_size=2, unique=True).map(sorted))
+    def check(kills: list[int]) -> None:
+        cut = tmp_path / "-".join(map(str, kills))
+        for kill in kills:
+            result = start(cut, THIRDS, signalled(kill, signal.SIGKILL), seen=f"until-{kill}")
+            assert result.returncode == -signal.SIGKILL, result.stderr
+        result = start(cut, THIRDS, seen="until-end")
+        assert result.returncode == 0, result.stderr
+        assert_same_end(only_run(cut), only_run(whole))
+        for seen in cut.glob("until-*"):
+            own = steps(seen)
+            own.pop(max(own))  # where it was killed
+            assert own == {step: expected[step] for step in own}
+
+    check()
+
+
+def test_killed_in_a_validation_it_makes_up_for_it(start: Start, whole: Path, tmp_path: Path) -> None:
+    """There is a checkpoint of that step already, so training alone would go on without."""
+    result = start(tmp_path, THIRDS, "+callbacks.killer={_target_: observers.KillInValidation, step: 6}")
+    assert result.returncode == -signal.SIGKILL, result.stderr
+    assert start(tmp_path, THIRDS).returncode == 0
+    assert_same_end(only_run(tmp_path), only_run(whole))
+    best = [sorted(path.name for path in only_run(each).glob("checkpoints/best-*")) for each in (tmp_path, whole)]
+    assert best[0] == best[1]
+
+
+def test_another_number_of_processes_takes_a_run_up(start: Start, tmp_path: Path) -> None:
+    """Two ranks, then one, then two, then four with two accumulations; stopped between two log lines each time."""
+    same = ("model.dropout=0.0", "trainer.log_every_n_steps=5")
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    result = start(whole, *same)
+    assert result.returncode == 0, result.stderr
+
+    shapes = {2: 300, 1: 600, 4: 75}
+    done = 0
+    gone: dict[int, list[int]] = {}
+    for processes, stop in ((2, 1), (1, 5), (2, 7), (4, None)):
+        shape = (f"trainer.devices={processes}", f"optimization.max_tokens_per_device={shapes[processes]}")
+        disturbers = () if stop is None else (signalled(stop, signal.SIGTERM),)
+        result = start(cut, *same, *shape, *disturbers, seen=f"until-{stop}")
+        record = read_record(only_run(cut) / "run.json")
+        expected = (0, Status.finished) if stop is None else (1, Status.interrupted)
+        assert (result.returncode, record.status) == expected, result.stderr
+        own = steps(cut / f"until-{stop}")
+        assert list(own) == list(range(done, record.steps)), "each go begins where the one before ended"
+        assert all(len(batches) == (8 if processes == 4 else processes) for batches in own.values())
+        gone |= sentences(own)
+        done = record.steps
+        assert done % 5 or stop is None
+
+    assert gone == sentences(steps(whole / "seen"))
+    own_lines, lines = measured(only_run(cut)), measured(only_run(whole))
+    assert [line["step"] for line in own_lines] == [line["step"] for line in lines]
+    for own_line, line in zip(own_lines, lines, strict=True):
+        assert own_line == pytest.approx(line, rel=1e-4)

@@ -1,0 +1,120 @@
+"""A run goes on from the newest checkpoint that is whole, and only from such a one."""
+
+import io
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.errors import UserError
+from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
+from aiayn.runs.directory import RunDirectory
+from aiayn.training.checkpoint_io import load_checkpoint
+
+
+def content(step: int) -> dict[str, Any]:
+    return {
+        "aiayn": {"progress": {"target_tokens": step}},
+        "state_dict": {"weight": torch.arange(6.0).view(2, 3) + step},
+    }
+
+
+def saved(step: int) -> bytes:
+    stream = io.BytesIO()
+    torch.save(content(step), stream)
+    return stream.getvalue()
+
+
+WHOLE = {step: saved(step) for step in (3, 6, 9)}
+
+
+def damaged(file: bytes, position: int, change: int) -> bytes:
+    changed = bytearray(file)
+    changed[position] ^= change
+    return bytes(changed)
+
+
+def run_with(folder: Path, **checkpoints: bytes) -> RunDirectory:
+    """A run directory with files by name, such as step_9."""
+    directory = RunDirectory(folder)
+    directory.checkpoints.mkdir()
+    for name, file in checkpoints.items():
+        kind, step = name.split("_")
+        (directory.checkpoints / f"{kind}-{int(step):07d}.ckpt").write_bytes(file)
+    return directory
+
+
+def files_of(directory: RunDirectory) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.checkpoints.iterdir()}
+
+
+def test_a_new_run_has_none(tmp_path: Path) -> None:
+    assert newest_whole_checkpoint(RunDirectory(tmp_path)) is None
+    assert newest_whole_checkpoint(run_with(tmp_path)) is None
+
+
+@given(
+    st.dictionaries(st.tuples(st.sampled_from(["step", "best"]), st.sampled_from([3, 6, 9])), st.booleans(), min_size=1)
+)
+def test_the_newest_whole_one_is_taken_and_the_damaged_ones_before_it_are_set_aside(
+    written: dict[tuple[str, int], bool],
+) -> None:
+    def name(kind: str, step: int) -> str:
+        return f"{kind}-{step:07d}.ckpt"
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = {f"{kind}_{step}": WHOLE[step][: None if whole else -1] for (kind, step), whole in written.items()}
+        directory = run_with(Path(folder), **files)
+        before = files_of(directory)
+        newest_first = sorted(written, key=lambda each: (each[1], each[0]), reverse=True)
+        passed_over = [each for each in newest_first if not written[each]]
+        if not any(written.values()):
+            with pytest.raises(UserError, match=r"no other checkpoint there is whole: .* force=true$"):
+                newest_whole_checkpoint(directory)
+            assert files_of(directory) == before, "what is left of it is the user's to look at"
+            return
+        kind, step = next(each for each in newest_first if written[each])
+        assert newest_whole_checkpoint(directory) == (step, directory.checkpoints / name(kind, step))
+        aside = {name(*each) for each in passed_over if newest_first.index(each) < newest_first.index((kind, step))}
+        assert files_of(directory) == {file + ".damaged" * (file in aside): content for file, content in before.items()}
+        assert newest_whole_checkpoint(directory) == (step, directory.checkpoints / name(kind, step))
+
+
+def test_what_was_damaged_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    directory = run_with(tmp_path, step_3=WHOLE[3], best_6=b"", step_6=WHOLE[6][:-1])
+    assert newest_whole_checkpoint(directory) == (3, directory.checkpoints / "step-0000003.ckpt")
+    first, second = (record.getMessage() for record in caplog.records)
+    for line, name in ((first, "step-0000006.ckpt"), (second, "best-0000006.ckpt")):
+        assert line.startswith(f"{directory.checkpoints / name}: not a readable checkpoint (")
+        assert line.endswith(f"); renamed to {name}.damaged; going on from step-0000003.ckpt")
+    assert {record.levelname for record in caplog.records} == {"WARNING"}
+
+
+@given(st.integers(0, len(WHOLE[9]) - 1))
+def test_a_checkpoint_torn_at_any_byte_gives_way_to_the_one_before(length: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        directory = run_with(Path(folder), step_6=WHOLE[6], step_9=WHOLE[9][:length])
+        assert newest_whole_checkpoint(directory) == (6, directory.checkpoints / "step-0000006.ckpt")
+
+
+@given(st.integers(0, len(WHOLE[9]) - 1), st.integers(1, 255))
+def test_a_flipped_byte_is_noticed_or_changes_nothing(position: int, change: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        directory = run_with(Path(folder), step_6=WHOLE[6], step_9=damaged(WHOLE[9], position, change))
+        found = newest_whole_checkpoint(directory)
+        assert found is not None
+        step, path = found
+        read = load_checkpoint(path)
+        assert read["aiayn"] == content(step)["aiayn"]
+        assert torch.equal(read["state_dict"]["weight"], content(step)["state_dict"]["weight"])
+
+
+def test_a_validation_is_missed_where_it_was_due_and_is_not_logged(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    assert [step for step in range(13) if misses_validation(directory, step, interval=6)] == [6, 12]
+    directory.metrics.write_text('{"step": 6, "train/loss": 1.0}\n{"step": 6, "val/ppl": 2.0}\n{"step": 12, "val/p')
+    assert [step for step in range(13) if misses_validation(directory, step, interval=6)] == [12]

@@ -1,0 +1,124 @@
+"""A step's gradient is that of the loss per target token, whoever computes which part of it."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from pytorch_lightning import Callback, LightningModule, Trainer
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torch.utils.data import DataLoader
+
+from aiayn.data.collation import TranslationBatch, collate
+from aiayn.data.sentences import PairsInMemory, SentencesInMemory
+from aiayn.models.architecture import Architecture
+from aiayn.models.transformer import Transformer
+from aiayn.training.module import AdamSettings, TranslationModule
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*does not have many workers",
+    "ignore:.isinstance.treespec, LeafSpec",  # Lightning asks torch in a way that is going out of use
+)
+
+PAD, BOS, EOS, ENTRIES = 0, 1, 2, 12
+LENGTHS = (2, 3, 40)
+"""Target tokens of three sentences, end marks included."""
+
+Gradients = dict[str, Tensor]
+
+
+class GradientKeeper(Callback):
+    """Keeps the gradients that the optimizer is about to step with."""
+
+    def __init__(self) -> None:
+        self.kept: Gradients = {}
+
+    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
+        self.kept = {
+            name: weight.grad.clone() for name, weight in pl_module.named_parameters() if weight.grad is not None
+        }
+
+
+@pytest.fixture
+def module(architecture: Architecture) -> TranslationModule:
+    torch.manual_seed(3)
+    return TranslationModule(
+        model=Transformer(dataclasses.replace(architecture, dropout=0.0), vocabulary_size=ENTRIES),
+        d_model=architecture.d_model,
+        label_smoothing=0.1,
+        warmup_steps=10,
+        learning_rate_factor=1.0,
+        adam=AdamSettings(0.9, 0.98, 1e-9),
+        seed=1,
+        divergence_factor=3.0,
+        log_interval=1,
+        provenance={},
+    )
+
+
+@pytest.fixture(scope="module")
+def pairs() -> PairsInMemory:
+    rng = np.random.default_rng(5)
+    side = SentencesInMemory.of([rng.integers(3, ENTRIES, length - 1).tolist() for length in LENGTHS], eos_id=EOS)
+    return PairsInMemory(side, side)
+
+
+def micro_batch(pairs: PairsInMemory, *sentences: int) -> TranslationBatch:
+    """Some of the sentences, as part of a step that has all of them."""
+    tokens = sum(LENGTHS)
+    numbers = np.array(sentences, np.int64)
+    return collate(pairs, numbers, pad_id=PAD, bos_id=BOS, step_source_tokens=tokens, step_target_tokens=tokens)
+
+
+def accumulated(module: TranslationModule, batches: list[TranslationBatch], folder: Path) -> Gradients:
+    """The gradients that Lightning makes of one optimizer step."""
+    keeper = GradientKeeper()
+    trainer = Trainer(
+        accelerator="cpu",
+        max_steps=1,
+        accumulate_grad_batches=len(batches),
+        limit_val_batches=0,
+        callbacks=[keeper],
+        default_root_dir=folder,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    loader: DataLoader[TranslationBatch] = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]  # a list
+    trainer.fit(module, loader, loader)  # the second one is not used, but Lightning wants one
+    return keeper.kept
+
+
+def by_hand(module: TranslationModule, loss: Tensor) -> Gradients:
+    named = dict(module.named_parameters())
+    return dict(zip(named, torch.autograd.grad(loss, list(named.values())), strict=True))
+
+
+def loss_of(module: TranslationModule, batch: TranslationBatch, *, reduction: str) -> Tensor:
+    scores = module.model.project(module.model.decode(batch.target_input, module.model.encode(batch.source)))
+    expected = batch.target_output.flatten()
+    return cross_entropy(scores.flatten(0, 1), expected, ignore_index=PAD, label_smoothing=0.1, reduction=reduction)
+
+
+@pytest.mark.parametrize("parts", [[(0, 1, 2)], [(0,), (1,), (2,)], [(2,), (0, 1)], [(2, 0), (), (1,), ()]])
+def test_every_token_of_a_step_weighs_the_same_however_unequal_the_micro_batches(
+    module: TranslationModule, pairs: PairsInMemory, parts: list[tuple[int, ...]], tmp_path: Path
+) -> None:
+    expected = by_hand(module, loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean"))
+    gradients = accumulated(module, [micro_batch(pairs, *part) for part in parts], tmp_path)
+    assert gradients.keys() == expected.keys()
+    for name, gradient in expected.items():
+        torch.testing.assert_close(gradients[name], gradient, rtol=1e-5, atol=1e-6)
+
+
+def test_a_mean_over_micro_batches_would_be_another_gradient(module: TranslationModule, pairs: PairsInMemory) -> None:
+    """So the test above can fail."""
+    batches = [micro_batch(pairs, sentence) for sentence in range(len(LENGTHS))]
+    mean_of_means = torch.stack([loss_of(module, batch, reduction="mean") for batch in batches]).mean()
+    of_tokens = loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean")
+    own, other = by_hand(module, mean_of_means), by_hand(module, of_tokens)
+    assert all(float((own[name] - other[name]).norm()) > 0.1 * float(other[name].norm()) for name in other)

@@ -19,7 +19,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
 ROWS = ("table3/base", "table3/a_h4", "table3/e_learned")
-STEPS = 40
+STEPS = 160
 PROCESSES = 2
 
 SMALL = (
@@ -32,12 +32,12 @@ SMALL = (
     "model.d_ff=256",
     "model.num_layers=2",
     f"optimization.max_steps={STEPS}",
-    "optimization.warmup_steps=20",
+    "optimization.warmup_steps=60",
     "optimization.source_tokens=3000",
     "optimization.target_tokens=3000",
     "optimization.max_tokens_per_device=750",  # two micro-batches in each process
-    "optimization.validation_interval=20",
-    "optimization.checkpoint_interval=7",
+    "optimization.validation_interval=40",
+    "optimization.checkpoint_interval=13",
     "decoding.beam_size=2",
     "trainer.log_every_n_steps=1",
     "trainer.accelerator=cpu",

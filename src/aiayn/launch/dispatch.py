@@ -146,7 +146,7 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
         finally:
             _signal(group, signal.SIGKILL)
             end_workers(folder)
-    if code:
+    if code and not _is_finished(directory):  # what happens to processes that only have to end is no matter
         _report(directory, code, who="the worker" if processes_per_node == 1 else "the process group")
 
 

@@ -54,6 +54,9 @@ def set_rendezvous() -> None:
         nodes = os.environ.get("SLURM_STEP_NODELIST") or os.environ["SLURM_JOB_NODELIST"]
         os.environ["MASTER_ADDR"] = address(first_node(nodes))
     os.environ.setdefault("MASTER_PORT", str(port(os.environ["SLURM_JOB_ID"])))
+    # Lightning wants it stated, which a job that was given --ntasks does not.
+    tasks, nodes = processes.group_size(), int(os.environ.get("SLURM_STEP_NUM_NODES", "1"))
+    os.environ.setdefault("SLURM_NTASKS_PER_NODE", str(tasks // nodes))
 
 
 def first_node(nodes: str) -> str:

@@ -79,8 +79,12 @@ def test_ranks_meet_where_the_environment_says_so_already(monkeypatch: pytest.Mo
     monkeypatch.setenv("MASTER_ADDR", "10.0.0.1")
     monkeypatch.setenv("MASTER_PORT", "")  # given back after the test
     monkeypatch.delenv("MASTER_PORT")
+    monkeypatch.setenv("SLURM_STEP_NUM_NODES", "2")
+    monkeypatch.setenv("SLURM_NTASKS_PER_NODE", "")
+    monkeypatch.delenv("SLURM_NTASKS_PER_NODE")
     set_rendezvous()
     assert (os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"]) == ("10.0.0.1", "16234")
+    assert os.environ["SLURM_NTASKS_PER_NODE"] == "1", "which Lightning asks for"
 
 
 def test_a_name_that_says_nothing_here_is_asked_for(slurm: Slurm) -> None:

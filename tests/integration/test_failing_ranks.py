@@ -1,6 +1,7 @@
 """One process of a group that fails takes the others with it within seconds, and is named."""
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,9 +17,9 @@ CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 Find = Callable[[], Path]
 
 
-def failing(callback: str) -> tuple[str, ...]:
+def failing(callback: str, arguments: str = "") -> tuple[str, ...]:
     """Words of a run of two processes, one of which fails before its fifth micro-batch."""
-    return ("trainer.devices=2", f"+callbacks.failing={{_target_: observers.{callback}, rank: 1, batch: 4}}")
+    return ("trainer.devices=2", f"+callbacks.failing={{_target_: observers.{callback}, rank: 1, batch: 4{arguments}}}")
 
 
 def processes_of(run: Path) -> list[str]:
@@ -54,10 +55,15 @@ def test_a_rank_whose_memory_does_not_suffice_is_named(command_line: CommandLine
 def test_a_rank_that_the_kernel_kills_is_named_and_so_is_the_likely_reason(
     command_line: CommandLine, only_run: Find
 ) -> None:
-    said = command_line(*failing("KillRankAt"))
+    said = command_line(*failing("SignalRankAt", f", number: {signal.SIGKILL:d}"))
     assert_reported(said, only_run(), "rank 1 was killed by SIGKILL")
     assert "memory" in str(read_record(only_run() / "run.json").message)
 
     again = command_line("trainer.devices=2")
     assert again.returncode == 0, again.stderr
     assert read_record(only_run() / "run.json").status is Status.finished
+
+
+def test_a_rank_that_hangs_is_named(command_line: CommandLine, only_run: Find) -> None:
+    said = command_line(*failing("SignalRankAt", f", number: {signal.SIGSTOP:d}"), "launch.timeout_seconds=30")
+    assert_reported(said, only_run(), "rank 1 hangs: lost contact with another rank (launch.timeout_seconds=30)")

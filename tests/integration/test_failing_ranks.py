@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,17 @@ def test_a_rank_that_the_kernel_kills_is_named_and_so_is_the_likely_reason(
     again = command_line("trainer.devices=2")
     assert again.returncode == 0, again.stderr
     assert read_record(only_run() / "run.json").status is Status.finished
+
+
+def test_a_rank_that_comes_when_its_group_is_gone_ends_at_once(trained_run: Path, tmp_path: Path) -> None:
+    """Its supervisor was killed while it loaded its libraries: nobody has its number, nobody would end it."""
+    gone = {"AIAYN_GROUP": str(tmp_path / "gone"), "AIAYN_STORE": str(tmp_path / "gone" / "ranks")}
+    rank = {"TORCHELASTIC_RUN_ID": "0", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    worker = [sys.executable, "-m", "aiayn.launch.worker", str(trained_run), "aiayn train"]
+    before = (trained_run / "run.json").read_bytes()
+    said = subprocess.run(worker, env={**os.environ, **gone, **rank}, capture_output=True, timeout=120, check=False)
+    assert (said.returncode, said.stderr) == (1, b"")
+    assert (trained_run / "run.json").read_bytes() == before
 
 
 def test_a_rank_that_hangs_is_named(command_line: CommandLine, only_run: Find) -> None:

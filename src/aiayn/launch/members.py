@@ -37,12 +37,18 @@ def forget_group(folder: Path) -> None:
 
 
 def enlist() -> None:
-    """Leave this process's number, if it belongs to a group: from now on it understands signals."""
+    """Leave this process's number, if it belongs to a group: from now on it understands signals.
+
+    Raises:
+        SystemExit: the group is gone. Nobody knows of this process, and it would wait for ranks that never come.
+    """
     folder = os.environ.get(FOLDER)
     if folder is not None:
-        with suppress(FileNotFoundError):  # the group is gone, and this process about to be
+        try:
             _numbers(Path(folder)).mkdir(exist_ok=True)
             (_numbers(Path(folder)) / str(os.getpid())).touch()
+        except FileNotFoundError:
+            raise SystemExit(1) from None
 
 
 def workers(folder: Path) -> set[int]:

@@ -119,8 +119,8 @@ def _introduction(
         f"- {same} of {runs} runs finished exactly as undisturbed, in {len(exact)} of {len(sweeps)} sweeps all three:",
         "  every logged loss and validation, the scores, the weights and Adam's moments are bit for bit the same; each",
         "  step was logged once, with the same sentences in it, and its tokens were counted once.",
-        f"- {left} times a process was left behind when the command had ended; {tracebacks} times a traceback was",
-        f"  shown; {hangs} times what was hit was still there after {about['gone_seconds']} s.",
+        f"- Processes left behind when the command had ended: after {left} of {len(hits)} faults. Tracebacks shown:",
+        f"  after {tracebacks}. Still there {about['gone_seconds']} s after the fault: {hangs}.",
         "",
         "*Gone*: seconds from the fault until no process of the run was left, or of the whole sweep where the command",
         f"was hit. A rank waits for another {about['timeout_seconds']} s here (`launch.timeout_seconds`). *Hangs*: it",
@@ -182,4 +182,4 @@ def _messages(hits: Sequence[Trial]) -> list[str]:
 def _plain(message: str) -> str:
     """A message without what differs from trial to trial."""
     text = re.sub(r"\S*/runs/\S+?(?=[:;,]?(?:\s|$))", "<run>", message.splitlines()[0])
-    return re.sub(r"(step|after|of) \d+", r"\1 n", text)
+    return re.sub(r"\bstep \d+", "step n", text)

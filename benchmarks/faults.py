@@ -117,6 +117,7 @@ def main() -> int:
     seconds = float(journal.of("undisturbed")[0]["seconds"])
     undisturbed = {row: history(run) for row, run in _sweep(options.work, "undisturbed").runs().items()}
     for number in _sweeps_to_do(journal, options.trials):
+        _note_commit(journal)
         sweep = _sweep(options.work, f"sweep-{number:03d}")
         try:
             _disturb(sweep, number, journal, options)
@@ -155,6 +156,14 @@ def _do_undisturbed(sweep: Sweep, journal: Journal) -> None:
         if each.unfinished():
             raise SystemExit(f"{each.folder}: the undisturbed sweep has not finished; see {each.said}")
     journal.add("undisturbed", seconds=time.monotonic() - began)
+
+
+def _note_commit(journal: Journal) -> None:
+    """Note which code is tried from now on, where that is not what was tried last."""
+    commit, dirty = provenance.code_version()
+    name = f"{commit or 'unknown'}{', with changes' if dirty else ''}"
+    if name not in [row["name"] for row in journal.of("commit")[-1:]]:
+        journal.add("commit", name=name)
 
 
 def _sweeps_to_do(journal: Journal, trials: int) -> Iterator[int]:
@@ -290,13 +299,12 @@ def _differences(sweep: Sweep, undisturbed: dict[str, History]) -> dict[str, lis
 
 def _write(journal: Journal, options: argparse.Namespace, seconds: float) -> int:
     """The table, and every trial beside it; the exit code."""
-    commit, dirty = provenance.code_version()
     sweeps = {row["number"]: row["differences"] for row in journal.of("sweep")}
     machine = provenance.hardware()
     about = {
         "command": f"python benchmarks/faults.py --trials {options.trials} --seed {options.seed} "
         f"--output {options.output}",
-        "commit": f"{commit or 'unknown'}{', with changes' if dirty else ''}",
+        "commit": "; then ".join(row["name"] for row in journal.of("commit")),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB",
         "versions": provenance.versions(),

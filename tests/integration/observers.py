@@ -127,16 +127,17 @@ class RequestAt(Callback):
                 urlopen(self.url, data=b"", timeout=30).close()
 
 
-class KillRankAt(Callback):
-    """Kills one rank before a given micro-batch, as the kernel does where memory has run out."""
+class SignalRankAt(Callback):
+    """Sends one rank a signal before a given micro-batch: SIGKILL as the kernel does where memory has run out."""
 
-    def __init__(self, rank: int, batch: int) -> None:
+    def __init__(self, rank: int, batch: int, number: int) -> None:
         self.rank = rank
         self.batch = batch
+        self.number = number
 
     def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
         if (trainer.global_rank, batch_idx) == (self.rank, self.batch):
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), self.number)
 
 
 class ExhaustMemoryAt(Callback):

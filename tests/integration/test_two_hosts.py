@@ -214,6 +214,6 @@ def test_a_multirun_under_torchrun_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
-    assert main(["train", *words, "-m", "seed=1,2"]) == 1
-    assert capsys.readouterr().err.count("\naiayn: a multirun under torchrun: ") == 2
+    assert main(["train", *words, "-m", "seed=1,2"]) == 2
+    assert capsys.readouterr().err.count("aiayn: a multirun under torchrun: ") == 1
     assert not list(tmp_path.glob("runs/*/*/*")), "no run has begun"

@@ -70,7 +70,7 @@ class Task:
     """The numbers, in the sweep, of jobs that had been left for later and are now taken up; empty the first time."""
     was_called: bool = False
     failure: Failure | None = None
-    """Of a single job."""
+    """Of a single job, or of a multirun as a whole."""
     result: dict[str, Any] | None = None
     """What the command returned of a single job, field by field."""
 
@@ -78,10 +78,17 @@ class Task:
         """Do a job as soon as Hydra has composed it."""
         self.was_called = True
         if HydraConfig.get().mode is RunMode.MULTIRUN:
+            if processes.by_torchrun():
+                self.failure = UserError(
+                    "a multirun under torchrun: its jobs are processes of their own and no ranks: start each run by "
+                    "itself, or the multirun without torchrun (docs/distributed.md)"
+                )
+                return
             with ended_as_interrupted():
                 self._do_one_of_many(composed)
             return
         try:
+            _refuse_launcher(HydraConfig.get())
             self.result = self._main(composed)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.failure = error  # past Hydra it would come with Hydra's remarks
@@ -319,6 +326,17 @@ class Announcement(Callback):
 def launcher_of(hydra: HydraConf) -> str:
     """The name of the launcher's class."""
     return str(hydra.launcher._target_).rpartition(".")[2]
+
+
+def _refuse_launcher(hydra: HydraConf) -> None:
+    """Refuse a launcher that Hydra would not ask: the job would be done here, and not where it was meant to be.
+
+    Raises:
+        UserError: naming the launcher.
+    """
+    if launcher_of(hydra) != BASIC:
+        name = hydra.runtime.choices.get("hydra/launcher")
+        raise UserError(f"hydra/launcher={name}: launchers do the jobs of a multirun; add -m, for a single job too")
 
 
 def _file_of(descriptor: int) -> tuple[int, int] | None:

@@ -38,11 +38,6 @@ def _train(composed: DictConfig) -> None:
     config = typed(composed, TrainConfig)
     validate(config)
     is_swept = hydra.mode is RunMode.MULTIRUN
-    if is_swept and processes.by_torchrun():
-        raise UserError(
-            "a multirun under torchrun: its jobs are processes of their own and no ranks: start each run by itself, or "
-            "the multirun without torchrun (docs/distributed.md)"
-        )
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run

@@ -44,6 +44,13 @@ FOLLOWS_FROM_THE_RUN = {
 """Arguments of W&B that follow from the run, and what to do."""
 
 
+STARTS_PROCESSES = ("spawn", "fork", "notebook")
+"""In the names of Lightning's strategies that start processes of their own, which nobody would end."""
+
+LONGEST_WAIT = 365 * 24 * 3600
+"""Of one rank for another, in seconds."""
+
+
 def validate(config: TrainConfig) -> None:
     """Refuse values out of range.
 
@@ -55,6 +62,11 @@ def validate(config: TrainConfig) -> None:
     for argument in config.trainer:
         if argument in STATED_ELSEWHERE:
             raise UserError(f"trainer.{argument}: {STATED_ELSEWHERE[argument]}")
+    strategy = config.trainer.get("strategy")
+    if isinstance(strategy, str) and any(word in strategy for word in STARTS_PROCESSES):
+        raise UserError(
+            f"trainer.strategy={strategy}: starts processes of its own, as this command does already: state auto or ddp"
+        )
     _validate_counts(config)
     _validate_ranges(config)
     _validate_positions(config)
@@ -190,6 +202,10 @@ def _validate_counts(config: TrainConfig) -> None:
         ),
         "launch": (config.launch, ("timeout_seconds", "jobs_per_device")),
     }
+    if config.launch.timeout_seconds > LONGEST_WAIT:
+        raise UserError(
+            f"launch.timeout_seconds={config.launch.timeout_seconds}: must be at most {LONGEST_WAIT}, a year"
+        )
     if config.launch.cores_per_job is not None and config.launch.cores_per_job < 1:
         raise UserError(f"launch.cores_per_job={config.launch.cores_per_job}: must be at least 1, or null")
     model = config.model

@@ -20,7 +20,7 @@ from aiayn.launch.failures import cause_of, forget_failures, last_words, read_fa
 from aiayn.launch.members import FOLDER, end_workers, group_folder
 from aiayn.launch.orphans import GRACE_SECONDS, STARTER
 from aiayn.launch.shares import ANYWHERE, THREAD_VARIABLES, Place, Share, placed
-from aiayn.launch.signals import ended_as_interrupted
+from aiayn.launch.signals import SignalledInterrupt, ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 
@@ -126,6 +126,7 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
         worker = ["-m", "aiayn.launch.group", *worker[2:], str(processes_per_node)]
         each = max(1, len(place.cores or machine.cores()) // processes_per_node)
         environment = dict.fromkeys(THREAD_VARIABLES, str(each)) | environment
+    before = _written_record(directory)
     with ended_as_interrupted(), group_folder() as folder:
         with place.pinned():
             group = subprocess.Popen(
@@ -137,55 +138,63 @@ def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int
         try:
             code = group.wait()
         except KeyboardInterrupt as error:
-            _stop(group)
-            error.args = _said_of_the_end(directory)
+            _stop(group, error)
+            forget_failures(directory)
+            if _written_record(directory) != before and (record := read_record(directory.record)).message:
+                error.args = (record.message,)
             raise
-        except BaseException:
-            _stop(group)
+        except BaseException as error:
+            _stop(group, error)
             raise
         finally:
             _signal(group, signal.SIGKILL)
             end_workers(folder)
     if code and not _is_finished(directory):  # what happens to processes that only have to end is no matter
-        _report(directory, code, who="the worker" if processes_per_node == 1 else "the process group")
+        who = "the worker" if processes_per_node == 1 else "the process group"
+        _report(directory, f"{who} {last_words(code)}", code=code, before=before)
 
 
-def _said_of_the_end(directory: RunDirectory) -> tuple[str, ...]:
-    """What the workers, which were asked to stop, have left for the user to read."""
-    forget_failures(directory)
-    record = read_record(directory.record) if directory.record.is_file() else None
-    return () if record is None or record.status is not Status.interrupted else (str(record.message),)
+def _written_record(directory: RunDirectory) -> bytes | None:
+    return directory.record.read_bytes() if directory.record.is_file() else None
 
 
-def _report(directory: RunDirectory, code: int, *, who: str) -> NoReturn:
+def _report(directory: RunDirectory, last: str, *, code: int, before: bytes | None) -> NoReturn:
     """Say why the workers did not finish, in the record too where they could not.
+
+    Args:
+        directory: of the run, which is held.
+        last: what is known of their end.
+        code: their exit code.
+        before: the record before they began. One that is as it was tells of an earlier go.
 
     Raises:
         UserError: they refused what the user asked for.
         RunFailedError: they failed, or were stopped.
     """
-    record = read_record(directory.record) if directory.record.is_file() else None
+    now = _written_record(directory)
+    record = None if now in (None, before) else read_record(directory.record)
     cause = cause_of(read_failures(directory))
-    message = None if cause is None else cause.text
-    if message is None and (record is None or record.status is Status.running):
-        message = f"{who} {last_words(code)}"
-    if record is not None and message is not None:
-        record.status, record.message = Status.failed, message
-        record.write(directory.record)
     forget_failures(directory)
-    said = message or (record and record.message) or f"{who} {last_words(code)}"
-    if code == USER_MISTAKE:
-        raise UserError(said)
-    raise RunFailedError(said if message is None or cause is not None else f"{said}; see {directory.log}")
+    if cause is not None:
+        said = cause.text
+    elif record is None or record.status is Status.running:
+        said = f"{last}; see {directory.log}"
+    else:
+        said = record.message or last
+    if record is not None and record.status is not Status.interrupted:
+        record.status, record.message = Status.failed, said
+        record.write(directory.record)
+    raise UserError(said) if code == USER_MISTAKE else RunFailedError(said)
 
 
 def _clean(environment: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environment.items() if key not in processes.GROUP_VARIABLES}
 
 
-def _stop(group: subprocess.Popen[bytes]) -> None:
+def _stop(group: subprocess.Popen[bytes], error: BaseException) -> None:
     """Ask the group to stop at the next step, and wait for its checkpoint."""
-    _signal(group, signal.SIGTERM)
+    # A Ctrl-C would show the traceback of a process that still loads libraries.
+    _signal(group, error.signal if isinstance(error, SignalledInterrupt) else signal.SIGTERM)
     try:
         group.wait(timeout=GRACE_SECONDS)
     except subprocess.TimeoutExpired:

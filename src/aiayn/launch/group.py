@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +18,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, P
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from aiayn.launch.failures import Kind, cause_of, last_words, read_failures, write_failure
-from aiayn.launch.members import FOLDER, forget_group, signal_workers, workers
+from aiayn.launch.members import FOLDER, fallen, forget_group, signal_workers, workers
 from aiayn.launch.signals import ENDING
 from aiayn.runs.directory import RunDirectory
 from aiayn.training.process_group import STORE
@@ -45,11 +46,16 @@ def main() -> int:
     agent = threading.Thread(target=_run, args=(path, command, int(processes), folder, failures))
     agent.start()
     told: set[int] = set()
+    first_fell: float | None = None
     while agent.is_alive():
         agent.join(timeout=POLL_SECONDS)
         if heard:  # once to each worker, also to those that have only now begun to understand it
             signal_workers(workers(folder) - told, heard[0])
             told |= workers(folder)
+        if first_fell is None and fallen(folder):
+            first_fell = time.monotonic()
+        if first_fell is not None and time.monotonic() - first_fell > SHUTDOWN_SECONDS:
+            signal_workers(workers(folder), signal.SIGKILL)  # the agent itself would wait for half a minute
     forget_group(folder)
     return _judge(RunDirectory(Path(path)), failures) if failures else 0
 
@@ -61,7 +67,6 @@ def _run(path: str, command: str, processes: int, folder: Path, failures: dict[i
         STORE: str(folder / "ranks"),
         # All agents and ranks are on this host, and meet in files: a port would be open to others.
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
-        "TORCH_ELASTIC_SHUTDOWN_TIMEOUT": str(SHUTDOWN_SECONDS),
         "TORCH_CPP_LOG_LEVEL": os.environ.get("TORCH_CPP_LOG_LEVEL", "ERROR"),
     }
     config = LaunchConfig(

@@ -37,18 +37,35 @@ def forget_group(folder: Path) -> None:
 
 
 def enlist() -> None:
-    """Leave this process's number, if it belongs to a group: from now on it understands signals."""
+    """Leave this process's number, if it belongs to a group: from now on it understands signals.
+
+    Raises:
+        SystemExit: the group is gone. Nobody knows of this process, and it would wait for ranks that never come.
+    """
     folder = os.environ.get(FOLDER)
     if folder is not None:
-        with suppress(FileNotFoundError):  # the group is gone, and this process about to be
+        try:
             _numbers(Path(folder)).mkdir(exist_ok=True)
             (_numbers(Path(folder)) / str(os.getpid())).touch()
+        except FileNotFoundError:
+            raise SystemExit(1) from None
+
+
+def leave() -> None:
+    """Take this process's number back: it ends as it should."""
+    folder = os.environ.get(FOLDER)
+    if folder is not None:
+        (_numbers(Path(folder)) / str(os.getpid())).unlink(missing_ok=True)
 
 
 def workers(folder: Path) -> set[int]:
     """The workers that have left their numbers and still run."""
-    found = {int(path.name) for path in _numbers(folder).glob("*")}
-    return {number for number in found if machine.is_alive(number)}
+    return {number for number in _enlisted(folder) if machine.is_alive(number)}
+
+
+def fallen(folder: Path) -> set[int]:
+    """The workers that have ended, and not as they should."""
+    return {number for number in _enlisted(folder) if not machine.is_alive(number)}
 
 
 def signal_workers(numbers: set[int], number: int) -> None:
@@ -64,6 +81,10 @@ def end_workers(folder: Path) -> None:
     while (left := workers(folder)) and time.monotonic() < end:
         signal_workers(left, signal.SIGKILL)
         time.sleep(0.05)
+
+
+def _enlisted(folder: Path) -> set[int]:
+    return {int(path.name) for path in _numbers(folder).glob("*")}
 
 
 def _numbers(folder: Path) -> Path:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from aiayn import machine
 from aiayn.config.devices import stated_devices
 from aiayn.config.errors import UserError
 
@@ -99,6 +100,10 @@ def refuse_another_size(trainer: Mapping[str, Any]) -> None:
         UserError: others were started than asked for, or several hosts by a command that starts processes on one.
     """
     devices, nodes = devices_per_node(trainer), num_nodes(trainer)
+    if isinstance(stated_devices(trainer), list) and not machine.works_on_gpus(trainer.get("accelerator")):
+        raise UserError(
+            f"trainer.devices={trainer.get('devices')}: a list names GPUs; state how many processes instead"
+        )
     asked = f"trainer.devices={trainer.get('devices')} trainer.num_nodes={nodes}"
     if is_rank() and group_size() != devices * nodes:
         starter = "torchrun" if by_torchrun() else "srun"

@@ -34,7 +34,8 @@ def newest_whole_checkpoint(directory: RunDirectory) -> tuple[int, Path] | None:
             return step, path
     if damaged:
         raise UserError(
-            f"{damaged[0][1]}, and no other checkpoint there is whole: bring one back, or start anew with force=true"
+            f"{damaged[0][1]}, and none of the {len(damaged)} checkpoints there is whole: bring one back, or start "
+            "anew with force=true"
         )
     return None
 

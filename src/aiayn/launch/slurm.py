@@ -55,8 +55,8 @@ def set_rendezvous() -> None:
         os.environ["MASTER_ADDR"] = address(first_node(nodes))
     os.environ.setdefault("MASTER_PORT", str(port(os.environ["SLURM_JOB_ID"])))
     # Lightning wants it stated, which a job that was given --ntasks does not.
-    tasks, nodes = processes.group_size(), int(os.environ.get("SLURM_STEP_NUM_NODES", "1"))
-    os.environ.setdefault("SLURM_NTASKS_PER_NODE", str(tasks // nodes))
+    per_node = processes.group_size() // int(os.environ.get("SLURM_STEP_NUM_NODES", "1"))
+    os.environ.setdefault("SLURM_NTASKS_PER_NODE", str(per_node))
 
 
 def first_node(nodes: str) -> str:

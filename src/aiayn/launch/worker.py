@@ -20,7 +20,7 @@ from aiayn.launch import processes
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.failures import Kind, awaited_cause, forget_failures, write_failure
-from aiayn.launch.members import enlist
+from aiayn.launch.members import enlist, leave
 from aiayn.launch.orphans import end_with_parent
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.signals import ended_as_interrupted
@@ -63,7 +63,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
             error = _explained(thrown, directory)
             record.status = Status.interrupted if _is_interruption(error) else Status.failed
             record.message = _reason(error)
-            if not isinstance(error, UserError | RunFailedError | KeyboardInterrupt):
+            if not isinstance(error, UserError | RunFailedError) and not _is_interruption(error):
                 logger.exception("the run failed")
             if error is thrown:
                 raise
@@ -178,18 +178,24 @@ def main() -> int:
     directory, rank = RunDirectory(Path(path)), processes.rank()
     prefix = f"rank {rank}: " if rank else ""
     logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", stream=sys.stderr)
+    code = 1
     try:
         with ended_as_interrupted():
             enlist()
             run(thaw(directory.config), directory, command=command)
-    except UserError:
-        return 2
+        code = 0
+    except UserError as error:
+        if rank == 0:  # it may have been refused before there was a record of it
+            write_failure(directory, rank=0, kind=Kind.refused, message=str(error))
+        code = 2
     except InterruptedRunError:
         # All have stopped. Another code would be taken for a failure, and the first rank ended before it is done.
-        return 0 if rank else 1
+        code = 0 if rank else 1
     except (RunFailedError, KeyboardInterrupt):
-        return 1
-    return 0
+        code = 1
+    if code == 0:
+        leave()
+    return code
 
 
 if __name__ == "__main__":

@@ -28,10 +28,7 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
     words = ("experiment", "seed", *(("override",) if has_overrides else ()), "state")
     for heading in (*words, "steps", *(f"{score} (dev)" for score in scores)):
         table.add_column(heading, justify="left" if heading in words and heading != "seed" else "right")
-    states = [
-        entry.state if entry else REFUSED if job.was_refused else NOT_BEGUN
-        for job, entry in zip(jobs, entries, strict=True)
-    ]
+    states = [_state(job, entry) for job, entry in zip(jobs, entries, strict=True)]
     for job, entry, overrides, state in zip(jobs, entries, differing, states, strict=True):
         cells = [job.experiment, str(job.seed), *([overrides] if has_overrides else []), state]
         table.add_row(*cells, *_cells(entry, scores))
@@ -54,6 +51,13 @@ def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:
         " ".join(word for word in overrides if word not in common and not word.startswith(OWN_COLUMNS))
         for overrides in jobs
     ]
+
+
+def _state(job: SweptJob, entry: Entry | None) -> str:
+    """A refused job may be one of a run that another job, or an earlier command, has finished."""
+    if entry is None:
+        return REFUSED if job.was_refused else NOT_BEGUN
+    return REFUSED if job.was_refused and entry.state is State.finished else entry.state
 
 
 def _cells(entry: Entry | None, scores: Sequence[str]) -> list[str]:

@@ -80,12 +80,14 @@ def read_entry(directory: RunDirectory) -> Entry:
         record = read_record(directory.record)
     except UserError as error:
         return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
-    if record.status is not Status.running:
+    if record.status not in (Status.running, Status.failed):
         return Entry(directory, State(record.status), record, record.steps, record.seconds, record.message)
-    holder = directory.holder
-    logged = _last_training_row(directory.metrics)
+    logged = _last_training_row(directory.metrics)  # who was killed has not counted its steps
     step = max(record.steps, int(logged.get("step", 0)))
     seconds = max(record.seconds, float(logged.get("train/seconds") or 0.0))
+    if record.status is Status.failed:
+        return Entry(directory, State.failed, record, step, seconds, record.message)
+    holder = directory.holder
     state = State.killed if holder is None else State.running
     return Entry(directory, state, record, step, seconds, holder or "the same command takes it up again")
 

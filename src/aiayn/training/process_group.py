@@ -19,7 +19,7 @@ STORE = "AIAYN_STORE"
 MEETING_INTERVAL = 0.05
 """Seconds between two looks whether the others have come."""
 
-GLOO = re.compile(r"\bgloo\b|connection (closed|reset) by peer", re.IGNORECASE)
+GLOO = re.compile(r"\bgloo\b|connection (closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """Is in what gloo says, which has no type of error of its own; NCCL and the stores have."""
 
 Told = TypeVar("Told")

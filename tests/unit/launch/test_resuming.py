@@ -73,7 +73,7 @@ def test_the_newest_whole_one_is_taken_and_the_damaged_ones_before_it_are_set_as
         newest_first = sorted(written, key=lambda each: (each[1], each[0]), reverse=True)
         passed_over = [each for each in newest_first if not written[each]]
         if not any(written.values()):
-            with pytest.raises(UserError, match=r"no other checkpoint there is whole: .* force=true$"):
+            with pytest.raises(UserError, match=r"none of the \d checkpoints there is whole: .* force=true$"):
                 newest_whole_checkpoint(directory)
             assert files_of(directory) == before, "what is left of it is the user's to look at"
             return

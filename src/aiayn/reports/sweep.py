@@ -56,7 +56,7 @@ def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:
 def _state(job: SweptJob, entry: Entry | None) -> str:
     """A refused job may be one of a run that another job, or an earlier command, has finished."""
     if entry is None:
-        return REFUSED if job.was_refused else NOT_BEGUN
+        return NOT_BEGUN if job.was_refused is False else REFUSED
     return REFUSED if job.was_refused and entry.state is State.finished else entry.state
 
 

@@ -59,8 +59,8 @@ class SweptJob:
     overrides: tuple[str, ...]
     """All that it was composed with, in the order of the command line."""
     directory: RunDirectory
-    was_refused: bool = True
-    """What it means that there is no record; else the job has not begun."""
+    was_refused: bool | None = None
+    """Whether the job itself was refused, or failed; None where only its run can tell, by having a record or not."""
 
 
 def read_ledger(runs: Path) -> list[Entry]:

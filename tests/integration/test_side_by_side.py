@@ -142,7 +142,9 @@ def test_a_killed_worker_gives_its_cores_to_the_job_that_waits(start: Start, tmp
     sweep.terminate()
     _, err = sweep.communicate(timeout=SECONDS)
     assert sweep.returncode == 1
-    assert f"aiayn: {killed.path}: the worker ended with code {-signal.SIGKILL}" in err
+    assert "aiayn: the worker was killed by SIGKILL: " in err
+    assert f"see {killed.log}\n" in err
+    assert read_record(killed.record).status is Status.failed
     assert "waiting for a free" not in err, "said once"
     assert read_record(other.record).status is Status.interrupted
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
-from hydra.conf import HydraConf
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
+from aiayn.commands.launchers import BASIC, SLURM, launcher_of, refusal_of
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
@@ -41,12 +41,6 @@ POLL_SECONDS = 1.0
 
 STOP_SECONDS = 75.0
 """How long jobs in other processes may take to stop: somewhat more than their workers may take for a checkpoint."""
-
-BASIC = "BasicLauncher"
-"""Hydra's own, which does the jobs in this process."""
-
-SLURM = "SlurmJobsLauncher"
-"""Hands the jobs to Slurm, whose they are from then on."""
 
 SECONDS_TO_TELL = 10.0
 """How long a rank that failed waits for the first one to say so: when it ends, Slurm ends the others."""
@@ -77,18 +71,14 @@ class Task:
     def __call__(self, composed: DictConfig) -> None:
         """Do a job as soon as Hydra has composed it."""
         self.was_called = True
+        self.failure = refusal_of(HydraConfig.get())
+        if self.failure is not None:
+            return
         if HydraConfig.get().mode is RunMode.MULTIRUN:
-            if processes.by_torchrun():
-                self.failure = UserError(
-                    "a multirun under torchrun: its jobs are processes of their own and no ranks: start each run by "
-                    "itself, or the multirun without torchrun (docs/distributed.md)"
-                )
-                return
             with ended_as_interrupted():
                 self._do_one_of_many(composed)
             return
         try:
-            _refuse_launcher(HydraConfig.get())
             self.result = self._main(composed)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.failure = error  # past Hydra it would come with Hydra's remarks
@@ -321,22 +311,6 @@ class Announcement(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Tell the jobs of this command."""
         JOBS.get().begin_multirun(config)
-
-
-def launcher_of(hydra: HydraConf) -> str:
-    """The name of the launcher's class."""
-    return str(hydra.launcher._target_).rpartition(".")[2]
-
-
-def _refuse_launcher(hydra: HydraConf) -> None:
-    """Refuse a launcher that Hydra would not ask: the job would be done here, and not where it was meant to be.
-
-    Raises:
-        UserError: naming the launcher.
-    """
-    if launcher_of(hydra) != BASIC:
-        name = hydra.runtime.choices.get("hydra/launcher")
-        raise UserError(f"hydra/launcher={name}: launchers do the jobs of a multirun; add -m, for a single job too")
 
 
 def _file_of(descriptor: int) -> tuple[int, int] | None:

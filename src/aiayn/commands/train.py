@@ -1,7 +1,7 @@
 """`aiayn train`."""
 
 import shlex
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
 
 from hydra.conf import HydraConf
@@ -10,7 +10,7 @@ from hydra.types import RunMode
 from omegaconf import DictConfig
 
 from aiayn import machine
-from aiayn.commands.jobs import BASIC, SLURM, launcher_of
+from aiayn.commands.launchers import BASIC, SLURM, launcher_of, remove_empty
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
@@ -29,7 +29,7 @@ def main(composed: DictConfig) -> None:
     try:
         _train(composed)
     except (UserError, KeyboardInterrupt):
-        _remove_empty(Path(HydraConfig.get().runtime.output_dir))
+        remove_empty(Path(HydraConfig.get().runtime.output_dir))
         raise
 
 
@@ -81,10 +81,3 @@ def _absolute(files: object) -> object:
     if isinstance(files, list):
         return [_absolute(file) for file in files]
     return str(Path(str(files)).expanduser().absolute())
-
-
-def _remove_empty(directory: Path) -> None:
-    """Take back the folders that Hydra made for a run that is refused: runs/<table>/<row>/<run>."""
-    with suppress(OSError):
-        for folder in (directory, *directory.parents[:3]):
-            folder.rmdir()

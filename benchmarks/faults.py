@@ -315,7 +315,9 @@ def _write(journal: Journal, options: argparse.Namespace, seconds: float) -> int
     }
     trials = journal.trials()
     content = {"about": about, "trials": [dataclasses.asdict(trial) for trial in trials], "differences": sweeps}
-    files.write_text(options.output.with_suffix(".json"), json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    text = text.replace(f"{options.work.absolute()}/", "")  # where it lay says nothing to others
+    files.write_text(options.output.with_suffix(".json"), f"{text}\n")
     files.write_text(options.output, markdown(about, trials, sweeps))
     is_exact = not any(names for rows in sweeps.values() for names in rows.values())
     return 0 if is_exact and not any(trial.left_behind or trial.hangs for trial in trials) else 1

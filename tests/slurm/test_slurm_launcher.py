@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from cluster import Cluster
+from tiny_run import TINY
 
 from aiayn.runs.directory import HOLDER, RunDirectory
 from aiayn.runs.record import Status, read_record
@@ -19,28 +20,7 @@ from aiayn.runs.record import Status, read_record
 pytestmark = pytest.mark.slurm
 
 SECONDS = 300
-TINY = (
-    "data.sentences=300",
-    "data.dev_sentences=12",
-    "data.test_sentences=12",
-    "data.max_length=60",
-    "tokenizer.vocabulary_size=400",
-    "model.d_model=16",
-    "model.d_ff=32",
-    "model.num_layers=1",
-    "model.num_heads=2",
-    "optimization.max_steps=12",
-    "optimization.warmup_steps=10",
-    "optimization.source_tokens=600",
-    "optimization.target_tokens=600",
-    "optimization.validation_interval=6",
-    "optimization.checkpoint_interval=3",
-    "decoding.beam_size=2",
-    "decoding.max_extra_length=2",
-    "trainer.log_every_n_steps=1",
-    "trainer=cpu",
-    "trainer.enable_progress_bar=false",
-)
+SMALL = (*TINY, "trainer.enable_progress_bar=false")
 LONG = ("optimization.max_steps=150", "optimization.validation_interval=50", "optimization.checkpoint_interval=50")
 ENDLESS = 1_000_000
 
@@ -60,7 +40,7 @@ def start(cluster: Cluster, tmp_path: Path, cache: Path) -> Iterator[Start]:
     environment = {**cluster.environment, "AIAYN_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
 
     def start(*words: str, launcher: str = "slurm", variables: Mapping[str, str] | None = None) -> Sweep:
-        words = (*TINY, f"hydra/launcher={launcher}", *words)
+        words = (*SMALL, f"hydra/launcher={launcher}", *words)
         if launcher == "slurm":
             words = ("hydra.launcher.poll_seconds=0.3", "hydra.launcher.cpus_per_task=1", *words)
         if not any(word.startswith("logger") for word in words):
@@ -248,7 +228,7 @@ def test_a_job_that_is_killed_with_all_its_processes_is_failed(start: Start, clu
 def test_ranks_that_srun_started_go_on_after_a_preemption_by_sigterm(
     cluster: Cluster, tmp_path: Path, cache: Path
 ) -> None:
-    words = (*TINY, *LONG, "trainer.devices=2", "logger=none", f"paths.runs={tmp_path}", f"paths.cache={cache}")
+    words = (*SMALL, *LONG, "trainer.devices=2", "logger=none", f"paths.runs={tmp_path}", f"paths.cache={cache}")
     script = f"OMP_NUM_THREADS=1 srun {sys.executable} -m aiayn train {' '.join(words)}"
     job = cluster.submit(script, "--nodes=1", "--ntasks-per-node=2")
     until(lambda: steps_in(tmp_path) > 20)

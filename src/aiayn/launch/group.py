@@ -7,10 +7,10 @@ import logging
 import os
 import signal
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
@@ -41,14 +41,12 @@ def main() -> int:
     for number in (signal.SIGINT, *ENDING):
         signal.signal(number, lambda number, _: heard.append(number))
     logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # tells in many lines what we tell in one
-    failures: dict[int, ProcessFailure] = {}
-    # In the main thread the agent would answer signals in its own way, and kill workers that write their checkpoint.
-    agent = threading.Thread(target=_run, args=(path, command, int(processes), folder, failures))
-    agent.start()
     told: set[int] = set()
     first_fell: float | None = None
-    while agent.is_alive():
-        agent.join(timeout=POLL_SECONDS)
+    # In the main thread the agent would answer signals in its own way, and kill workers that write their checkpoint.
+    agent = ThreadPoolExecutor(max_workers=1).submit(_run, path, command, int(processes), folder)
+    while not agent.done():
+        wait([agent], timeout=POLL_SECONDS)
         if heard:  # once to each worker, also to those that have only now begun to understand it
             signal_workers(workers(folder) - told, heard[0])
             told |= workers(folder)
@@ -57,11 +55,12 @@ def main() -> int:
         if first_fell is not None and time.monotonic() - first_fell > SHUTDOWN_SECONDS:
             signal_workers(workers(folder), signal.SIGKILL)  # the agent itself would wait for half a minute
     forget_group(folder)
+    failures = agent.result()  # raises what the agent itself came to grief by
     return _judge(RunDirectory(Path(path)), failures) if failures else 0
 
 
-def _run(path: str, command: str, processes: int, folder: Path, failures: dict[int, ProcessFailure]) -> None:
-    """Run the workers, and note those that failed."""
+def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, ProcessFailure]:
+    """Run the workers to their end, and return those that failed, by rank."""
     os.environ |= {
         **{name: os.environ.get(name, value) for name, value in LOOPBACK.items() if sys.platform == "linux"},
         STORE: str(folder / "ranks"),
@@ -84,7 +83,8 @@ def _run(path: str, command: str, processes: int, folder: Path, failures: dict[i
     try:
         elastic_launch(config, sys.executable)("-m", "aiayn.launch.worker", path, command)
     except ChildFailedError as error:
-        failures.update(error.failures)
+        return error.failures
+    return {}
 
 
 def _judge(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> int:
@@ -95,12 +95,10 @@ def _judge(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> i
         # SIGTERM is how the agent ends the others, who may not be listening yet.
         first = min(silent, key=lambda rank: (silent[rank].timestamp, silent[rank].exitcode == -signal.SIGTERM, rank))
         lost = min((each for each in told if each.kind is Kind.lost), key=lambda each: each.seconds, default=None)
+        words = last_words(silent[first].exitcode)
         if lost is not None and silent[first].timestamp - lost.seconds > SHUTDOWN_SECONDS / 2:
-            # It was there until the agent killed it, after the others had given up.
-            write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} hangs: {lost.message}")
-        else:
-            words = f"rank {first} {last_words(silent[first].exitcode)}"
-            write_failure(directory, rank=first, kind=Kind.killed, message=words)
+            words = f"hangs: {lost.message}"  # it was there until it was killed here, after the others had given up
+        write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} {words}")
     cause = cause_of(read_failures(directory))
     return 2 if cause is not None and cause.kind is Kind.refused else 1
 

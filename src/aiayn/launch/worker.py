@@ -178,7 +178,6 @@ def main() -> int:
     directory, rank = RunDirectory(Path(path)), processes.rank()
     prefix = f"rank {rank}: " if rank else ""
     logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", stream=sys.stderr)
-    code = 1
     try:
         with ended_as_interrupted():
             enlist()

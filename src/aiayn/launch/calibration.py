@@ -17,7 +17,7 @@ from aiayn.launch.allocator import keep_memory
 from aiayn.launch.memory import shortage_explained
 from aiayn.models.cost import Cost
 from aiayn.models.transformer import Transformer
-from aiayn.training.loss import token_losses
+from aiayn.training.loss import output_losses
 
 logger = logging.getLogger("aiayn")
 
@@ -107,8 +107,11 @@ def _measured(
 
 
 def _loss(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
-    states = model.decode(target, model.encode(source)).flatten(0, 1)
-    return token_losses(model.project(states), target.flatten(), label_smoothing=0.1).smoothed
+    decoded = model.decode(target, model.encode(source))
+    targets = decoded.packing.pack(target)
+    return output_losses(
+        decoded.states, model.output_weight, targets, label_smoothing=0.1, ignored_id=model.pad_id
+    ).smoothed
 
 
 def _now(device: torch.device) -> float:

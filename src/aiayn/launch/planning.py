@@ -9,7 +9,7 @@ from aiayn.build.architecture import accumulation, build_architecture, embedding
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.launch import processes
-from aiayn.models.cost import HALF_ON_GPU, SINGLE_ON_CPU, SINGLE_ON_GPU, Cost, ValueBytes
+from aiayn.models.cost import HALF, SINGLE, Cost, ValueBytes
 from aiayn.runs.plan import Plan
 
 BYTES_OF_CHECKPOINT = 12
@@ -95,10 +95,9 @@ def _stated(key: str, value: float | None) -> float:
 def _value_bytes(config: PlanConfig) -> ValueBytes:
     """What precision and device make of a value."""
     accelerator, precision = config.trainer.get("accelerator"), str(config.trainer.get("precision"))
-    if accelerator == "cpu" or (accelerator == "auto" and config.hardware.calibration_seconds is not None):
-        return SINGLE_ON_CPU
+    is_on_cpu = accelerator == "cpu" or (accelerator == "auto" and config.hardware.calibration_seconds is not None)
     is_single = precision in ("32", "32-true") or (precision == "auto" and accelerator == "auto")
-    return SINGLE_ON_GPU if is_single else HALF_ON_GPU
+    return SINGLE if is_on_cpu or is_single else HALF
 
 
 def _checkpoints(config: TrainConfig) -> int:

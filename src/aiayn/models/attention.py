@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from aiayn.models.architecture import Architecture
 from aiayn.models.initialization import projection
 from aiayn.models.keys_values import KeysValues, Past
+from aiayn.models.packing import Packed, Packing
 
 
 class SelfAttention(nn.Module):
@@ -16,42 +17,44 @@ class SelfAttention(nn.Module):
         super().__init__()
         num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
         self.num_heads = num_heads
-        self.widths = (num_heads * d_k, num_heads * d_k, num_heads * d_v)
+        self.widths = [num_heads * d_k, num_heads * d_k, num_heads * d_v]
         self.query_key_value = projection(architecture.d_model, sum(self.widths), bias=architecture.projection_bias)
         self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
-    def forward(self, states: Tensor, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
-        """Let every position attend.
+    def forward(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
+        """Let every position attend to the real ones of its sentence.
 
         Args:
-            states: `[batch, length, d_model]`.
-            mask: bool, broadcast to `[batch, num_heads, length, length]` (queries, then keys); True = may attend.
-            is_causal: each position attends to itself and those before it; not together with `mask`.
+            states: `[positions, d_model]`.
+            packing: which of them make a sentence.
+            is_causal: each position attends to itself and those before it. That alone hides the pads, which end a
+                sentence: no real position has one before it.
 
         Returns:
-            `[batch, length, d_model]`.
+            `[positions, d_model]`.
         """
-        query, own = self._project(states)
-        result: Tensor = self.output(attend(query, own, mask=mask, is_causal=is_causal))
+        query, own = self._split(packing.unpack(self.query_key_value(states)))
+        attended = attend(query, own, mask=None if is_causal else packing.mask, is_causal=is_causal)
+        result: Tensor = self.output(packing.pack(attended))
         return result
 
     def extend(self, states: Tensor, past: Past, *, mask: Tensor) -> tuple[Tensor, Past]:
         """Let new positions attend to past ones and to each other.
 
         Args:
-            states: `[batch, new, d_model]`.
+            states: `[batch * new, d_model]`.
             past: keys and values of the positions before.
             mask: bool, broadcast to `[batch, num_heads, new, past + new]`; True = may attend.
 
         Returns:
-            `[batch, new, d_model]`, and the past with the new positions at its end.
+            `[batch * new, d_model]`, and the past with the new positions at its end.
         """
-        query, own = self._project(states)
+        query, own = self._split(self.query_key_value(states).unflatten(0, (past.sentences, -1)))
         past = past.append(own)
-        return self.output(attend(query, past.filled, mask=mask)), past
+        return self.output(attend(query, past.filled, mask=mask).flatten(0, 1)), past
 
-    def _project(self, states: Tensor) -> tuple[Tensor, KeysValues]:
-        query, keys, values = self.query_key_value(states).split(self.widths, dim=-1)
+    def _split(self, projected: Tensor) -> tuple[Tensor, KeysValues]:
+        query, keys, values = torch.split(projected, self.widths, dim=-1)
         return split_heads(query, self.num_heads), KeysValues(
             split_heads(keys, self.num_heads), split_heads(values, self.num_heads)
         )
@@ -64,28 +67,30 @@ class CrossAttention(nn.Module):
         super().__init__()
         num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
         self.num_heads = num_heads
-        self.widths = (num_heads * d_k, num_heads * d_v)
+        self.widths = [num_heads * d_k, num_heads * d_v]
         self.query = projection(architecture.d_model, num_heads * d_k, bias=architecture.projection_bias)
         self.key_value = projection(architecture.d_model, sum(self.widths), bias=architecture.projection_bias)
         self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
-    def keys_values(self, memory: Tensor) -> KeysValues:
-        """Keys and values of what is attended to, `[batch, source_len, d_model]`."""
-        keys, values = self.key_value(memory).split(self.widths, dim=-1)
+    def keys_values(self, memory: Packed) -> KeysValues:
+        """Keys and values of what is attended to."""
+        keys, values = torch.split(memory.packing.unpack(self.key_value(memory.states)), self.widths, dim=-1)
         return KeysValues(split_heads(keys, self.num_heads), split_heads(values, self.num_heads))
 
-    def forward(self, states: Tensor, memory: KeysValues, *, mask: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, mask: Tensor | None) -> Tensor:
         """Let every position attend to the memory.
 
         Args:
-            states: `[batch, length, d_model]`.
+            states: `[positions, d_model]`.
+            packing: which of them make a sentence.
             memory: from `keys_values`.
             mask: bool, broadcast to `[batch, num_heads, length, source_len]`; True = may attend.
 
         Returns:
-            `[batch, length, d_model]`.
+            `[positions, d_model]`.
         """
-        result: Tensor = self.output(attend(split_heads(self.query(states), self.num_heads), memory, mask=mask))
+        query = split_heads(packing.unpack(self.query(states)), self.num_heads)
+        result: Tensor = self.output(packing.pack(attend(query, memory, mask=mask)))
         return result
 
 
@@ -98,7 +103,7 @@ def attend(query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_
         query: `[batch, num_heads, length, d_k]`.
         memory: keys and values of the positions attended to.
         mask: bool, broadcast to `[batch, num_heads, length, memory_len]`; True = may attend.
-        is_causal: as in `SelfAttention.forward`.
+        is_causal: each position attends to itself and those before it; not together with `mask`.
 
     Returns:
         The heads side by side, `[batch, length, num_heads * d_v]`.

@@ -43,6 +43,11 @@ class Past:
         return cls(_Room(other.keys[:, :, :0], other.values[:, :, :0], used=0), slots=0)
 
     @property
+    def sentences(self) -> int:
+        """How many sentences it is of."""
+        return len(self.room.keys)
+
+    @property
     def filled(self) -> KeysValues:
         """The filled slots, a view."""
         return KeysValues(self.room.keys[:, :, : self.slots], self.room.values[:, :, : self.slots])

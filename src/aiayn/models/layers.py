@@ -4,8 +4,10 @@ from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention
+from aiayn.models.dropout import Dropout
 from aiayn.models.feed_forward import FeedForward
 from aiayn.models.keys_values import KeysValues, Past
+from aiayn.models.packing import Packing
 
 
 class Residual(nn.Module):
@@ -19,7 +21,7 @@ class Residual(nn.Module):
         super().__init__()
         self.is_pre = architecture.norm == "pre"
         self.norm = nn.LayerNorm(architecture.d_model, eps=architecture.layer_norm_epsilon)
-        self.dropout = nn.Dropout(architecture.dropout)
+        self.dropout = Dropout(architecture.dropout)
 
     def before(self, states: Tensor) -> Tensor:
         """What the sub-layer reads, `[..., d_model]`."""
@@ -29,7 +31,7 @@ class Residual(nn.Module):
 
     def after(self, states: Tensor, output: Tensor) -> Tensor:
         """Join the states `[..., d_model]` and the sub-layer's output of the same shape."""
-        states = states + self.dropout(output)
+        states = self.dropout.add(states, output)
         if not self.is_pre:
             states = self.norm(states)
         return states
@@ -44,14 +46,14 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff)
         self.around_self_attention, self.around_feed_forward = (Residual(architecture) for _ in range(2))
 
-    def forward(self, states: Tensor, *, mask: Tensor | None) -> Tensor:
-        """Map `[batch, source_len, d_model]` to the same shape.
+    def forward(self, states: Tensor, packing: Packing) -> Tensor:
+        """Map source positions `[positions, d_model]` to the same shape.
 
         Args:
             states: the layer below.
-            mask: see `padding_mask`.
+            packing: which of them make a sentence.
         """
-        attended = self.self_attention(self.around_self_attention.before(states), mask=mask)
+        attended = self.self_attention(self.around_self_attention.before(states), packing)
         states = self.around_self_attention.after(states, attended)
         return self.around_feed_forward.after(states, self.feed_forward(self.around_feed_forward.before(states)))
 
@@ -68,37 +70,40 @@ class DecoderLayer(nn.Module):
             Residual(architecture) for _ in range(3)
         )
 
-    def forward(self, states: Tensor, memory: KeysValues, *, memory_mask: Tensor | None) -> Tensor:
-        """Map `[batch, target_len, d_model]` to the same shape, all positions at once.
+    def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, memory_mask: Tensor | None) -> Tensor:
+        """Map target positions `[positions, d_model]` to the same shape, all at once.
 
         Args:
             states: the layer below.
+            packing: which of them make a sentence.
             memory: this layer's keys and values of the encoder's output.
-            memory_mask: see `padding_mask`.
+            memory_mask: hides the source's pads, see `Packing.mask`.
         """
-        # Causality alone hides the pads: they end a target, so no real position has one before it, and what pad
-        # positions compute is never read.
-        attended = self.self_attention(self.around_self_attention.before(states), is_causal=True)
-        return self._finish(states, attended, memory, memory_mask)
+        attended = self.self_attention(self.around_self_attention.before(states), packing, is_causal=True)
+        return self._finish(states, attended, packing, memory, memory_mask)
 
     def step(
         self, states: Tensor, past: Past, memory: KeysValues, *, past_mask: Tensor, memory_mask: Tensor | None
     ) -> tuple[Tensor, Past]:
-        """Map new positions `[sentences, new, d_model]` to the same shape, and extend the past by them.
+        """Map new positions `[sentences * new, d_model]` to the same shape, and extend the past by them.
 
         Args:
             states: the layer below.
             past: this layer's keys and values of earlier positions.
             memory: this layer's keys and values of the encoder's output.
             past_mask: bool `[sentences, 1, new, past + new]`; True = may attend.
-            memory_mask: see `padding_mask`.
+            memory_mask: hides the source's pads, see `Packing.mask`.
         """
+        sentences, new = past_mask.shape[0], past_mask.shape[2]
         attended, past = self.self_attention.extend(self.around_self_attention.before(states), past, mask=past_mask)
-        return self._finish(states, attended, memory, memory_mask), past
+        return self._finish(states, attended, Packing(sentences, new, None), memory, memory_mask), past
 
-    def _finish(self, states: Tensor, attended: Tensor, memory: KeysValues, memory_mask: Tensor | None) -> Tensor:
+    def _finish(
+        self, states: Tensor, attended: Tensor, packing: Packing, memory: KeysValues, memory_mask: Tensor | None
+    ) -> Tensor:
         """Everything that follows the self-attention."""
         states = self.around_self_attention.after(states, attended)
-        attended = self.cross_attention(self.around_cross_attention.before(states), memory, mask=memory_mask)
+        before = self.around_cross_attention.before(states)
+        attended = self.cross_attention(before, packing, memory, mask=memory_mask)
         states = self.around_cross_attention.after(states, attended)
         return self.around_feed_forward.after(states, self.feed_forward(self.around_feed_forward.before(states)))

@@ -1,7 +1,6 @@
 """The Transformer (section 3)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
 import torch
@@ -11,20 +10,12 @@ from aiayn.models.architecture import Architecture
 from aiayn.models.attention import padding_mask
 from aiayn.models.cost import Cost
 from aiayn.models.decoder_state import DecoderState
+from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.keys_values import Past
 from aiayn.models.layers import DecoderLayer, EncoderLayer
+from aiayn.models.packing import Packed, Packing
 from aiayn.models.positions import LearnedPositions, SinusoidalPositions
-
-
-@dataclass(frozen=True)
-class Memory:
-    """An encoded batch of sources."""
-
-    states: Tensor
-    """`[batch, source_len, d_model]`."""
-    mask: Tensor
-    """Bool `[batch, source_len]`, True = real token."""
 
 
 class Transformer(nn.Module):
@@ -50,13 +41,18 @@ class Transformer(nn.Module):
         self.positions: SinusoidalPositions | LearnedPositions = kind(
             max_positions=architecture.max_positions, d_model=width
         )
-        self.dropout = nn.Dropout(architecture.dropout)
+        self.dropout = Dropout(architecture.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(architecture) for _ in range(architecture.num_layers))
         self.decoder = nn.ModuleList(DecoderLayer(architecture) for _ in range(architecture.num_layers))
         self.encoder_norm, self.decoder_norm = (
             nn.LayerNorm(width, eps=architecture.layer_norm_epsilon) if architecture.norm == "pre" else nn.Identity()
             for _ in range(2)
         )
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own."""
+        return self.embedding.weight
 
     @property
     def max_length(self) -> int | None:
@@ -70,25 +66,25 @@ class Transformer(nn.Module):
             source: int64 `[batch, source_len]`, pads at the end.
             target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
         """
-        return self.project(self.decode(target_input, self.encode(source)))
+        states, packing = self.decode(target_input, self.encode(source))
+        return packing.unpack(self.project(states))
 
-    def encode(self, source: Tensor) -> Memory:
+    def encode(self, source: Tensor) -> Packed:
         """Run the encoder over sources int64 `[batch, source_len]`."""
-        is_real = source != self.pad_id
-        mask = padding_mask(is_real)
-        states = self._embed(source)
+        packing = Packing.of(source != self.pad_id)
+        states = self._embed(source, packing)
         for layer in self.encoder:
-            states = layer(states, mask=mask)
-        return Memory(self.encoder_norm(states), is_real)
+            states = layer(states, packing)
+        return Packed(self.encoder_norm(states), packing)
 
-    def decode(self, target_input: Tensor, memory: Memory) -> Tensor:
-        """Run the decoder over all positions of int64 `[batch, target_len]`: `[batch, target_len, d_model]`."""
-        memory_mask = padding_mask(memory.mask)
-        states = self._embed(target_input)
+    def decode(self, target_input: Tensor, memory: Packed) -> Packed:
+        """Run the decoder over all positions of int64 `[batch, target_len]`, pads at the end."""
+        packing = Packing.of(target_input != self.pad_id)
+        states = self._embed(target_input, packing)
         for layer in self._decoder_layers():
-            states = layer(states, layer.cross_attention.keys_values(memory.states), memory_mask=memory_mask)
-        result: Tensor = self.decoder_norm(states)
-        return result
+            keys_values = layer.cross_attention.keys_values(memory)
+            states = layer(states, packing, keys_values, memory_mask=memory.packing.mask)
+        return Packed(self.decoder_norm(states), packing)
 
     def project(self, states: Tensor) -> Tensor:
         """Logits `[..., vocabulary_size]` of decoder states `[..., d_model]`, through the embeddings' own matrix."""
@@ -98,14 +94,14 @@ class Transformer(nn.Module):
     def begin(self, source: Tensor) -> DecoderState:
         """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
-        memory = self.encode(source)
-        keys_values = tuple(layer.cross_attention.keys_values(memory.states) for layer in self._decoder_layers())
+        memory, is_real = self.encode(source), source != self.pad_id
+        keys_values = tuple(layer.cross_attention.keys_values(memory) for layer in self._decoder_layers())
         sentences = len(source)
         return DecoderState(
-            source_is_real=memory.mask,
+            source_is_real=is_real,
             memory=keys_values,
             past=tuple(Past.like(layer) for layer in keys_values),
-            ancestry=memory.mask.new_empty(sentences, 1, 0),
+            ancestry=is_real.new_empty(sentences, 1, 0),
             length=0,
         )
 
@@ -131,18 +127,23 @@ class Transformer(nn.Module):
                 states, layer_past, layer_memory, past_mask=ancestry.unsqueeze(1), memory_mask=memory_mask
             )
             past.append(extended)
-        logits = self.project(self.decoder_norm(states))
+        logits = torch.unflatten(self.project(self.decoder_norm(states)), 0, tuple(tokens.shape))
         new_state = DecoderState(state.source_is_real, state.memory, tuple(past), ancestry, state.length + 1)
         return torch.log_softmax(logits, dim=-1, dtype=torch.float32), new_state
 
-    def _embed(self, tokens: Tensor) -> Tensor:
-        """`[batch, length]` to `[batch, length, d_model]`: embeddings plus positions (sections 3.4 and 3.5)."""
-        embedded: Tensor = self.dropout(self.embedding(tokens) + self.positions(tokens.shape[1]))
-        return embedded
+    def _embed(self, tokens: Tensor, packing: Packing) -> Tensor:
+        """`[batch, length]` to `[positions, d_model]`: embeddings plus positions (sections 3.4 and 3.5)."""
+        positions, columns = self.positions(tokens.shape[1]), packing.columns()
+        if columns is None:
+            embedded = (self.embedding(tokens) + positions).flatten(0, 1)
+        else:
+            embedded = self.embedding(packing.pack(tokens)) + positions.index_select(0, columns)
+        result: Tensor = self.dropout(embedded)
+        return result
 
     def _embed_step(self, tokens: Tensor, position: int) -> Tensor:
-        """`[sentences, beam]` to `[sentences, beam, d_model]`: all beams stand at one position."""
-        embedded: Tensor = self.embedding(tokens) + self.positions(1, start=position)
+        """`[sentences, beam]` to `[sentences * beam, d_model]`: all beams stand at one position."""
+        embedded: Tensor = self.embedding(tokens.flatten()) + self.positions(1, start=position)
         return embedded
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:

@@ -1,9 +1,18 @@
 """The label-smoothed loss and, beside it, the likelihood without smoothing."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+CHUNK_ENTRIES = 2**25
+"""The most logits that exist at a time: 128 MiB in single precision. Smaller chunks make the products slower."""
+
+CACHED_ENTRIES = 2**20
+"""Of which so many are normalised at a time on CPUs, to stay in the cache."""
 
 
 class TokenLosses(NamedTuple):
@@ -15,18 +24,118 @@ class TokenLosses(NamedTuple):
     """Unsmoothed negative log-likelihood, the one that perplexity is made of."""
 
 
-def token_losses(logits: Tensor, targets: Tensor, *, label_smoothing: float) -> TokenLosses:
-    """Cross entropy against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
+def output_losses(
+    states: Tensor, weight: Tensor, targets: Tensor, *, label_smoothing: float, ignored_id: int
+) -> TokenLosses:
+    """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
+
+    Output layer and loss are one: logits are made for some positions at a time, and so are their gradients, in the
+    forward pass already. `[positions, vocabulary_size]` never exists, which spares its memory and, because what exists
+    is used at once, time: a tenth of a training step of the base model on two cores (docs/log.md).
 
     Args:
-        logits: `[tokens, vocabulary_size]`, pads already removed.
-        targets: int64 `[tokens]`.
+        states: `[positions, d_model]`, the decoder's.
+        weight: the output layer's, `[vocabulary_size, d_model]`; it has no bias.
+        targets: int64 `[positions]`.
         label_smoothing: eps, the mass spread evenly over all V classes, the right one included.
+        ignored_id: positions with this target weigh nothing.
     """
-    logits = logits.float()
-    normalizer = torch.logsumexp(logits, dim=-1)
-    nll = (normalizer - logits.gather(-1, targets.unsqueeze(-1)).squeeze(-1)).sum()
-    if label_smoothing == 0.0:
-        return TokenLosses(smoothed=nll, nll=nll.detach())
-    uniform = (normalizer - logits.mean(dim=-1)).sum()
-    return TokenLosses(smoothed=(1.0 - label_smoothing) * nll + label_smoothing * uniform, nll=nll.detach())
+    smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
+        states, weight, targets, label_smoothing, ignored_id, torch.is_grad_enabled()
+    )
+    return TokenLosses(smoothed, nll)
+
+
+@torch.no_grad()
+def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+    """Negative log-likelihood of each target in nats, float32 `[positions]`; arguments as for `output_losses`."""
+    parts = []
+    for rows in _chunks(len(targets), vocabulary_size=len(weight)):
+        log_probabilities = F.log_softmax(F.linear(states[rows], weight), dim=-1, dtype=torch.float32)
+        parts.append(-log_probabilities.gather(1, targets[rows].unsqueeze(1)).squeeze(1))
+    return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.float32)
+
+
+class _OutputLosses(torch.autograd.Function):
+    """Sums of both losses; the gradients of the first are made beside it."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx,
+        states: Tensor,
+        weight: Tensor,
+        targets: Tensor,
+        label_smoothing: float,
+        ignored_id: int,
+        is_differentiated: bool,
+    ) -> tuple[Tensor, Tensor]:
+        device = states.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
+        exact = torch.promote_types(dtype, torch.float32)
+        smoothed, nll = states.new_zeros(2, dtype=exact)
+        states_gradient = torch.empty_like(states)
+        weight_gradient = torch.zeros_like(weight)
+        mean_weight = weight.mean(dim=0)  # a state's product with it is the mean of its logits
+        matrix = weight.to(dtype)
+        with torch.autocast(device, enabled=False):
+            for rows in _chunks(len(targets), vocabulary_size=len(weight)):
+                part, chosen = states[rows], targets[rows].unsqueeze(1)
+                weighs = (chosen != ignored_id).to(exact)
+                logits = F.linear(part.to(dtype), matrix)
+                at_target = logits.gather(1, chosen)
+                surprise = _to_probabilities(logits, chosen, exact)
+                uniform = at_target + surprise - (part @ mean_weight).unsqueeze(1)  # the normalizer less the mean logit
+                nll += (surprise * weighs).sum()
+                smoothed += ((1.0 - label_smoothing) * surprise + label_smoothing * uniform).mul(weighs).sum()
+                if not is_differentiated:
+                    continue
+                # The target's share is taken off here. That of the other classes is alike in all, so that it can be
+                # taken off the products instead of the logits.
+                gradient = logits.scatter_add_(1, chosen, at_target.new_full(chosen.shape, label_smoothing - 1.0))
+                own = gradient @ matrix - label_smoothing * mean_weight
+                states_gradient[rows] = own * weighs
+                _add_product(weight_gradient, gradient.t(), (part * weighs).to(dtype))
+        if is_differentiated:
+            real = (targets != ignored_id).to(states.dtype)
+            weight_gradient -= (label_smoothing / len(weight)) * (real @ states)
+            ctx.save_for_backward(states_gradient, weight_gradient)
+        ctx.mark_non_differentiable(nll)
+        return smoothed, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
+        states_gradient, weight_gradient = ctx.saved_tensors
+        # In place, to spare memory of the size of the embeddings. A second pass through the same graph would scale
+        # twice; torch refuses it, for saved tensors are freed by the first.
+        return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None, None
+
+
+def _chunks(positions: int, *, vocabulary_size: int) -> Iterator[slice]:
+    """Even chunks of at most `CHUNK_ENTRIES` logits; a single position may have more."""
+    count = -(-positions * vocabulary_size // CHUNK_ENTRIES)
+    size = -(-positions // max(1, count))
+    return (slice(start, start + size) for start in range(0, positions, max(1, size)))
+
+
+def _to_probabilities(logits: Tensor, chosen: Tensor, exact: torch.dtype) -> Tensor:
+    """Turn logits `[positions, vocabulary_size]` into probabilities, in place.
+
+    Returns:
+        The negative log-likelihood of `chosen`, int64 `[positions, 1]`, computed in `exact`.
+    """
+    rows = max(1, CACHED_ENTRIES // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
+    surprise = []
+    for block, chosen_there in zip(torch.split(logits, rows), torch.split(chosen, rows), strict=True):
+        log_probabilities = F.log_softmax(block, dim=-1, dtype=exact)
+        surprise.append(-log_probabilities.gather(1, chosen_there))
+        torch.exp(log_probabilities, out=block)
+    return torch.cat(surprise)
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """Add a matrix product to a sum, which may be of a higher precision."""
+    if left.dtype == total.dtype:
+        total.addmm_(left, right)
+    else:
+        total += left @ right

@@ -16,7 +16,7 @@ from aiayn.config.errors import RunFailedError
 from aiayn.data.collation import TranslationBatch
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
-from aiayn.training.loss import TokenLosses, token_losses
+from aiayn.training.loss import TokenLosses, output_losses
 from aiayn.training.meter import Meter, Progress
 from aiayn.training.schedule import learning_rate
 
@@ -125,11 +125,13 @@ class TranslationModule(LightningModule):
 
     def _losses(self, batch: TranslationBatch) -> TokenLosses:
         """Losses summed over the real target tokens."""
-        states = self.model.decode(batch.target_input, self.model.encode(batch.source))
-        real = batch.target_output != self.model.pad_id
-        # Only real tokens reach the output layer, the largest product of a small model.
-        return token_losses(
-            self.model.project(states[real]), batch.target_output[real], label_smoothing=self.label_smoothing
+        decoded = self.model.decode(batch.target_input, self.model.encode(batch.source))
+        return output_losses(
+            decoded.states,
+            self.model.output_weight,
+            decoded.packing.pack(batch.target_output),
+            label_smoothing=self.label_smoothing,
+            ignored_id=self.model.pad_id,
         )
 
     def finish_step(self, batch: TranslationBatch) -> None:

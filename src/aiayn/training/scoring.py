@@ -18,6 +18,7 @@ from aiayn.decoding.beam_search import beam_search
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.transformer import Transformer
 from aiayn.training.data_module import EvaluationStream
+from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
 
 
@@ -59,10 +60,9 @@ def sentence_likelihoods(
         if not batch.step_target_tokens:
             continue  # it only keeps ranks in step that wait for each other, which these do not
         there = batch.to(device)
-        logits = model(there.source, there.target_input).float()
-        real = there.target_output != model.pad_id
-        target = logits.gather(-1, there.target_output.unsqueeze(-1)).squeeze(-1)
-        losses = (torch.logsumexp(logits, dim=-1) - target).where(real, 0.0)
+        states, packing = model.decode(there.target_input, model.encode(there.source))
+        losses = packing.unpack(token_likelihoods(states, model.output_weight, packing.pack(there.target_output)))
+        losses = losses.where(there.target_output != model.pad_id, 0.0)
         own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
     nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
     for indices, values in chain.from_iterable(group.gather(own)):

@@ -10,6 +10,7 @@ from torch import Tensor
 from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention, attend, padding_mask
 from aiayn.models.keys_values import KeysValues
+from aiayn.models.packing import Packed, Packing
 
 Settle = Callable[..., Architecture]
 
@@ -75,8 +76,9 @@ def test_self_attention_projects_each_head_from_its_own_rows(
     causal = torch.ones(length, length, dtype=torch.bool).tril().expand(3, -1, -1)
     expected = attention.output(attend_naively(query, keys, values, causal))
 
-    torch.testing.assert_close(attention(states, is_causal=True), expected, rtol=0, atol=1e-12)
-    torch.testing.assert_close(attention(states, mask=causal[:, None]), expected, rtol=0, atol=1e-12)
+    packing = Packing(3, length, None)
+    result = packing.unpack(attention(packing.pack(states), packing, is_causal=True))
+    torch.testing.assert_close(result, expected, rtol=0, atol=1e-12)
 
 
 def test_cross_attention_to_itself_is_self_attention(architecture: Settle) -> None:
@@ -87,9 +89,11 @@ def test_cross_attention_to_itself_is_self_attention(architecture: Settle) -> No
     cross.query.weight.data, cross.key_value.weight.data = own.query_key_value.weight.data.tensor_split([queries])
     cross.output.load_state_dict(own.output.state_dict())
     states = torch.randn(2, 4, 6)
-    mask = padding_mask(torch.tensor([[True, True, True, False], [True, True, True, True]]))
+    packing = Packing.of(torch.tensor([[True, True, True, False], [True, True, True, True]]))
+    packed = packing.pack(states)
 
-    torch.testing.assert_close(cross(states, cross.keys_values(states), mask=mask), own(states, mask=mask))
+    crossed = cross(packed, packing, cross.keys_values(Packed(packed, packing)), mask=packing.mask)
+    torch.testing.assert_close(crossed, own(packed, packing))
 
 
 def test_projections_have_biases_only_when_asked(architecture: Settle) -> None:

@@ -1,66 +1,148 @@
-"""The loss is cross entropy against smoothed targets, summed; the likelihood beside it is never smoothed."""
+"""The loss is cross entropy against smoothed targets, summed; the likelihood beside it is never smoothed.
 
+The plain way is the oracle: all logits at once, torch's own cross entropy, autograd.
+"""
+
+import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from aiayn.training.loss import token_losses
+from aiayn.training import loss
+from aiayn.training.loss import TokenLosses, output_losses, token_likelihoods
+
+PAD = 0
 
 tokens = st.integers(1, 9)
 vocabularies = st.integers(2, 30)
 epsilons = st.one_of(st.just(0.0), st.floats(0.0, 0.99))
 seeds = st.integers(0, 2**31)
+chunks = st.integers(1, 300)
+
+in_chunks = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def draw(tokens: int, vocabulary: int, seed: int, *, scale: float = 3.0) -> tuple[Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    logits = scale * torch.randn(tokens, vocabulary, generator=generator)
-    return logits.requires_grad_(), torch.randint(vocabulary, (tokens,), generator=generator)
+class Layer:
+    """States, the output layer's matrix and targets, some of them pads."""
+
+    def __init__(self, tokens: int, vocabulary: int, seed: int, *, scale: float = 2.0) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        self.states = (scale * torch.randn(tokens, 4, generator=generator)).requires_grad_()
+        self.weight = torch.randn(vocabulary, 4, generator=generator).requires_grad_()
+        self.targets = torch.randint(vocabulary, (tokens,), generator=generator)
+
+    @property
+    def parts(self) -> tuple[Tensor, Tensor]:
+        return self.states, self.weight
+
+    def losses(self, epsilon: float) -> TokenLosses:
+        return output_losses(self.states, self.weight, self.targets, label_smoothing=epsilon, ignored_id=PAD)
+
+    def plainly(self, epsilon: float) -> Tensor:
+        logits = self.states @ self.weight.T
+        return F.cross_entropy(logits, self.targets, label_smoothing=epsilon, reduction="sum", ignore_index=PAD)
 
 
-@given(tokens, vocabularies, epsilons, seeds)
-def test_value_and_gradient_are_torchs(tokens: int, vocabulary: int, epsilon: float, seed: int) -> None:
-    logits, targets = draw(tokens, vocabulary, seed)
-    ours = token_losses(logits, targets, label_smoothing=epsilon)
-    theirs = F.cross_entropy(logits, targets, label_smoothing=epsilon, reduction="sum")
-    torch.testing.assert_close(ours.smoothed, theirs)
-    torch.testing.assert_close(ours.nll, F.cross_entropy(logits, targets, reduction="sum").detach())
-    (our_gradient,) = torch.autograd.grad(ours.smoothed, logits)
-    (their_gradient,) = torch.autograd.grad(theirs, logits)
-    torch.testing.assert_close(our_gradient, their_gradient)
+@in_chunks
+@given(tokens, vocabularies, epsilons, seeds, chunks, chunks)
+def test_values_and_gradients_are_torchs_in_chunks_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, epsilon: float, seed: int, chunk: int, cached: int
+) -> None:
+    monkeypatch.setattr(loss, "CHUNK_ENTRIES", chunk)
+    monkeypatch.setattr(loss, "CACHED_ENTRIES", cached)
+    layer = Layer(tokens, vocabulary, seed)
+    ours, theirs = layer.losses(epsilon), layer.plainly(epsilon)
+    torch.testing.assert_close(ours.smoothed, theirs, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(ours.nll, layer.plainly(0.0).detach(), rtol=1e-5, atol=1e-5)
     assert not ours.nll.requires_grad
+    factor = 0.37  # as if the sum were a part of something
+    torch.testing.assert_close(
+        torch.autograd.grad(factor * ours.smoothed, layer.parts),
+        torch.autograd.grad(factor * theirs, layer.parts),
+        rtol=1e-5,
+        atol=1e-5,
+    )
 
 
 @given(tokens, vocabularies, epsilons, seeds)
 def test_the_loss_of_a_batch_is_the_sum_over_its_tokens(
     tokens: int, vocabulary: int, epsilon: float, seed: int
 ) -> None:
-    logits, targets = draw(tokens, vocabulary, seed)
-    whole = token_losses(logits, targets, label_smoothing=epsilon)
-    each = [token_losses(logits[i : i + 1], targets[i : i + 1], label_smoothing=epsilon) for i in range(tokens)]
-    torch.testing.assert_close(torch.stack([loss.smoothed for loss in each]).sum(), whole.smoothed)
-    torch.testing.assert_close(torch.stack([loss.nll for loss in each]).sum(), whole.nll)
+    layer = Layer(tokens, vocabulary, seed)
+    whole = layer.losses(epsilon)
+    each = [
+        output_losses(
+            layer.states[i : i + 1],
+            layer.weight,
+            layer.targets[i : i + 1],
+            label_smoothing=epsilon,
+            ignored_id=PAD,
+        )
+        for i in range(tokens)
+    ]
+    torch.testing.assert_close(torch.stack([one.smoothed for one in each]).sum(), whole.smoothed)
+    torch.testing.assert_close(torch.stack([one.nll for one in each]).sum(), whole.nll)
+
+
+@in_chunks
+@given(tokens, vocabularies, seeds, chunks)
+def test_likelihoods_are_of_each_token_pads_too(
+    monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, seed: int, chunk: int
+) -> None:
+    monkeypatch.setattr(loss, "CHUNK_ENTRIES", chunk)
+    layer = Layer(tokens, vocabulary, seed)
+    expected = F.cross_entropy(layer.states @ layer.weight.T, layer.targets, reduction="none")
+    result = token_likelihoods(layer.states, layer.weight, layer.targets)
+    assert not result.requires_grad
+    torch.testing.assert_close(result, expected.detach())
 
 
 @given(vocabularies, epsilons, seeds)
 def test_large_logits_stay_finite(vocabulary: int, epsilon: float, seed: int) -> None:
-    logits, targets = draw(4, vocabulary, seed, scale=1e6)
-    losses = token_losses(logits, targets, label_smoothing=epsilon)
+    layer = Layer(4, vocabulary, seed, scale=1e6)
+    losses = layer.losses(epsilon)
     assert torch.isfinite(losses.smoothed)
-    assert torch.isfinite(torch.autograd.grad(losses.smoothed, logits)[0]).all()
+    assert all(torch.isfinite(gradient).all() for gradient in torch.autograd.grad(losses.smoothed, layer.parts))
 
 
 @given(vocabularies, epsilons, seeds)
-def test_half_precision_logits_are_summed_in_full_precision(vocabulary: int, epsilon: float, seed: int) -> None:
-    logits, targets = draw(5, vocabulary, seed)
-    half = logits.detach().bfloat16()
-    losses = token_losses(half, targets, label_smoothing=epsilon)
-    assert losses.smoothed.dtype == losses.nll.dtype == torch.float32
-    assert losses.smoothed == token_losses(half.float(), targets, label_smoothing=epsilon).smoothed
+def test_half_precision_products_are_summed_in_full_precision(vocabulary: int, epsilon: float, seed: int) -> None:
+    layer = Layer(5, vocabulary, seed)
+    exact = layer.losses(epsilon)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = layer.losses(epsilon)
+    assert half.smoothed.dtype == half.nll.dtype == torch.float32
+    assert half.smoothed.item() == pytest.approx(exact.smoothed.item(), rel=0.05, abs=0.2)
+    for ours, theirs in zip(
+        torch.autograd.grad(half.smoothed, layer.parts), torch.autograd.grad(exact.smoothed, layer.parts), strict=True
+    ):
+        assert ours.dtype == torch.float32
+        torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.1)
 
 
-def test_without_tokens_there_is_no_loss() -> None:
-    losses = token_losses(torch.zeros(0, 7), torch.zeros(0, dtype=torch.int64), label_smoothing=0.1)
+def test_without_gradients_none_are_made() -> None:
+    layer = Layer(5, 11, 0)
+    with torch.no_grad():
+        losses = layer.losses(0.1)
+    assert not losses.smoothed.requires_grad
+    torch.testing.assert_close(losses.smoothed, layer.losses(0.1).smoothed.detach())
+
+
+def test_gradients_made_once_are_not_handed_out_twice() -> None:
+    layer = Layer(5, 11, 0)
+    losses = layer.losses(0.1)
+    torch.autograd.backward(losses.smoothed)
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.backward(losses.smoothed)
+
+
+@pytest.mark.parametrize("targets", [[], [PAD, PAD]])
+def test_without_tokens_there_is_no_loss_and_no_gradient(targets: list[int]) -> None:
+    layer = Layer(len(targets), 7, 0)
+    layer.targets = torch.tensor(targets, dtype=torch.int64)
+    losses = layer.losses(0.1)
     assert losses.smoothed == losses.nll == 0.0
+    assert all(not gradient.any() for gradient in torch.autograd.grad(losses.smoothed, layer.parts))
+    assert len(token_likelihoods(layer.states.detach(), layer.weight, layer.targets)) == len(targets)

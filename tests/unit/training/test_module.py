@@ -99,7 +99,7 @@ def by_hand(module: TranslationModule, loss: Tensor) -> Gradients:
 
 
 def loss_of(module: TranslationModule, batch: TranslationBatch, *, reduction: str) -> Tensor:
-    scores = module.model.project(module.model.decode(batch.target_input, module.model.encode(batch.source)))
+    scores = module.model(batch.source, batch.target_input)
     expected = batch.target_output.flatten()
     return cross_entropy(scores.flatten(0, 1), expected, ignore_index=PAD, label_smoothing=0.1, reduction=reduction)
 

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
 from aiayn.models.initialization import projection
-from aiayn.models.keys_values import KeysValues, Past
+from aiayn.models.keys_values import KeysValues
 
 
 class SelfAttention(nn.Module):
@@ -35,20 +35,22 @@ class SelfAttention(nn.Module):
         result: Tensor = self.output(attend(query, own, mask=mask, is_causal=is_causal))
         return result
 
-    def extend(self, states: Tensor, past: Past, *, mask: Tensor) -> tuple[Tensor, Past]:
-        """Let new positions attend to past ones and to each other.
+    def extend(self, states: Tensor, room: KeysValues, *, slots: int, bias: Tensor) -> Tensor:
+        """Let new positions attend to past ones and to themselves.
 
         Args:
             states: `[batch, new, d_model]`.
-            past: keys and values of the positions before.
-            mask: bool, broadcast to `[batch, num_heads, new, past + new]`; True = may attend.
+            room: for the keys and values of the past; those of the new positions are written behind it.
+            slots: how many the past has.
+            bias: added to the scores, `[batch, 1, new, slots + new]`; -inf where attention is not allowed.
 
         Returns:
-            `[batch, new, d_model]`, and the past with the new positions at its end.
+            `[batch, new, d_model]`.
         """
         query, own = self._project(states)
-        past = past.append(own)
-        return self.output(attend(query, past.filled, mask=mask)), past
+        room.write(own, start=slots)
+        result: Tensor = self.output(attend_from_few(query, room.up_to(slots + states.shape[1]), bias))
+        return result
 
     def _project(self, states: Tensor) -> tuple[Tensor, KeysValues]:
         query, keys, values = self.query_key_value(states).split(self.widths, dim=-1)
@@ -88,6 +90,12 @@ class CrossAttention(nn.Module):
         result: Tensor = self.output(attend(split_heads(self.query(states), self.num_heads), memory, mask=mask))
         return result
 
+    def step(self, states: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+        """As `forward`, for a search: few positions, and a bias instead of a mask (`attend_from_few`)."""
+        query = split_heads(self.query(states), self.num_heads)
+        result: Tensor = self.output(attend_from_few(query, memory, bias))
+        return result
+
 
 def attend(query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
     """Scaled dot-product attention, softmax(Q K^T / sqrt(d_k)) V (equation 1), in all heads at once.
@@ -105,6 +113,24 @@ def attend(query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_
     """
     heads = F.scaled_dot_product_attention(query, memory.keys, memory.values, attn_mask=mask, is_causal=is_causal)
     return heads.transpose(1, 2).flatten(2)  # [batch, heads, length, d_v] -> [batch, length, heads * d_v]
+
+
+def attend_from_few(query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+    """As `attend`, for the few queries of a step of a search.
+
+    Its scores are small beside the keys and values, so that two plain products are faster than a kernel made for many
+    queries: on a CPU, for 64 sentences of 30 positions and beam 4, 0.5 ms instead of 0.9.
+
+    Args:
+        query: `[batch, num_heads, few, d_k]`.
+        memory: keys and values of the positions attended to.
+        bias: added to the scores, broadcast to `[batch, num_heads, few, memory_len]`; None for nothing.
+    """
+    scores = torch.matmul(query * query.shape[-1] ** -0.5, memory.keys.transpose(-1, -2))
+    if bias is not None:
+        scores += bias
+    heads = torch.matmul(torch.softmax(scores, dim=-1), memory.values)
+    return heads.transpose(1, 2).flatten(2)  # [batch, heads, few, d_v] -> [batch, few, heads * d_v]
 
 
 def split_heads(states: Tensor, num_heads: int) -> Tensor:

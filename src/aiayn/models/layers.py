@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention
 from aiayn.models.feed_forward import FeedForward
-from aiayn.models.keys_values import KeysValues, Past
+from aiayn.models.keys_values import KeysValues
 
 
 class Residual(nn.Module):
@@ -82,19 +82,31 @@ class DecoderLayer(nn.Module):
         return self._finish(states, attended, memory, memory_mask)
 
     def step(
-        self, states: Tensor, past: Past, memory: KeysValues, *, past_mask: Tensor, memory_mask: Tensor | None
-    ) -> tuple[Tensor, Past]:
-        """Map new positions `[sentences, new, d_model]` to the same shape, and extend the past by them.
+        self,
+        states: Tensor,
+        past: KeysValues,
+        memory: KeysValues,
+        *,
+        slots: int,
+        past_bias: Tensor,
+        memory_bias: Tensor | None,
+    ) -> Tensor:
+        """Map the beams' new positions `[sentences, beam, d_model]` to the same shape, and write them into the past.
 
         Args:
             states: the layer below.
-            past: this layer's keys and values of earlier positions.
+            past: this layer's room for keys and values of earlier positions.
             memory: this layer's keys and values of the encoder's output.
-            past_mask: bool `[sentences, 1, new, past + new]`; True = may attend.
-            memory_mask: see `padding_mask`.
+            slots: how many the past has.
+            past_bias: see `DecoderState.past_bias`; the new positions included.
+            memory_bias: see `DecoderState`.
         """
-        attended, past = self.self_attention.extend(self.around_self_attention.before(states), past, mask=past_mask)
-        return self._finish(states, attended, memory, memory_mask), past
+        before, after = self.around_self_attention.before, self.around_self_attention.after
+        states = after(states, self.self_attention.extend(before(states), past, slots=slots, bias=past_bias))
+        before, after = self.around_cross_attention.before, self.around_cross_attention.after
+        states = after(states, self.cross_attention.step(before(states), memory, memory_bias))
+        before, after = self.around_feed_forward.before, self.around_feed_forward.after
+        return after(states, self.feed_forward(before(states)))
 
     def _finish(self, states: Tensor, attended: Tensor, memory: KeysValues, memory_mask: Tensor | None) -> Tensor:
         """Everything that follows the self-attention."""

@@ -12,8 +12,8 @@ from aiayn.models.attention import padding_mask
 from aiayn.models.cost import Cost
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.embeddings import TiedEmbedding
-from aiayn.models.keys_values import Past
 from aiayn.models.layers import DecoderLayer, EncoderLayer
+from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.positions import LearnedPositions, SinusoidalPositions
 
 
@@ -99,41 +99,29 @@ class Transformer(nn.Module):
         """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory = self.encode(source)
-        keys_values = tuple(layer.cross_attention.keys_values(memory.states) for layer in self._decoder_layers())
-        sentences = len(source)
-        return DecoderState(
-            source_is_real=memory.mask,
-            memory=keys_values,
-            past=tuple(Past.like(layer) for layer in keys_values),
-            ancestry=memory.mask.new_empty(sentences, 1, 0),
-            length=0,
-        )
+        keys_values = [layer.cross_attention.keys_values(memory.states) for layer in self._decoder_layers()]
+        return DecoderState(keys_values, memory.mask)
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
         """Read one token a beam and predict the next.
 
         Args:
             tokens: int64 `[sentences, beam]`; bos at the first step, where every sentence has one beam.
-            state: from `begin` or the step before.
+            state: from `begin`; afterwards the state after `tokens`.
 
         Returns:
-            Log-probabilities of the next token, float32 `[sentences, beam, vocabulary_size]`, a tensor of their own;
-            and the state after `tokens`.
+            Logits of the next token `[sentences, beam, vocabulary_size]`, a tensor of their own, and what to take from
+            them for log-probabilities, float32 `[sentences, beam]`.
         """
         assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
-        ancestry = state.extended_ancestry()
-        memory_mask = padding_mask(state.source_is_real)
         states = self._embed_step(tokens, state.length)
-        past = []
-        for layer, layer_past, layer_memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
-            states, extended = layer.step(
-                states, layer_past, layer_memory, past_mask=ancestry.unsqueeze(1), memory_mask=memory_mask
-            )
-            past.append(extended)
+        slots = state.open_slots()
+        past_bias = state.past_bias()
+        for layer, past, memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
+            states = layer.step(states, past, memory, slots=slots, past_bias=past_bias, memory_bias=state.memory_bias)
         logits = self.project(self.decoder_norm(states))
-        new_state = DecoderState(state.source_is_real, state.memory, tuple(past), ancestry, state.length + 1)
-        return torch.log_softmax(logits, dim=-1, dtype=torch.float32), new_state
+        return logits, log_sum_exp(logits)
 
     def _embed(self, tokens: Tensor) -> Tensor:
         """`[batch, length]` to `[batch, length, d_model]`: embeddings plus positions (sections 3.4 and 3.5)."""

@@ -58,7 +58,7 @@ def counted(model: Transformer, *, source_len: int, target_len: int, sentences: 
     """Operations of the matrices in one forward pass; attention's own products are batched ones, and left out."""
     source = torch.ones(sentences, source_len, dtype=torch.int64)
     target = torch.ones(sentences, target_len, dtype=torch.int64)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    with FlopCounterMode(display=False) as counter:  # with gradients: it does not know the products of a search
         model(source, target)
     operations = counter.get_flop_counts()["Global"]
     return sum(operations.get(name, 0) for name in (torch.ops.aten.mm, torch.ops.aten.addmm))

@@ -1,8 +1,9 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from aiayn.models.products import Projection, linear
+from aiayn.models.products import Projection, linear, packed
 
 
 @pytest.mark.parametrize("shape", [(5, 12), (2, 3, 12), (2, 0, 12), (12,)])
@@ -36,3 +37,24 @@ def test_gradients_are_those_of_torch() -> None:
 def test_autocast_is_obeyed() -> None:
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         assert linear(torch.randn(3, 6), torch.randn(4, 6)).dtype == torch.bfloat16
+
+
+def test_packed_matrices_are_the_same_until_they_are_let_go() -> None:
+    torch.manual_seed(0)
+    first, second = Projection(12, 7), Projection(7, 5, bias=False)
+    states = torch.randn(3, 12)
+    expected = F.linear(F.linear(states, first.weight, first.bias), second.weight)
+    with torch.inference_mode(), packed(first):
+        with packed(nn.Sequential(first, second)):
+            torch.testing.assert_close(second(first(states)), expected)
+        torch.testing.assert_close(second(first(states)), expected)
+    with torch.no_grad():
+        first.weight.zero_()
+        torch.testing.assert_close(first(states), first.bias.expand(3, -1))
+
+
+def test_packed_matrices_do_not_stand_in_the_way_of_training() -> None:
+    projection = Projection(12, 7)
+    with packed(projection):
+        torch.autograd.backward(projection(torch.randn(3, 12)).sum())
+    assert projection.weight.grad is not None

@@ -10,8 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from aiayn.config.errors import UserError
+from aiayn.decoding.candidates import best_continuations
 from aiayn.decoding.length_penalty import length_penalty
-from aiayn.decoding.step import Hypothesis, State, StepFunction, hypothesis_from_path, longest_output
+from aiayn.decoding.step import Hypothesis, State, StepFunction, closed_up, hypothesis_from_path, longest_output
 
 
 @torch.inference_mode()
@@ -37,7 +38,7 @@ def beam_search(
 
     Args:
         step: the model.
-        state: its state before the first token, one beam a sentence.
+        state: its state before the first token, one beam a sentence; of no use afterwards.
         max_lengths: int64 [sentences], the most tokens to generate for each, eos included; on the model's device.
         beam_size: live beams a sentence; may exceed the vocabulary.
         length_penalty_alpha: from 0 to 10, see `length_penalty`.
@@ -65,10 +66,10 @@ def beam_search(
     live = _Paths.filled(len(waiting), 1, token=bos_id, log_probability=0.0, device=device)
     finished = _Paths.filled(len(waiting), n_best, token=eos_id, log_probability=-math.inf, device=device)
     for length in lengths[1:]:
-        log_probabilities, state = step(live.tokens[..., -1], state)
-        log_probabilities.index_fill_(-1, forbidden, -math.inf)
+        logits, normalizers = step(live.tokens[..., -1], state)
+        logits.index_fill_(-1, forbidden, -math.inf)
         live, finished, parents = _advance(
-            live, finished, log_probabilities, penalty=penalties[length], beam_size=beam_size, eos_id=eos_id
+            live, finished, logits, normalizers, penalty=penalties[length], beam_size=beam_size, eos_id=eos_id
         )
         bounds = live.log_probabilities[:, 0] / penalties[max_lengths]
         stopped = (bounds <= finished.scores[:, -1]) | (max_lengths == length)
@@ -76,13 +77,14 @@ def beam_search(
         if len(leaving):
             outputs = _hypotheses(finished.keep(leaving), live.keep(leaving), eos_id=eos_id, n_best=n_best)
             results.update(zip((waiting[sentence] for sentence in leaving.tolist()), outputs, strict=True))
-            staying = (~stopped).nonzero().squeeze(1)
+            staying = closed_up(stopped)
             if not len(staying):
                 break
             waiting = [waiting[sentence] for sentence in staying.tolist()]
             live, finished = live.keep(staying), finished.keep(staying)
-            parents, max_lengths, state = parents[staying], max_lengths[staying], state.keep(staying)
-        state = state.reorder(parents)
+            parents, max_lengths = parents[staying], max_lengths[staying]
+            state.keep(staying)
+        state.reorder(parents)
     return [results[sentence] for sentence in sorted(results)]
 
 
@@ -145,63 +147,34 @@ def _gather_rows(values: Tensor, rows: Tensor) -> Tensor:
 
 
 def _advance(
-    live: _Paths, finished: _Paths, log_probabilities: Tensor, *, penalty: Tensor, beam_size: int, eos_id: int
+    live: _Paths,
+    finished: _Paths,
+    logits: Tensor,
+    normalizers: Tensor,
+    *,
+    penalty: Tensor,
+    beam_size: int,
+    eos_id: int,
 ) -> tuple[_Paths, _Paths, Tensor]:
     """One step: the live beams, the finished hypotheses and the parent beam int64 [sentences, beam] of each live one.
 
     Args:
         live: the beams before the step.
         finished: the best finished hypotheses before the step, as many places as will be returned.
-        log_probabilities: float32 [sentences, beam, vocabulary], of the next token.
+        logits: see `StepFunction`.
+        normalizers: see `StepFunction`.
         penalty: length penalty of an output that ends with this step, float32 [].
         beam_size: the most beams to live on.
         eos_id: ends a hypothesis.
     """
     considered = 2 * beam_size if beam_size > 1 else 1
-    totals, parents, tokens = _best_continuations(live.log_probabilities, log_probabilities, considered)
+    totals, parents, tokens = best_continuations(live.log_probabilities, logits, normalizers, considered)
     extended = torch.cat([_gather_rows(live.tokens, parents), tokens.unsqueeze(-1)], dim=-1)
     candidates = _Paths(extended, totals, totals / penalty)
     ended = tokens == eos_id
     finished = finished.padded(eos_id).joined(candidates.only(ended)).best(finished.scores.size(1))
     first_open = ended.byte().sort(dim=1, stable=True).indices[:, :beam_size]
     return candidates.only(~ended).choose(first_open), finished, parents.gather(1, first_open)
-
-
-def _best_continuations(totals: Tensor, log_probabilities: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The highest `count` of totals + log_probabilities; equal ones by lower beam, then lower token.
-
-    `torch.topk` leaves the order of ties open and a stable sort of the whole vocabulary is slow, so the vocabulary is
-    cut into blocks: the best `count` entries lie in the `count` blocks of the highest maxima, whichever way ties fall.
-    Only the maxima and the entries of those blocks are sorted; the sums are never formed for the whole vocabulary.
-
-    Args:
-        totals: float32 [sentences, beam], the log-probability of each beam so far.
-        log_probabilities: float32 [sentences, beam, vocabulary], of the next token.
-        count: how many; fewer come back where there are fewer.
-
-    Returns:
-        Sums float32, beams int64 and tokens int64, each [sentences, count].
-    """
-    beam_size, vocabulary = log_probabilities.shape[1:]
-    count = min(count, beam_size * vocabulary)
-    block = min(vocabulary, math.ceil(math.sqrt(beam_size * vocabulary / count)))  # evens out the two sorts
-    whole = vocabulary // block * block
-    maxima = [torch.unflatten(log_probabilities[..., :whole], -1, (-1, block)).amax(dim=-1)]
-    if whole < vocabulary:
-        maxima.append(log_probabilities[..., whole:].amax(dim=-1, keepdim=True))
-    per_beam = torch.cat(maxima, dim=-1) + totals.unsqueeze(-1)  # [sentences, beam, blocks]
-    chosen = per_beam.flatten(1).sort(dim=1, descending=True, stable=True).indices[:, :count]
-    chosen = chosen.sort(dim=1).values  # back in the order of beams and tokens, which the second sort then keeps
-    beams = chosen // per_beam.size(-1)  # [sentences, chosen]
-    tokens = (chosen % per_beam.size(-1) * block).unsqueeze(-1) + torch.arange(block, device=chosen.device)
-    outside = tokens >= vocabulary  # the last block of a beam may be cut short
-    tokens = tokens.clamp(max=vocabulary - 1)
-    places = beams.unsqueeze(-1) * vocabulary + tokens  # [sentences, chosen, block]
-    entries = log_probabilities.flatten(1).gather(1, places.flatten(1)).view_as(places)
-    sums = (entries + totals.gather(1, beams).unsqueeze(-1)).masked_fill(outside, -math.inf)
-    best, order = sums.flatten(1).sort(dim=1, descending=True, stable=True)
-    order = order[:, :count]
-    return best[:, :count], beams.gather(1, order // block), tokens.flatten(1).gather(1, order)
 
 
 def _hypotheses(finished: _Paths, live: _Paths, *, eos_id: int, n_best: int) -> list[list[Hypothesis]]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from aiayn.decoding.step import Hypothesis, State, StepFunction, hypothesis_from_path, longest_output
+from aiayn.decoding.candidates import best_continuations
+from aiayn.decoding.step import Hypothesis, State, StepFunction, closed_up, hypothesis_from_path, longest_output
 
 
 @torch.inference_mode()
@@ -22,7 +23,7 @@ def greedy_search(
 
     Args:
         step: the model.
-        state: its state before the first token, one beam a sentence.
+        state: its state before the first token, one beam a sentence; of no use afterwards.
         max_lengths: int64 [sentences], the most tokens to generate for each, eos included; on the model's device.
         bos_id: read at the first step.
         eos_id: ends a hypothesis.
@@ -40,10 +41,10 @@ def greedy_search(
     paths = torch.full((len(waiting), 1), bos_id, dtype=torch.int64, device=device)
     totals = torch.zeros(len(waiting), device=device)
     for length in range(1, longest_output(max_lengths) + 1):
-        log_probabilities, state = step(paths[:, -1:], state)
-        best, tokens = log_probabilities[:, 0].index_fill_(-1, forbidden, -torch.inf).max(dim=-1)
-        paths = torch.cat([paths, tokens.unsqueeze(1)], dim=1)
-        totals = totals + best
+        logits, normalizers = step(paths[:, -1:], state)
+        logits.index_fill_(-1, forbidden, -torch.inf)
+        best, _, tokens = best_continuations(totals.unsqueeze(1), logits, normalizers, 1)
+        paths, totals, tokens = torch.cat([paths, tokens], dim=1), best.squeeze(1), tokens.squeeze(1)
         stopped = (tokens == eos_id) | (max_lengths == length) | (totals == -torch.inf)
         leaving = stopped.nonzero().squeeze(1)
         if not len(leaving):
@@ -51,10 +52,10 @@ def greedy_search(
         done = zip(leaving.tolist(), paths[leaving, 1:].tolist(), totals[leaving].tolist(), strict=True)
         for sentence, path, total in done:
             results[waiting[sentence]] = hypothesis_from_path(path, log_probability=total, score=total, eos_id=eos_id)
-        staying = (~stopped).nonzero().squeeze(1)
+        staying = closed_up(stopped)
         if not len(staying):
             break
         waiting = [waiting[sentence] for sentence in staying.tolist()]
         paths, totals, max_lengths = paths[staying], totals[staying], max_lengths[staying]
-        state = state.keep(staying)
+        state.keep(staying)
     return [results[sentence] for sentence in sorted(results)]

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
+import torch
 from torch import Tensor
 
 from aiayn.config.errors import RunFailedError, UserError
@@ -13,10 +14,10 @@ from aiayn.config.errors import RunFailedError, UserError
 class DecodingState(Protocol):
     """What a model remembers between two steps: one memory for each beam of each sentence in the batch.
 
-    Both methods return a new state and leave the old one alone.
+    It belongs to one search, which changes it in place.
     """
 
-    def reorder(self, beams: Tensor) -> Self:
+    def reorder(self, beams: Tensor) -> None:
         """Let new beam `j` of sentence `i` continue old beam `beams[i, j]` of the same sentence.
 
         Args:
@@ -24,31 +25,32 @@ class DecodingState(Protocol):
         """
         ...
 
-    def keep(self, sentences: Tensor) -> Self:
+    def keep(self, sentences: Tensor) -> None:
         """Keep only these sentences, in this order.
 
         Args:
-            sentences: int64 [kept], rows of the present batch.
+            sentences: int64 [kept], rows of the present batch, each at most once.
         """
         ...
 
 
-State = TypeVar("State", bound=DecodingState)
+State = TypeVar("State", bound=DecodingState, contravariant=True)
 
 
 class StepFunction(Protocol[State]):
     """One step of a model: the last token of each beam in, the log-probabilities of the next one out."""
 
-    def __call__(self, tokens: Tensor, state: State, /) -> tuple[Tensor, State]:
+    def __call__(self, tokens: Tensor, state: State, /) -> tuple[Tensor, Tensor]:
         """Read one token per beam.
 
         Args:
             tokens: int64 [sentences, beam]; bos at the first step, where every sentence has one beam.
-            state: what came back from the step before, or the model's first state.
+            state: the model's first state, or what this function made of it; becomes the state after `tokens`.
 
         Returns:
-            Log-probabilities of the next token, float32 [sentences, beam, vocabulary], never above 0, in a tensor of
-            their own that the search may overwrite; and the state after `tokens`.
+            Logits of the next token, float [sentences, beam, vocabulary], in a tensor of their own that the search may
+            overwrite; and normalizers, float32 [sentences, beam], which make them log-probabilities when subtracted.
+            Few tokens are ever looked at, so that subtracting from all would be in vain.
         """
         ...
 
@@ -80,6 +82,14 @@ def hypothesis_from_path(path: Sequence[int], *, log_probability: float, score: 
     finished = eos_id in path
     tokens = path[: path.index(eos_id)] if finished else path
     return Hypothesis(tuple(tokens), log_probability, score, finished)
+
+
+def closed_up(stopped: Tensor) -> Tensor:
+    """The rows int64 [kept] where bool [rows] is False, with the last of them in the places of those that go."""
+    staying = (~stopped).nonzero().squeeze(1)
+    order = torch.arange(len(staying), device=stopped.device)
+    order[stopped[: len(staying)]] = staying[staying >= len(staying)]
+    return order
 
 
 def longest_output(max_lengths: Tensor) -> int:

@@ -19,5 +19,5 @@ def keep_memory() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except AttributeError:  # another C library than glibc
         return False
-    settings = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: 64 * 2**20}
+    settings = {M_MMAP_MAX: 0, M_TRIM_THRESHOLD: 2**31 - 1, M_TOP_PAD: 2**20}
     return all(mallopt(parameter, value) == 1 for parameter, value in settings.items())

@@ -108,7 +108,7 @@ def _measured(
 
 def _loss(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
     decoded = model.decode(target, model.encode(source))
-    targets = decoded.packing.pack(target)
+    targets = decoded.packing.pack_targets(target, pad_id=model.pad_id)
     return output_losses(
         decoded.states, model.output_weight, targets, label_smoothing=0.1, ignored_id=model.pad_id
     ).smoothed

@@ -18,6 +18,7 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import open_for_use, usable_device
 from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
+from aiayn.models.products import packed
 from aiayn.models.transformer import Transformer
 from aiayn.training.scoring import Search, search_all
 
@@ -40,7 +41,7 @@ def translate_input(request: TranslateConfig) -> None:
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     translator = Translator(model, tokenizer, search, device, longest, n_best=n_best or 1)
     first = 1
-    with progress_bar("translate", " lines") as advance:
+    with packed(model), progress_bar("translate", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
             with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(lines, first=first, advance=advance)

@@ -1,50 +1,107 @@
 """What the decoder remembers between two steps of a search."""
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from aiayn.models.keys_values import KeysValues, Past
+from aiayn.models.keys_values import KeysValues
 
 
-@dataclass(frozen=True)
 class DecoderState:
-    """The memory of every beam of every sentence. Immutable: each method returns a new state.
+    """The memory of every beam of every sentence. It belongs to one search, whose steps change it in place.
 
-    Keys and values of the past are never moved when beams are reordered. Each step adds one slot a beam, all slots of a
+    Keys and values of the past are not moved when beams are reordered. Each step adds one slot a beam, all slots of a
     sentence lie side by side, and `ancestry` says which of them a beam descends from. The beams are then the queries of
-    one attention over all slots, as they are over the source: a masked product instead of a copy of the whole cache at
-    every step. There are as many slots as a cache for each beam would hold.
+    one attention over all slots, as they are over the source. Beams soon have most of their past in common: slots that
+    no beam descends from are forgotten whenever the room is full, so that beams together need little more than one.
     """
 
-    source_is_real: Tensor
-    """Bool `[sentences, source_len]`, False at pads."""
-    memory: tuple[KeysValues, ...]
+    memory: list[KeysValues]
     """Each layer's keys and values of the encoder's output, `[sentences, num_heads, source_len, d]`."""
-    past: tuple[Past, ...]
-    """Each layer's keys and values of the tokens read, `[sentences, num_heads, slots, d]`."""
+    memory_bias: Tensor | None
+    """Added to the scores of the memory, float `[sentences, 1, 1, source_len]`: -inf at pads; None without any."""
+    past: list[KeysValues]
+    """Each layer's room for keys and values of the tokens read, `[sentences, num_heads, room, d]`."""
     ancestry: Tensor
     """Bool `[sentences, beam, slots]`: True where the slot holds a token of the beam's own past."""
     length: int
     """How many tokens each beam has read."""
 
-    def reorder(self, beams: Tensor) -> "DecoderState":
-        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
-        return replace(self, ancestry=torch.take_along_dim(self.ancestry, beams.unsqueeze(-1), dim=1))
+    def __init__(self, memory: Sequence[KeysValues], source_is_real: Tensor) -> None:
+        """One beam a sentence that has read nothing.
 
-    def keep(self, sentences: Tensor) -> "DecoderState":
-        """Keep only the sentences int64 `[kept]`, in this order."""
-        return replace(
-            self,
-            source_is_real=self.source_is_real.index_select(0, sentences),
-            memory=tuple(layer.keep(sentences) for layer in self.memory),
-            past=tuple(layer.keep(sentences) for layer in self.past),
-            ancestry=self.ancestry.index_select(0, sentences),
+        Args:
+            memory: as above.
+            source_is_real: bool `[sentences, source_len]`, False at pads.
+        """
+        self.memory = [KeysValues(keys.contiguous(), values.contiguous()) for keys, values in memory]
+        self.memory_bias = None if bool(source_is_real.all()) else self._bias(source_is_real[:, None, None])
+        self.past = [layer.up_to(0) for layer in self.memory]
+        self.ancestry = source_is_real.new_empty(len(source_is_real), 1, 0)
+        self.length = 0
+
+    def reorder(self, beams: Tensor) -> None:
+        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
+        self.ancestry = torch.take_along_dim(self.ancestry, beams.unsqueeze(-1), dim=1)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep only these sentences, int64 `[kept]`, each at most once, in this order; copies only what moves."""
+        moved = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero().squeeze(1)
+        for layers in (self.memory, self.past):
+            for number, layer in enumerate(layers):
+                layers[number] = KeysValues(*(_kept(each, sentences, moved) for each in layer))
+        if self.memory_bias is not None:
+            self.memory_bias = self.memory_bias[sentences]
+        self.ancestry = self.ancestry[sentences]
+
+    def open_slots(self) -> int:
+        """Make room for one more token a beam, and return the first of its slots."""
+        sentences, beam, slots = self.ancestry.shape
+        if slots + beam > self.past[0].keys.shape[2]:
+            self._forget()
+            slots = self.ancestry.shape[2]
+        own = torch.eye(beam, dtype=torch.bool, device=self.ancestry.device).expand(sentences, beam, beam)
+        self.ancestry = torch.cat([self.ancestry, own], dim=-1)
+        self.length += 1
+        return slots
+
+    def past_bias(self) -> Tensor:
+        """Added to the scores of the past, float `[sentences, 1, beam, slots]`: -inf at other beams' slots."""
+        return self._bias(self.ancestry.unsqueeze(1))
+
+    def _bias(self, allowed: Tensor) -> Tensor:
+        return torch.zeros(allowed.shape, dtype=self.memory[0].keys.dtype, device=allowed.device).masked_fill_(
+            ~allowed, -math.inf
         )
 
-    def extended_ancestry(self) -> Tensor:
-        """The ancestry after one more slot a beam, bool `[sentences, beam, slots + beam]`."""
-        sentences, beam, _ = self.ancestry.shape
-        own = torch.eye(beam, dtype=torch.bool, device=self.ancestry.device).expand(sentences, beam, beam)
-        return torch.cat([self.ancestry, own], dim=-1)
+    def _forget(self) -> None:
+        """Move the slots that some beam descends from to the front of new rooms."""
+        beam = self.ancestry.shape[1]
+        alive = self.ancestry.any(dim=1)
+        most = int(alive.sum(dim=1).max()) if alive.numel() else 0
+        # Rarely enough that moving costs little, often enough that few slots are looked at in vain.
+        room = most + beam * (4 + math.isqrt(most))
+        first_alive = alive.byte().sort(dim=1, descending=True, stable=True).indices[:, :most]
+        self.ancestry = self.ancestry.gather(2, first_alive.unsqueeze(1).expand(-1, beam, -1))
+        chosen = F.pad(first_alive, (0, room - most))
+        self.past = [KeysValues(*(_gathered(each, chosen) for each in layer)) for layer in self.past]
+
+
+def _kept(rows: Tensor, kept: Tensor, moved: Tensor) -> Tensor:
+    """Rows `kept` of a tensor, at its own start; only those at `moved` are not there yet."""
+    if len(moved):
+        rows.index_copy_(0, moved, rows.index_select(0, kept[moved]))
+    return rows[: len(kept)]
+
+
+def _gathered(room: Tensor, slots: Tensor) -> Tensor:
+    """For each sentence the slots int64 `[sentences, chosen]` of a room `[sentences, num_heads, slots, d]`, a copy."""
+    sentences, num_heads, old, width = room.shape
+    if not old:
+        return room.new_zeros(sentences, num_heads, slots.shape[1], width)
+    heads = torch.arange(sentences * num_heads, device=room.device).view(sentences, num_heads, 1)
+    rows = heads * old + slots.unsqueeze(1)  # [sentences, num_heads, chosen]
+    return room.reshape(-1, width).index_select(0, rows.flatten()).view(sentences, num_heads, -1, width)

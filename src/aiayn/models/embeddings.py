@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aiayn.models.initialization import table
+from aiayn.models.products import linear
 
 
 class TiedEmbedding(nn.Module):
@@ -22,4 +23,4 @@ class TiedEmbedding(nn.Module):
 
     def project(self, states: Tensor) -> Tensor:
         """Logits `[..., vocabulary_size]` of states `[..., d_model]`: unscaled, and without a bias."""
-        return F.linear(states, self.weight)
+        return linear(states, self.weight)

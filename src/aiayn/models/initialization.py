@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from aiayn.models.products import Projection
+
 
 def projection(in_features: int, out_features: int, *, bias: bool) -> nn.Linear:
     """A linear map whose weight starts Xavier uniform (Glorot and Bengio 2010) and whose bias starts at zero.
@@ -12,7 +14,7 @@ def projection(in_features: int, out_features: int, *, bias: bool) -> nn.Linear:
     1/sqrt(2) where they are of one width, than each would alone. Training leaves its first plateau sooner for it
     (docs/log.md).
     """
-    linear = nn.Linear(in_features, out_features, bias=bias)
+    linear = Projection(in_features, out_features, bias=bias)
     nn.init.xavier_uniform_(linear.weight)
     if bias:
         nn.init.zeros_(linear.bias)

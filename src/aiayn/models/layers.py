@@ -6,7 +6,7 @@ from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention
 from aiayn.models.dropout import Dropout
 from aiayn.models.feed_forward import FeedForward
-from aiayn.models.keys_values import KeysValues, Past
+from aiayn.models.keys_values import KeysValues
 from aiayn.models.packing import Packing
 
 
@@ -53,9 +53,10 @@ class EncoderLayer(nn.Module):
             states: the layer below.
             packing: which of them make a sentence.
         """
-        attended = self.self_attention(self.around_self_attention.before(states), packing)
-        states = self.around_self_attention.after(states, attended)
-        return self.around_feed_forward.after(states, self.feed_forward(self.around_feed_forward.before(states)))
+        before, after = self.around_self_attention.before, self.around_self_attention.after
+        states = after(states, self.self_attention(before(states), packing))
+        before, after = self.around_feed_forward.before, self.around_feed_forward.after
+        return after(states, self.feed_forward(before(states)))
 
 
 class DecoderLayer(nn.Module):
@@ -79,31 +80,36 @@ class DecoderLayer(nn.Module):
             memory: this layer's keys and values of the encoder's output.
             memory_mask: hides the source's pads, see `Packing.mask`.
         """
-        attended = self.self_attention(self.around_self_attention.before(states), packing, is_causal=True)
-        return self._finish(states, attended, packing, memory, memory_mask)
+        before, after = self.around_self_attention.before, self.around_self_attention.after
+        states = after(states, self.self_attention(before(states), packing, is_causal=True))
+        before, after = self.around_cross_attention.before, self.around_cross_attention.after
+        states = after(states, self.cross_attention(before(states), packing, memory, mask=memory_mask))
+        before, after = self.around_feed_forward.before, self.around_feed_forward.after
+        return after(states, self.feed_forward(before(states)))
 
     def step(
-        self, states: Tensor, past: Past, memory: KeysValues, *, past_mask: Tensor, memory_mask: Tensor | None
-    ) -> tuple[Tensor, Past]:
-        """Map new positions `[sentences * new, d_model]` to the same shape, and extend the past by them.
+        self,
+        states: Tensor,
+        past: KeysValues,
+        memory: KeysValues,
+        *,
+        slots: int,
+        past_bias: Tensor,
+        memory_bias: Tensor | None,
+    ) -> Tensor:
+        """Map the beams' new positions `[sentences, beam, d_model]` to the same shape, and write them into the past.
 
         Args:
             states: the layer below.
-            past: this layer's keys and values of earlier positions.
+            past: this layer's room for keys and values of earlier positions.
             memory: this layer's keys and values of the encoder's output.
-            past_mask: bool `[sentences, 1, new, past + new]`; True = may attend.
-            memory_mask: hides the source's pads, see `Packing.mask`.
+            slots: how many the past has.
+            past_bias: see `DecoderState.past_bias`; the new positions included.
+            memory_bias: see `DecoderState`.
         """
-        sentences, new = past_mask.shape[0], past_mask.shape[2]
-        attended, past = self.self_attention.extend(self.around_self_attention.before(states), past, mask=past_mask)
-        return self._finish(states, attended, Packing(sentences, new, None), memory, memory_mask), past
-
-    def _finish(
-        self, states: Tensor, attended: Tensor, packing: Packing, memory: KeysValues, memory_mask: Tensor | None
-    ) -> Tensor:
-        """Everything that follows the self-attention."""
-        states = self.around_self_attention.after(states, attended)
-        before = self.around_cross_attention.before(states)
-        attended = self.cross_attention(before, packing, memory, mask=memory_mask)
-        states = self.around_cross_attention.after(states, attended)
-        return self.around_feed_forward.after(states, self.feed_forward(self.around_feed_forward.before(states)))
+        before, after = self.around_self_attention.before, self.around_self_attention.after
+        states = after(states, self.self_attention.extend(before(states), past, slots=slots, bias=past_bias))
+        before, after = self.around_cross_attention.before, self.around_cross_attention.after
+        states = after(states, self.cross_attention.step(before(states), memory, memory_bias))
+        before, after = self.around_feed_forward.before, self.around_feed_forward.after
+        return after(states, self.feed_forward(before(states)))

@@ -7,15 +7,15 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
-from aiayn.models.attention import padding_mask
 from aiayn.models.cost import Cost
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
-from aiayn.models.keys_values import Past
 from aiayn.models.layers import DecoderLayer, EncoderLayer
+from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.packing import Packed, Packing
 from aiayn.models.positions import LearnedPositions, SinusoidalPositions
+from aiayn.models.products import ROWS_MULTIPLE
 
 
 class Transformer(nn.Module):
@@ -71,7 +71,7 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor) -> Packed:
         """Run the encoder over sources int64 `[batch, source_len]`."""
-        packing = Packing.of(source != self.pad_id)
+        packing = self._packing(source)
         states = self._embed(source, packing)
         for layer in self.encoder:
             states = layer(states, packing)
@@ -79,7 +79,7 @@ class Transformer(nn.Module):
 
     def decode(self, target_input: Tensor, memory: Packed) -> Packed:
         """Run the decoder over all positions of int64 `[batch, target_len]`, pads at the end."""
-        packing = Packing.of(target_input != self.pad_id)
+        packing = self._packing(target_input)
         states = self._embed(target_input, packing)
         for layer in self._decoder_layers():
             keys_values = layer.cross_attention.keys_values(memory)
@@ -94,42 +94,33 @@ class Transformer(nn.Module):
     def begin(self, source: Tensor) -> DecoderState:
         """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
-        memory, is_real = self.encode(source), source != self.pad_id
-        keys_values = tuple(layer.cross_attention.keys_values(memory) for layer in self._decoder_layers())
-        sentences = len(source)
-        return DecoderState(
-            source_is_real=is_real,
-            memory=keys_values,
-            past=tuple(Past.like(layer) for layer in keys_values),
-            ancestry=is_real.new_empty(sentences, 1, 0),
-            length=0,
-        )
+        memory = self.encode(source)
+        keys_values = [layer.cross_attention.keys_values(memory) for layer in self._decoder_layers()]
+        return DecoderState(keys_values, source != self.pad_id)
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
+    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
         """Read one token a beam and predict the next.
 
         Args:
             tokens: int64 `[sentences, beam]`; bos at the first step, where every sentence has one beam.
-            state: from `begin` or the step before.
+            state: from `begin`; afterwards the state after `tokens`.
 
         Returns:
-            Log-probabilities of the next token, float32 `[sentences, beam, vocabulary_size]`, a tensor of their own;
-            and the state after `tokens`.
+            Logits of the next token `[sentences, beam, vocabulary_size]`, a tensor of their own, and what to take from
+            them for log-probabilities, float32 `[sentences, beam]`.
         """
         assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
-        ancestry = state.extended_ancestry()
-        memory_mask = padding_mask(state.source_is_real)
         states = self._embed_step(tokens, state.length)
-        past = []
-        for layer, layer_past, layer_memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
-            states, extended = layer.step(
-                states, layer_past, layer_memory, past_mask=ancestry.unsqueeze(1), memory_mask=memory_mask
-            )
-            past.append(extended)
-        logits = torch.unflatten(self.project(self.decoder_norm(states)), 0, tuple(tokens.shape))
-        new_state = DecoderState(state.source_is_real, state.memory, tuple(past), ancestry, state.length + 1)
-        return torch.log_softmax(logits, dim=-1, dtype=torch.float32), new_state
+        slots = state.open_slots()
+        past_bias = state.past_bias()
+        for layer, past, memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
+            states = layer.step(states, past, memory, slots=slots, past_bias=past_bias, memory_bias=state.memory_bias)
+        logits = self.project(self.decoder_norm(states))
+        return logits, log_sum_exp(logits)
+
+    def _packing(self, tokens: Tensor) -> Packing:
+        return Packing.of(tokens != self.pad_id, multiple=ROWS_MULTIPLE if torch.is_grad_enabled() else 1)
 
     def _embed(self, tokens: Tensor, packing: Packing) -> Tensor:
         """`[batch, length]` to `[positions, d_model]`: embeddings plus positions (sections 3.4 and 3.5)."""
@@ -142,8 +133,8 @@ class Transformer(nn.Module):
         return result
 
     def _embed_step(self, tokens: Tensor, position: int) -> Tensor:
-        """`[sentences, beam]` to `[sentences * beam, d_model]`: all beams stand at one position."""
-        embedded: Tensor = self.embedding(tokens.flatten()) + self.positions(1, start=position)
+        """`[sentences, beam]` to `[sentences, beam, d_model]`: all beams stand at one position."""
+        embedded: Tensor = self.embedding(tokens) + self.positions(1, start=position)
         return embedded
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:

@@ -1,5 +1,6 @@
 """The label-smoothed loss and, beside it, the likelihood without smoothing."""
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -8,8 +9,10 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
-CHUNK_ENTRIES = 2**25
-"""The most logits that exist at a time: 128 MiB in single precision. Smaller chunks make the products slower."""
+from aiayn.models.products import add_product, linear
+
+CHUNK_ENTRIES = 2**24
+"""The most logits that exist at a time: 64 MiB in single precision. Smaller chunks make the products slower."""
 
 CACHED_ENTRIES = 2**20
 """Of which so many are normalised at a time on CPUs, to stay in the cache."""
@@ -51,7 +54,7 @@ def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor) -> Tensor
     """Negative log-likelihood of each target in nats, float32 `[positions]`; arguments as for `output_losses`."""
     parts = []
     for rows in _chunks(len(targets), vocabulary_size=len(weight)):
-        log_probabilities = F.log_softmax(F.linear(states[rows], weight), dim=-1, dtype=torch.float32)
+        log_probabilities = F.log_softmax(linear(states[rows], weight), dim=-1, dtype=torch.float32)
         parts.append(-log_probabilities.gather(1, targets[rows].unsqueeze(1)).squeeze(1))
     return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.float32)
 
@@ -81,7 +84,7 @@ class _OutputLosses(torch.autograd.Function):
             for rows in _chunks(len(targets), vocabulary_size=len(weight)):
                 part, chosen = states[rows], targets[rows].unsqueeze(1)
                 weighs = (chosen != ignored_id).to(exact)
-                logits = F.linear(part.to(dtype), matrix)
+                logits = linear(part.to(dtype), matrix)
                 at_target = logits.gather(1, chosen)
                 surprise = _to_probabilities(logits, chosen, exact)
                 uniform = at_target + surprise - (part @ mean_weight).unsqueeze(1)  # the normalizer less the mean logit
@@ -92,9 +95,9 @@ class _OutputLosses(torch.autograd.Function):
                 # The target's share is taken off here. That of the other classes is alike in all, so that it can be
                 # taken off the products instead of the logits.
                 gradient = logits.scatter_add_(1, chosen, at_target.new_full(chosen.shape, label_smoothing - 1.0))
-                own = gradient @ matrix - label_smoothing * mean_weight
+                own = linear(gradient, matrix.t()) - label_smoothing * mean_weight
                 states_gradient[rows] = own * weighs
-                _add_product(weight_gradient, gradient.t(), (part * weighs).to(dtype))
+                add_product(weight_gradient, gradient, (part * weighs).to(dtype))
         if is_differentiated:
             real = (targets != ignored_id).to(states.dtype)
             weight_gradient -= (label_smoothing / len(weight)) * (real @ states)
@@ -121,21 +124,18 @@ def _chunks(positions: int, *, vocabulary_size: int) -> Iterator[slice]:
 def _to_probabilities(logits: Tensor, chosen: Tensor, exact: torch.dtype) -> Tensor:
     """Turn logits `[positions, vocabulary_size]` into probabilities, in place.
 
+    On CPUs a few rows at a time, which then stay in the cache, and in powers of two: torch's `exp`, MKL's, is slow.
+
     Returns:
         The negative log-likelihood of `chosen`, int64 `[positions, 1]`, computed in `exact`.
     """
     rows = max(1, CACHED_ENTRIES // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
     surprise = []
     for block, chosen_there in zip(torch.split(logits, rows), torch.split(chosen, rows), strict=True):
-        log_probabilities = F.log_softmax(block, dim=-1, dtype=exact)
-        surprise.append(-log_probabilities.gather(1, chosen_there))
-        torch.exp(log_probabilities, out=block)
+        work = block.to(exact)
+        work -= work.amax(dim=1, keepdim=True)
+        at_target = work.gather(1, chosen_there)
+        total = work.mul_(math.log2(math.e)).exp2_().sum(dim=1, keepdim=True)
+        surprise.append(total.log() - at_target)
+        torch.div(work, total, out=block)
     return torch.cat(surprise)
-
-
-def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add a matrix product to a sum, which may be of a higher precision."""
-    if left.dtype == total.dtype:
-        total.addmm_(left, right)
-    else:
-        total += left @ right

@@ -129,7 +129,7 @@ class TranslationModule(LightningModule):
         return output_losses(
             decoded.states,
             self.model.output_weight,
-            decoded.packing.pack(batch.target_output),
+            decoded.packing.pack_targets(batch.target_output, pad_id=self.model.pad_id),
             label_smoothing=self.label_smoothing,
             ignored_id=self.model.pad_id,
         )

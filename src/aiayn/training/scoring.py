@@ -16,6 +16,7 @@ from aiayn.data.sentences import SentencePairs, Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.beam_search import beam_search
 from aiayn.decoding.step import Hypothesis
+from aiayn.models.products import packed
 from aiayn.models.transformer import Transformer
 from aiayn.training.data_module import EvaluationStream
 from aiayn.training.loss import token_likelihoods
@@ -61,7 +62,11 @@ def sentence_likelihoods(
             continue  # it only keeps ranks in step that wait for each other, which these do not
         there = batch.to(device)
         states, packing = model.decode(there.target_input, model.encode(there.source))
-        losses = packing.unpack(token_likelihoods(states, model.output_weight, packing.pack(there.target_output)))
+        losses = packing.unpack(
+            token_likelihoods(
+                states, model.output_weight, packing.pack_targets(there.target_output, pad_id=model.pad_id)
+            )
+        )
         losses = losses.where(there.target_output != model.pad_id, 0.0)
         own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
     nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
@@ -114,13 +119,14 @@ def search_all(
     lengths = sources.lengths
     batches = evaluation_batches(lengths, lengths, tokens=search.batch_tokens)
     own: list[tuple[NDArray[np.int64], list[list[Hypothesis]]]] = []
-    for start in range(0, len(batches), group.size):
-        together = batches[start : start + group.size]
-        if group.rank < len(together):
-            indices = together[group.rank]
-            batch = torch.from_numpy(padded(sources, indices, model.pad_id)).to(device)
-            own.append((indices, search_batch(model, batch, tokenizer, search, n_best)))
-        advance(sum(map(len, together)))
+    with packed(model):
+        for start in range(0, len(batches), group.size):
+            together = batches[start : start + group.size]
+            if group.rank < len(together):
+                indices = together[group.rank]
+                batch = torch.from_numpy(padded(sources, indices, model.pad_id)).to(device)
+                own.append((indices, search_batch(model, batch, tokenizer, search, n_best)))
+            advance(sum(map(len, together)))
     found: list[list[Hypothesis]] = [[]] * len(lengths)
     for indices, hypotheses in chain.from_iterable(group.gather(own)):
         for index, each in zip(indices, hypotheses, strict=True):

@@ -10,18 +10,19 @@ from torch import Tensor
 BOS, EOS = 1, 2
 
 
-@dataclass(frozen=True)
+@dataclass
 class ToyState:
     """Which sentence and which prefix, as hashes."""
 
     sentences: Tensor  # int64 [sentences]
     prefixes: Tensor  # int64 [sentences, beam]
 
-    def reorder(self, beams: Tensor) -> "ToyState":
-        return ToyState(self.sentences, self.prefixes.gather(1, beams))
+    def reorder(self, beams: Tensor) -> None:
+        self.prefixes = self.prefixes.gather(1, beams)
 
-    def keep(self, sentences: Tensor) -> "ToyState":
-        return ToyState(self.sentences[sentences], self.prefixes[sentences])
+    def keep(self, sentences: Tensor) -> None:
+        assert len(set(sentences.tolist())) == len(sentences)
+        self.sentences, self.prefixes = self.sentences[sentences], self.prefixes[sentences]
 
 
 def scrambled(values: Tensor) -> Tensor:
@@ -35,6 +36,7 @@ def scrambled(values: Tensor) -> Tensor:
 class ToyLanguage:
     """A random table of log-probabilities for every (sentence, whole prefix).
 
+    The search sees logits: each beam's are lifted by a whole number, its normalizer, which sums and ties outlast.
     `levels` rounds them to so many values (exact in binary, so that sums tie exactly); `dead` is the share of -inf.
     """
 
@@ -48,25 +50,27 @@ class ToyLanguage:
         keys = scrambled(torch.tensor(list(sentences), dtype=torch.int64) * 1009 + self.seed)
         return ToyState(keys, keys.unsqueeze(1))
 
-    def step(self, tokens: Tensor, state: ToyState) -> tuple[Tensor, ToyState]:
+    def step(self, tokens: Tensor, state: ToyState) -> tuple[Tensor, Tensor]:
         assert tokens.shape == state.prefixes.shape
         self.batches.append(len(tokens))
-        prefixes = scrambled(state.prefixes * 31 + tokens + 1)
-        bits = scrambled(prefixes.unsqueeze(-1) + torch.arange(self.vocabulary))
+        state.prefixes = scrambled(state.prefixes * 31 + tokens + 1)
+        bits = scrambled(state.prefixes.unsqueeze(-1) + torch.arange(self.vocabulary))
         uniform = (bits & 0xFFFFFF).float() / 0x1000000
         if self.levels:
             log_probabilities = -((uniform * self.levels).floor() + 1) / 4
         else:
             log_probabilities = (4 * uniform).log_softmax(dim=-1)
         is_dead = ((bits >> 24) & 0xFFFF).float() / 0x10000 < self.dead
-        return log_probabilities.masked_fill(is_dead, -torch.inf), ToyState(state.sentences, prefixes)
+        log_probabilities = log_probabilities.masked_fill(is_dead, -torch.inf)
+        normalizers = (state.prefixes & 7).float()
+        return log_probabilities + normalizers.unsqueeze(-1), normalizers
 
     def log_probabilities(self, sentence: int, prefix: Sequence[int]) -> list[float]:
         """Of each token after bos and this prefix, one step at a time and without any search."""
-        state, result = self.begin([sentence]), torch.empty(0)
+        state, logits, normalizers = self.begin([sentence]), torch.empty(0), torch.empty(0)
         for token in (BOS, *prefix):
-            result, state = self.step(torch.tensor([[token]]), state)
-        return [float(value) for value in result[0, 0]]
+            logits, normalizers = self.step(torch.tensor([[token]]), state)
+        return [float(value) for value in logits[0, 0] - normalizers[0, 0]]
 
     def total(self, sentence: int, generated: Sequence[int]) -> float:
         """The log-probability of these tokens after bos."""

@@ -216,21 +216,19 @@ def test_finished_sentences_leave_the_batch(toy: type[ToyLanguage]) -> None:
 class MarkovState:
     """The last token is all that counts, and the step is given it."""
 
-    def reorder(self, beams: torch.Tensor) -> MarkovState:
-        return self
+    def reorder(self, beams: torch.Tensor) -> None: ...
 
-    def keep(self, sentences: torch.Tensor) -> MarkovState:
-        return self
+    def keep(self, sentences: torch.Tensor) -> None: ...
 
 
 def markov_search(table: torch.Tensor, *, beam_size: int, alpha: float = 0.0, limit: int = 4) -> tuple[Hypothesis, int]:
     """The best output of a model with the probabilities [last token, next token], and the number of steps taken."""
     steps = 0
 
-    def step(tokens: torch.Tensor, state: MarkovState) -> tuple[torch.Tensor, MarkovState]:
+    def step(tokens: torch.Tensor, state: MarkovState) -> tuple[torch.Tensor, torch.Tensor]:
         nonlocal steps
         steps += 1
-        return table[tokens].log(), state
+        return table[tokens].log(), torch.zeros(tokens.shape)
 
     ((best,),) = beam_search(
         step,

@@ -88,7 +88,7 @@ def test_model_that_diverged_is_told(toy: type[ToyLanguage]) -> None:
     state = language.begin([0])
     with pytest.raises(RunFailedError, match="nan"):
         greedy_search(
-            lambda tokens, state: (torch.full((*tokens.shape, 5), math.nan), state),
+            lambda tokens, _: (torch.full((*tokens.shape, 5), math.nan), torch.zeros(tokens.shape)),
             state,
             max_lengths=torch.tensor([3]),
             bos_id=BOS,

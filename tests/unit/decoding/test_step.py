@@ -2,9 +2,11 @@ import math
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aiayn.config.errors import RunFailedError, UserError
-from aiayn.decoding.step import Hypothesis, hypothesis_from_path, longest_output
+from aiayn.decoding.step import Hypothesis, closed_up, hypothesis_from_path, longest_output
 
 
 def test_path_is_cut_at_its_first_eos() -> None:
@@ -32,3 +34,10 @@ def test_longest_output() -> None:
     assert longest_output(torch.tensor([], dtype=torch.int64)) == 0
     with pytest.raises(UserError, match="at least 1 token"):
         longest_output(torch.tensor([3, 0]))
+
+
+@given(st.lists(st.booleans(), max_size=12))
+def test_those_who_stay_close_up_and_few_move(stopped: list[bool]) -> None:
+    order = closed_up(torch.tensor(stopped, dtype=torch.bool)).tolist()
+    assert sorted(order) == [row for row, gone in enumerate(stopped) if not gone]
+    assert all(gone or order[row] == row for row, gone in enumerate(stopped[: len(order)]))

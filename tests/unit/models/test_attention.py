@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from aiayn.models.architecture import Architecture
-from aiayn.models.attention import CrossAttention, SelfAttention, attend, padding_mask
+from aiayn.models.attention import CrossAttention, SelfAttention, attend
 from aiayn.models.keys_values import KeysValues
 from aiayn.models.packing import Packed, Packing
 
@@ -101,11 +101,3 @@ def test_projections_have_biases_only_when_asked(architecture: Settle) -> None:
         for bias in (True, False):
             attention = kind(architecture(projection_bias=bias))
             assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias
-
-
-def test_padding_mask_is_left_out_only_where_nothing_is_padded() -> None:
-    assert padding_mask(torch.ones(2, 3, dtype=torch.bool)) is None
-    is_real = torch.tensor([[True, True, False], [True, True, True]])
-    mask = padding_mask(is_real)
-    assert mask is not None
-    assert torch.equal(mask, is_real[:, None, None, :])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from aiayn.models.decoder_state import DecoderState
 from aiayn.models.transformer import Transformer
 
 Build = Callable[..., Transformer]
@@ -29,16 +30,19 @@ def all_at_once(model: Transformer, sources: Tensor, prefixes: Tensor) -> Tensor
     return torch.log_softmax(logits[:, -1], dim=-1).view(sentences, beam, -1)
 
 
+def log_probabilities(model: Transformer, tokens: Tensor, state: DecoderState) -> Tensor:
+    logits, normalizers = model.step(tokens, state)
+    return logits - normalizers.unsqueeze(-1)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @torch.no_grad()
 def test_one_beam_equals_decode(build: Build, sentences: Sentences, variant: dict[str, object]) -> None:
     torch.manual_seed(0)
     model = build(**variant).eval()
     sources, targets = sentences(4, 7, 1), sentences(6, 6, 6)
-    state, steps = model.begin(sources), []
-    for tokens in torch.split(targets, 1, dim=1):
-        log_probabilities, state = model.step(tokens, state)
-        steps.append(log_probabilities)
+    state = model.begin(sources)
+    steps = [log_probabilities(model, tokens, state) for tokens in torch.split(targets, 1, dim=1)]
     expected = torch.log_softmax(model(sources, targets), dim=-1)
     torch.testing.assert_close(torch.cat(steps, dim=1), expected, rtol=0, atol=1e-5)
 
@@ -46,62 +50,74 @@ def test_one_beam_equals_decode(build: Build, sentences: Sentences, variant: dic
 @given(st.integers(0, 2**32), st.data())
 @settings(max_examples=25)
 def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int, data: st.DataObject) -> None:
-    """From beam 1 to others, sentences leaving and changing places."""
+    """From beam 1 to others, sentences leaving and changing places, slots forgotten on the way."""
     torch.manual_seed(seed)
     model = build().eval()
     sources = sentences(*data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
     state = model.begin(sources)
     prefixes = torch.empty(len(sources), 1, 0, dtype=torch.int64)
-    for _ in range(data.draw(st.integers(1, 5))):
+    for _ in range(data.draw(st.integers(1, 12))):
         tokens = torch.randint(1, 23, prefixes.shape[:2])
         prefixes = torch.cat([prefixes, tokens.unsqueeze(-1)], dim=-1)
-        log_probabilities, state = model.step(tokens, state)
+        found = log_probabilities(model, tokens, state)
         with torch.no_grad():
             expected = all_at_once(model, sources, prefixes)
-        torch.testing.assert_close(log_probabilities, expected, rtol=0, atol=1e-5)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
 
-        kept = torch.tensor(data.draw(st.lists(st.integers(0, len(sources) - 1), min_size=1, max_size=4)))
-        sources, prefixes, state = sources[kept], prefixes[kept], state.keep(kept)
+        order = data.draw(st.permutations(range(len(sources))))
+        kept = torch.tensor(order[: data.draw(st.integers(1, len(order)))])
+        sources, prefixes = sources[kept], prefixes[kept]
+        state.keep(kept)
         beams = torch.randint(prefixes.shape[1], (len(kept), data.draw(st.integers(1, 4))))
         prefixes = prefixes[torch.arange(len(kept)).unsqueeze(1), beams]
-        state = state.reorder(beams)
+        state.reorder(beams)
 
 
-def test_a_state_is_never_changed(build: Build, sentences: Sentences) -> None:
-    torch.manual_seed(0)
-    model = build().eval()
-    first, second = torch.tensor([[3], [4]]), torch.tensor([[5], [6]])
-    start = model.begin(sentences(4, 6))
-    before, state = model.step(first, start)
-    after_first, _ = model.step(first, state)
-    model.step(second, state)
-    state.reorder(torch.zeros(2, 3, dtype=torch.int64))
-    state.keep(torch.tensor([1]))
-    assert torch.equal(model.step(first, state)[0], after_first)
-    assert torch.equal(model.step(first, start)[0], before)
+@pytest.mark.parametrize("beam", [1, 4])
+def test_what_no_beam_descends_from_is_forgotten(build: Build, sentences: Sentences, beam: int) -> None:
+    """Beams that always continue the first one need one past together, and a few slots that wait to be forgotten."""
+    model, steps = build().eval(), 100
+    state = model.begin(sentences(4, 6))
+    state.reorder(torch.zeros(2, beam, dtype=torch.int64))
+    for _ in range(steps):
+        model.step(torch.ones(2, beam, dtype=torch.int64), state)
+        state.reorder(torch.zeros(2, beam, dtype=torch.int64))
+    assert steps <= state.ancestry.shape[2] < steps + 16 * beam
+    assert int(state.ancestry.sum()) == 2 * beam * steps
 
 
 def test_beams_share_what_they_remember(build: Build, sentences: Sentences) -> None:
     """Reordering moves no keys and no values, neither of the source nor of the past."""
     model = build().eval()
-    _, state = model.step(torch.tensor([[1], [1]]), model.begin(sentences(4, 6)))
-    many = state.reorder(torch.zeros(2, 5, dtype=torch.int64))
-    assert many.memory is state.memory
-    assert many.past is state.past
-    assert all(layer.keys.shape[0] == layer.values.shape[0] == 2 for layer in many.memory)
-
-
-def test_log_probabilities_are_normalised_and_belong_to_the_caller(build: Build, sentences: Sentences) -> None:
-    model = build().eval()
     state = model.begin(sentences(4, 6))
-    tokens = torch.tensor([[1], [1]])
-    log_probabilities, _ = model.step(tokens, state)
-    assert log_probabilities.dtype == torch.float32
-    assert not log_probabilities.requires_grad
-    torch.testing.assert_close(log_probabilities.exp().sum(-1), torch.ones(2, 1))
-    kept = log_probabilities.clone()
-    log_probabilities.fill_(0.0)
-    assert torch.equal(model.step(tokens, state)[0], kept)
+    model.step(torch.tensor([[1], [1]]), state)
+    before = [*state.memory, *state.past]
+    state.reorder(torch.zeros(2, 5, dtype=torch.int64))
+    assert all(after is layer for after, layer in zip([*state.memory, *state.past], before, strict=True))
+    assert all(layer.keys.shape[0] == layer.values.shape[0] == 2 for layer in before)
+
+
+def test_only_sentences_that_move_are_copied(build: Build, sentences: Sentences) -> None:
+    model = build().eval()
+    state = model.begin(sentences(4, 6, 5, 3))
+    model.step(torch.ones(4, 1, dtype=torch.int64), state)
+    before = [each.clone() for layer in [*state.memory, *state.past] for each in layer]
+    places = [each.data_ptr() for layer in [*state.memory, *state.past] for each in layer]
+    state.keep(torch.tensor([0, 3, 2]))
+    after = [each for layer in [*state.memory, *state.past] for each in layer]
+    assert [each.data_ptr() for each in after] == places
+    assert all(torch.equal(now, then[[0, 3, 2]]) for now, then in zip(after, before, strict=True))
+
+
+def test_logits_belong_to_the_caller(build: Build, sentences: Sentences) -> None:
+    model = build().eval()
+    sources, tokens = sentences(4, 6), torch.tensor([[1], [1]])
+    logits, normalizers = model.step(tokens, model.begin(sources))
+    assert not logits.requires_grad
+    torch.testing.assert_close((logits - normalizers.unsqueeze(-1)).exp().sum(-1), torch.ones(2, 1))
+    kept = logits.clone()
+    logits.fill_(0.0)
+    assert torch.equal(model.step(tokens, model.begin(sources))[0], kept)
 
 
 def test_searching_in_training_mode_is_refused(build: Build, sentences: Sentences) -> None:

@@ -9,6 +9,7 @@ from torch import Tensor
 from aiayn.models.packing import Packing
 
 lengths = st.lists(st.integers(1, 6), min_size=1, max_size=5)
+multiples = st.integers(1, 8)
 
 
 def padded_batch(lengths: list[int]) -> tuple[Tensor, Tensor]:
@@ -18,45 +19,60 @@ def padded_batch(lengths: list[int]) -> tuple[Tensor, Tensor]:
     return values.masked_fill(~is_real.unsqueeze(-1), torch.inf), is_real
 
 
-@given(lengths)
-def test_packed_are_the_real_positions_in_order_and_come_back_to_their_places(lengths: list[int]) -> None:
+@given(lengths, multiples)
+def test_packed_are_the_real_positions_in_order_and_come_back_to_their_places(
+    lengths: list[int], multiple: int
+) -> None:
     padded, is_real = padded_batch(lengths)
-    packing = Packing.of(is_real)
+    packing = Packing.of(is_real, multiple=multiple)
     packed = packing.pack(padded)
-    assert torch.equal(packed, padded[is_real])
+    assert len(packed) == -(-sum(lengths) // multiple) * multiple
+    assert torch.equal(packed[: sum(lengths)], padded[is_real])
     returned = packing.unpack(packed)
     assert returned.shape == padded.shape
-    assert torch.equal(returned[is_real], packed)
+    assert torch.equal(returned[is_real], padded[is_real])
     assert returned.isfinite().all()
 
 
-@given(lengths)
-def test_columns_and_mask_say_what_is_where(lengths: list[int]) -> None:
+@given(lengths, multiples)
+def test_columns_and_mask_say_what_is_where(lengths: list[int], multiple: int) -> None:
     _, is_real = padded_batch(lengths)
-    packing = Packing.of(is_real)
+    packing = Packing.of(is_real, multiple=multiple)
     if is_real.all():
-        assert packing.columns() is packing.mask is None
+        assert packing.mask is None
     else:
         assert packing.mask is not None
         assert torch.equal(packing.mask[:, 0, 0], is_real)
-        columns = packing.columns()
-        assert columns is not None
-        assert columns.tolist() == [column for length in lengths for column in range(length)]
+    columns = packing.columns()
+    if columns is not None:
+        assert columns[: sum(lengths)].tolist() == [column for length in lengths for column in range(length)]
+    else:
+        assert is_real.all()
 
 
-@given(lengths, st.integers(0, 2**31))
-def test_gradients_are_those_of_plain_indexing(lengths: list[int], seed: int) -> None:
+@given(lengths, multiples)
+def test_nothing_is_predicted_at_fillers(lengths: list[int], multiple: int) -> None:
+    _, is_real = padded_batch(lengths)
+    targets = torch.arange(1, is_real.numel() + 1).view(is_real.shape) * is_real
+    packed = Packing.of(is_real, multiple=multiple).pack_targets(targets, pad_id=0)
+    assert packed[packed != 0].tolist() == targets[is_real].tolist()
+    assert not packed[sum(lengths) :].any()
+
+
+@given(lengths, multiples, st.integers(0, 2**31))
+def test_gradients_are_those_of_plain_indexing(lengths: list[int], multiple: int, seed: int) -> None:
     _, is_real = padded_batch(lengths)
     generator = torch.Generator().manual_seed(seed)
     padded = torch.randn(*is_real.shape, 3, generator=generator, dtype=torch.float64, requires_grad=True)
     weights = torch.randn(*is_real.shape, 3, generator=generator, dtype=torch.float64)
-    packing = Packing.of(is_real)
-    (ours,) = torch.autograd.grad((packing.pack(padded) * weights[is_real]).sum(), padded)
+    packing = Packing.of(is_real, multiple=multiple)
+    (ours,) = torch.autograd.grad((packing.pack(padded)[: sum(lengths)] * weights[is_real]).sum(), padded)
     assert torch.equal(ours, weights * is_real.unsqueeze(-1))
 
-    packed = padded.detach()[is_real].requires_grad_()
+    packed = packing.pack(padded).detach().requires_grad_()
     (ours,) = torch.autograd.grad((packing.unpack(packed) * weights * is_real.unsqueeze(-1)).sum(), packed)
-    assert torch.equal(ours, weights[is_real])
+    assert torch.equal(ours[: sum(lengths)], weights[is_real])
+    assert not ours[sum(lengths) :].any()
 
 
 @pytest.mark.parametrize("lengths", [[4, 4], [1], [3, 1, 2]])

@@ -27,8 +27,8 @@ def forced(model: Transformer, source: list[int], target: list[int], *, bos_id: 
     state = model.begin(torch.tensor([source]))
     nll = 0.0
     for read, predicted in zip([bos_id, *target], target, strict=False):
-        log_probabilities, state = model.step(torch.tensor([[read]]), state)
-        nll -= float(log_probabilities[0, 0, predicted])
+        logits, normalizers = model.step(torch.tensor([[read]]), state)
+        nll -= float(logits[0, 0, predicted] - normalizers[0, 0])
     return nll
 
 

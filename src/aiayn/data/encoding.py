@@ -1,17 +1,15 @@
 """Text to the files of a prepared split: encoded in threads while other text is read and written."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar, final
+from typing import NamedTuple, TypeAlias, final
 
 import numpy as np
 
 from aiayn.config.errors import UserError
+from aiayn.data.ahead import mapped_ahead
 from aiayn.data.sentences import SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer
 
@@ -20,9 +18,6 @@ TextPairs: TypeAlias = tuple[list[str], list[str]]
 
 # The tokenizer shares a chunk out to all cores, but hands it over and takes it back on one: the other chunk fills in.
 _AT_ONCE = 2
-
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
 
 
 def write_split(
@@ -56,24 +51,6 @@ def write_split(
             for name, number in chunk.counts.items():
                 counts[name] += number
     return counts
-
-
-def mapped_ahead(function: Callable[[_Item], _Result], items: Iterable[_Item], *, at_once: int) -> Generator[_Result]:
-    """Yield what a function makes of each item, in order, while threads work on those that come next.
-
-    Items are taken as results are: `at_once` are worked on, and one waits for its turn. So the memory stays bounded,
-    however fast they come.
-    """
-    remaining = iter(items)
-    with ThreadPoolExecutor(at_once, thread_name_prefix="ahead") as threads:
-        due: deque[Future[_Result]] = deque(threads.submit(function, item) for item in islice(remaining, at_once + 1))
-        try:
-            while due:
-                result = due.popleft().result()
-                due.extend(threads.submit(function, item) for item in islice(remaining, 1))
-                yield result
-        finally:
-            threads.shutdown(cancel_futures=True)
 
 
 class _EncodedChunk(NamedTuple):

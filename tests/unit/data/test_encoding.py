@@ -1,14 +1,11 @@
-"""Encoding in threads gives what one sentence after another does, in order, and holds few sentences at a time."""
-
-import threading
-from collections.abc import Iterator
+"""Encoding in threads writes what one sentence after another would."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.data.encoding import mapped_ahead, write_split
+from aiayn.data.encoding import write_split
 from aiayn.data.tokenizer import SubwordTokenizer
 
 EOS = SubwordTokenizer.eos_id
@@ -52,33 +49,3 @@ def test_files_are_what_one_sentence_after_another_makes(
         assert text.exists() == (max_length is None)
         if text.exists():
             assert text.read_text().split("\n")[:-1] == [pair[number] for pair in pairs]
-
-
-@given(st.lists(st.integers()), st.integers(1, 4))
-def test_results_come_in_order_and_few_items_are_taken_ahead(items: list[int], at_once: int) -> None:
-    taken: list[int] = []
-
-    def taking() -> Iterator[int]:
-        for item in items:
-            taken.append(item)
-            yield item
-
-    for number, result in enumerate(mapped_ahead(str, taking(), at_once=at_once)):
-        assert result == str(items[number])
-        assert len(taken) <= number + at_once + 2
-    assert taken == items
-
-
-def test_a_failure_reaches_whoever_waits_and_leaves_no_thread() -> None:
-    threads = threading.active_count()
-    with pytest.raises(ZeroDivisionError):
-        list(mapped_ahead(lambda item: 1 // item, [2, 1, 0, 1, 2], at_once=2))
-    abandoned = mapped_ahead(str, range(10), at_once=2)
-    next(abandoned)
-    abandoned.close()
-    assert threading.active_count() == threads
-
-
-def test_items_are_worked_on_side_by_side() -> None:
-    meeting = threading.Barrier(2, timeout=20)
-    assert list(mapped_ahead(lambda item: (meeting.wait(), item)[1], range(4), at_once=2)) == [0, 1, 2, 3]

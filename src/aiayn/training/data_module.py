@@ -13,7 +13,7 @@ from aiayn.data.prepared import PreparedData
 from aiayn.data.sentences import SentencePairs
 
 _PREFETCHED = 4
-"""Batches made ahead for a GPU, which would wait for each a few hundredths of a step otherwise."""
+"""Batches made ahead for a GPU: one of 25,000 tokens takes 0.6 ms, which is no longer little beside its step."""
 
 
 @final
@@ -103,7 +103,7 @@ class TrainingLoader:
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         if self._trainer.strategy.root_device.type != "cuda":
-            return iter(self.stream)  # a batch takes a thousandth of a step on a CPU, and less
+            return iter(self.stream)  # a batch takes some thousandths of a step on a CPU, and less
         return prefetched(map(TranslationBatch.pin_memory, self.stream), depth=_PREFETCHED)
 
     def state_dict(self) -> dict[str, int]:

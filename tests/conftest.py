@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, settings
 
-from aiayn.launch.threads import wait_passively
+from aiayn.launch.torch_environment import set_torch_environment
 
 # As the command line does; here before any test module loads torch.
-wait_passively()
+set_torch_environment()
 
 # How long an example takes says more about the machine than about the code. Continuous integration tries the same
 # examples each time, and reports the one that fails instead of spending an hour on a smaller one.

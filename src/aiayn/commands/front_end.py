@@ -18,7 +18,7 @@ from aiayn.config import store
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
-from aiayn.launch.threads import wait_passively
+from aiayn.launch.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
     from aiayn.commands.jobs import Jobs
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: what follows the program's name; from the process by default.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    wait_passively()
+    set_torch_environment()
     try:
         with ended_as_interrupted():
             return _run(words)

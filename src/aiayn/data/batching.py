@@ -4,47 +4,15 @@ A batch is global: it belongs to one optimizer step, whatever the number of rank
 """
 
 from collections.abc import Iterator
-from itertools import count
-from typing import Any, TypeAlias, final
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count, pairwise
+from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aiayn.config.errors import UserError
 from aiayn.data.collation import TranslationBatch, collate
+from aiayn.data.epoch_plan import EpochPlan, Indices, Lengths, batch_borders, plan_epoch
 from aiayn.data.sentences import SentencePairs
-
-Lengths: TypeAlias = NDArray[np.integer[Any]]
-Indices: TypeAlias = NDArray[np.int64]
-
-
-def plan_epoch(
-    source_lengths: Lengths, target_lengths: Lengths, *, source_tokens: int, target_tokens: int, seed: int, epoch: int
-) -> list[Indices]:
-    """Cut one pass over a corpus into batches of about equal length (section 5.1), in a new way every epoch.
-
-    Args:
-        source_lengths: tokens of each source sentence, eos included, `[sentences]`.
-        target_lengths: tokens of each target sentence, eos included, `[sentences]`.
-        source_tokens: most source tokens of a batch, padding included.
-        target_tokens: most target tokens of a batch, padding included.
-        seed: with `epoch`, decides everything random here.
-        epoch: which pass, from 0.
-
-    Returns:
-        The sentence numbers of each batch; every sentence is in exactly one.
-
-    Raises:
-        UserError: one sentence alone is over a budget.
-    """
-    _refuse_oversize(source_lengths, source_tokens, "source")
-    _refuse_oversize(target_lengths, target_tokens, "target")
-    if not len(source_lengths):
-        return []
-    rng = np.random.default_rng([seed, epoch])
-    order = _bucketed_order(source_lengths, target_lengths, source_tokens, target_tokens, rng)
-    batches = _cut(order, source_lengths, target_lengths, source_tokens, target_tokens)
-    return [batches[position] for position in rng.permutation(len(batches))]
 
 
 def micro_batches(batch: Indices, source_lengths: Lengths, target_lengths: Lengths, *, parts: int) -> list[Indices]:
@@ -70,7 +38,8 @@ def evaluation_batches(source_lengths: Lengths, target_lengths: Lengths, *, toke
     `batches[r::W]`.
     """
     order = np.lexsort((target_lengths, source_lengths))[::-1].astype(np.int64)
-    return _cut(order, source_lengths, target_lengths, tokens, tokens)
+    borders = batch_borders(order, source_lengths, target_lengths, tokens, tokens)
+    return [order[start:end] for start, end in pairwise(borders.tolist())]
 
 
 @final
@@ -78,6 +47,7 @@ class TrainingStream:
     """The micro-batches of one rank from one optimizer step to another: a pure function of its arguments.
 
     A stream from step k yields exactly what a stream from step 0 yields after k steps, so resuming needs only a number.
+    The multiples are those of `collate`; what they add comes on top of the budgets.
     """
 
     def __init__(
@@ -94,6 +64,8 @@ class TrainingStream:
         max_steps: int,
         pad_id: int,
         bos_id: int,
+        length_multiple: int = 1,
+        rows_multiple: int = 1,
     ) -> None:
         assert 0 <= rank < world_size, f"rank {rank} of {world_size}"
         assert accumulation > 0, f"{accumulation} accumulations"
@@ -102,6 +74,7 @@ class TrainingStream:
         self._source_tokens, self._target_tokens, self._seed = source_tokens, target_tokens, seed
         self._rank, self._world_size, self._accumulation = rank, world_size, accumulation
         self._start_step, self._max_steps = start_step, max_steps
+        self._shape = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
         self._pad_id, self._bos_id = pad_id, bos_id
 
     def __len__(self) -> int:
@@ -122,74 +95,38 @@ class TrainingStream:
                     step_target_tokens=step_tokens[1],
                     epoch=epoch,
                     step=step,
+                    **self._shape,
                 )
 
     def _global_batches(self) -> Iterator[tuple[int, int, Indices]]:
-        if not len(self):
-            return
         first = 0  # the optimizer step that opens the epoch
-        for epoch in count():
-            plan = plan_epoch(
-                self._pairs.source.lengths,
-                self._pairs.target.lengths,
-                source_tokens=self._source_tokens,
-                target_tokens=self._target_tokens,
-                seed=self._seed,
-                epoch=epoch,
-            )
+        for epoch, plan in enumerate(self._plans()):
             for step in range(max(first, self._start_step), min(first + len(plan), self._max_steps)):
                 yield step, epoch, plan[step - first]
             first += len(plan)
-            if first >= self._max_steps:
-                return
 
+    def _plans(self) -> Iterator[EpochPlan]:
+        """The plan of each epoch until the last step; the next one is made while its forerunner is trained on."""
+        steps = 0
+        with ThreadPoolExecutor(1, thread_name_prefix="plan") as thread:
+            following = thread.submit(self._plan, 0) if len(self) else None
+            for epoch in count(1):
+                if following is None:
+                    return
+                plan = following.result()
+                steps += len(plan)
+                following = thread.submit(self._plan, epoch) if steps < self._max_steps else None
+                yield plan
 
-def _refuse_oversize(lengths: Lengths, budget: int, side: str) -> None:
-    longest = int(lengths.max(initial=0))
-    if longest > budget:
-        raise UserError(
-            f"optimization.{side}_tokens={budget} cannot hold the longest {side} sentence of {longest} tokens;"
-            " raise it, or lower data.max_length"
+    def _plan(self, epoch: int) -> EpochPlan:
+        return plan_epoch(
+            self._pairs.source.lengths,
+            self._pairs.target.lengths,
+            source_tokens=self._source_tokens,
+            target_tokens=self._target_tokens,
+            seed=self._seed,
+            epoch=epoch,
         )
-
-
-def _bucketed_order(
-    source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int, rng: np.random.Generator
-) -> Indices:
-    """Order sentences so that neighbours are alike in both lengths; ties are random.
-
-    Sentences sorted by source length are cut into bands of equally many tokens, and each band is sorted by target
-    length, up and down in turn. Of B batches there are sqrt(2 B) bands: more would pad targets, fewer sources.
-    """
-    order = rng.permutation(len(source_lengths))
-    order = order[np.argsort(source_lengths[order], kind="stable")]
-    batches = max(source_lengths.sum() / source_tokens, target_lengths.sum() / target_tokens)
-    bands = max(1, round((2 * batches) ** 0.5))
-    targets = target_lengths[order].astype(np.int64)
-    tokens = np.cumsum(source_lengths[order] + targets, dtype=np.int64)
-    band = (tokens - 1) * bands // tokens[-1]
-    upwards = np.where(band % 2 == 0, targets, -targets)
-    return order[np.lexsort((upwards, band))]
-
-
-def _cut(
-    order: Indices, source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int
-) -> list[Indices]:
-    """Cut an order of sentences where the next one would break a budget of padded tokens."""
-    sources, targets = source_lengths[order].astype(np.int64), target_lengths[order].astype(np.int64)
-    batches = []
-    start = 0
-    while start < len(order):
-        # The first sentence already bounds the batch, so no more than these need a look.
-        most = max(1, min(source_tokens // int(sources[start]), target_tokens // int(targets[start])))
-        window = slice(start, start + most)
-        sizes = np.arange(1, len(sources[window]) + 1)
-        fits = np.maximum.accumulate(sources[window]) * sizes <= source_tokens
-        fits &= np.maximum.accumulate(targets[window]) * sizes <= target_tokens
-        end = start + max(1, int(np.count_nonzero(fits)))
-        batches.append(order[start:end])
-        start = end
-    return batches
 
 
 def _even_starts(tokens: list[int], parts: int) -> list[int]:

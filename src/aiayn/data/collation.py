@@ -20,7 +20,7 @@ class TranslationBatch(NamedTuple):
         source: int64 `[batch, source_len]`, each sentence ending with eos.
         target_input: int64 `[batch, target_len]`, bos and the sentence without its eos.
         target_output: int64 `[batch, target_len]`, the sentence with its eos: what each position is to predict.
-        indices: int64 `[batch]`, each pair's number in its split or window.
+        indices: int64 `[sentences]`, each pair's number in its split or window; rows beyond these are padding.
         num_source_tokens: tokens of `source` that are no padding.
         num_target_tokens: tokens of `target_output` that are no padding.
         step_source_tokens: source tokens over all ranks and accumulations of the optimizer step.
@@ -40,8 +40,19 @@ class TranslationBatch(NamedTuple):
     epoch: int
     step: int
 
-    def to(self, device: torch.device | str | int, *, non_blocking: bool = False) -> Self:
-        """Return the batch with its tensors on a device."""
+    def pin_memory(self) -> Self:
+        """Return the batch with its tensors where a GPU can fetch them itself."""
+        return self._replace(
+            source=self.source.pin_memory(),
+            target_input=self.target_input.pin_memory(),
+            target_output=self.target_output.pin_memory(),
+            indices=self.indices.pin_memory(),
+        )
+
+    def to(self, device: torch.device | str | int, *, non_blocking: bool | None = None) -> Self:
+        """Return the batch with its tensors on a device; unless told, nobody waits for those in pinned memory."""
+        if non_blocking is None:
+            non_blocking = self.source.is_pinned()
         return self._replace(
             source=self.source.to(device, non_blocking=non_blocking),
             target_input=self.target_input.to(device, non_blocking=non_blocking),
@@ -60,25 +71,36 @@ def collate(
     step_target_tokens: int | None = None,
     epoch: int = 0,
     step: int = 0,
+    length_multiple: int = 1,
+    rows_multiple: int = 1,
 ) -> TranslationBatch:
     """Gather the pairs of given numbers `[batch]` into padded tensors; without step counts the batch is a whole step.
 
     No numbers at all give a batch of weight zero, so that every rank takes part in every step: pair 0 with nothing to
     predict and no tokens counted.
+
+    The tensors' lengths and numbers of rows are multiples of `length_multiple` and `rows_multiple`, so that a compiled
+    model meets few shapes. Rows beyond those of `indices` hold bos alone, predict nothing, and count nowhere.
     """
     weightless = len(indices) == 0
     if weightless:
         indices = np.zeros(1, np.int64)
-    source = padded(pairs.source, indices, pad_id)
-    target_output = padded(pairs.target, indices, pad_id)
-    target_input = np.full_like(target_output, pad_id)
+    shape = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
+    source = padded(pairs.source, indices, pad_id, **shape)
+    target_output = padded(pairs.target, indices, pad_id, **shape)
+    target_input = np.empty_like(target_output)
     target_input[:, 0] = bos_id
+    target_input[:, 1:] = target_output[:, :-1]
+    source_lengths, target_lengths = pairs.source.lengths[indices], pairs.target.lengths[indices]
     # The eos of a shorter sentence is predicted, never read: it stays out of the input.
-    np.copyto(target_input[:, 1:], target_output[:, :-1], where=target_output[:, 1:] != pad_id)
+    (shorter,) = np.nonzero(target_lengths < target_output.shape[1])
+    target_input[shorter, target_lengths[shorter]] = pad_id
+    source[len(indices) :, 0] = bos_id  # a row without anything to attend to would have no attention
     if weightless:
         target_output[:] = pad_id
-    num_source_tokens = 0 if weightless else int(pairs.source.lengths[indices].sum())
-    num_target_tokens = 0 if weightless else int(pairs.target.lengths[indices].sum())
+    num_source_tokens, num_target_tokens = (
+        0 if weightless else int(lengths.sum()) for lengths in (source_lengths, target_lengths)
+    )
     return TranslationBatch(
         source=torch.from_numpy(source),
         target_input=torch.from_numpy(target_input),
@@ -93,11 +115,20 @@ def collate(
     )
 
 
-def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int) -> NDArray[np.int64]:
-    """The sentences of given numbers `[batch]`, padded to the longest of them: int64 `[batch, length]`."""
+def padded(
+    side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_multiple: int = 1, rows_multiple: int = 1
+) -> NDArray[np.int64]:
+    """The sentences of given numbers `[batch]`, padded to the longest of them: int64 `[batch, length]`.
+
+    Both sizes are rounded up to their multiples; rows beyond the sentences are padding.
+    """
     lengths = side.lengths[indices]
-    columns = np.arange(lengths.max())
+    columns = np.arange(_rounded_up(int(lengths.max()), length_multiple))
     real = columns < lengths[:, None]
-    padded = np.full(real.shape, pad_id, np.int64)
-    padded[real] = side.tokens[(side.offsets[indices, None] + columns)[real]]
+    padded = np.full((_rounded_up(len(indices), rows_multiple), len(columns)), pad_id, np.int64)
+    padded[: len(indices)][real] = side.tokens[(side.offsets[indices, None] + columns)[real]]
     return padded
+
+
+def _rounded_up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple

@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Corpus, Split
 from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified
+from aiayn.data.encoding import TextPairs, with_suffix, write_split
+from aiayn.data.sentences import lengths_between
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 
 Progress: TypeAlias = Callable[[str, int], None]
@@ -52,8 +54,8 @@ class TokenArray:
 
     def __init__(self, stem: Path, limit: int | None = None) -> None:
         self._stem, self._limit = stem, limit
-        self.tokens: NDArray[np.int32] = np.asarray(np.memmap(_with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
-        offsets: NDArray[np.int64] = np.asarray(np.memmap(_with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
+        self.tokens: NDArray[np.int32] = np.asarray(np.memmap(with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
+        offsets: NDArray[np.int64] = np.asarray(np.memmap(with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
         self.offsets = offsets if limit is None else offsets[: limit + 1]
 
     def __reduce__(self) -> tuple[type["TokenArray"], tuple[Path, int | None]]:
@@ -73,9 +75,9 @@ class TokenArray:
         return (self[index] for index in range(len(self)))
 
     @cached_property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each sentence, eos included: int64 `[sentences]`."""
-        return np.diff(self.offsets)
+    def lengths(self) -> NDArray[np.int32]:
+        """Tokens of each sentence, eos included: int32 `[sentences]`."""
+        return lengths_between(self.offsets)
 
 
 @final
@@ -198,7 +200,12 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
     tokenizer.save(directory / _TOKENIZER)
     splits = {}
     for split in SPLITS:
-        counts = _write_split(job, split, tokenizer, directory)
+        counts = write_split(
+            _chunks(job, split, split),
+            tokenizer,
+            directory / split,
+            max_length=job.settings.max_length if split == "train" else None,
+        )
         if not counts["pairs"]:
             raise UserError(f"data: the {split} split has no sentence pairs{_where_they_went(counts, job.settings)}")
         splits[split] = counts
@@ -236,93 +243,26 @@ def _shared_tokenizer(job: _Job) -> SubwordTokenizer:
 
 
 def _training_lines(job: _Job) -> Iterator[str]:
-    done = 0
-    for sources, targets in _chunks(job.corpus, "train"):
+    for sources, targets in _chunks(job, "train", "tokenizer"):
         yield from sources
         yield from targets
-        done += len(sources)
-        job.progress("tokenizer", done)
 
 
-def _write_split(job: _Job, split: Split, tokenizer: SubwordTokenizer, directory: Path) -> dict[str, int]:
-    counts = dict.fromkeys(("pairs", "dropped_too_long", "dropped_empty", "source_tokens", "target_tokens"), 0)
-    done = 0
-    with ExitStack() as stack:
-        sides = [_SideWriter(stack, directory / f"{split}.{side}", split) for side in ("source", "target")]
-        for lines in _chunks(job.corpus, split):
-            ids = tuple(tokenizer.encode_batch(side) for side in lines)
-            everything = range(len(ids[0]))
-            kept = _kept_pairs(lines, ids, job.settings.max_length, counts) if split == "train" else everything
-            for side, side_lines, side_ids in zip(sides, lines, ids, strict=True):
-                side.append([side_ids[pair] for pair in kept], side_lines)
-            counts["pairs"] += len(kept)
-            done += len(ids[0])
-            job.progress(split, done)
-    counts["source_tokens"], counts["target_tokens"] = (side.tokens for side in sides)
-    return counts
-
-
-def _kept_pairs(
-    lines: tuple[list[str], ...], ids: tuple[list[list[int]], ...], max_length: int, counts: dict[str, int]
-) -> list[int]:
-    """Return which pairs of a training chunk to keep, and count the others by their reason."""
-    kept = []
-    for pair, (source, target, source_ids, target_ids) in enumerate(zip(*lines, *ids, strict=True)):
-        if not source.strip() or not target.strip():
-            counts["dropped_empty"] += 1
-        elif max(len(source_ids), len(target_ids)) >= max_length:  # eos comes on top
-            counts["dropped_too_long"] += 1
-        else:
-            kept.append(pair)
-    return kept
-
-
-class _SideWriter:
-    """Appends sentences to the files of one side of a split."""
-
-    def __init__(self, stack: ExitStack, stem: Path, split: Split) -> None:
-        self.tokens = 0
-        self._where = stem.name
-        self._tokens, self._offsets = (
-            stack.enter_context(_with_suffix(stem, suffix).open("wb")) for suffix in ("tokens", "offsets")
-        )
-        self._text = None if split == "train" else stack.enter_context(_with_suffix(stem, "txt").open("wb"))
-        self._offsets.write(np.zeros(1, "<i8").tobytes())
-
-    def append(self, sentences: Sequence[list[int]], lines: Sequence[str]) -> None:
-        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences)) + 1
-        ends = self.tokens + np.cumsum(lengths)
-        with_eos: list[int] = []
-        for ids in sentences:
-            with_eos += ids
-            with_eos.append(SubwordTokenizer.eos_id)
-        self._tokens.write(np.fromiter(with_eos, "<i4", len(with_eos)).tobytes())
-        self._offsets.write(ends.astype("<i8").tobytes())
-        self.tokens += int(lengths.sum())
-        if self._text:
-            for line in lines:
-                if "\n" in line:
-                    raise UserError(f"data: a sentence of {self._where} holds a line break: {line[:50]!r}; remove it")
-                self._text.write(line.encode() + b"\n")
-
-
-def _chunks(corpus: Corpus, split: Split) -> Iterator[tuple[list[str], list[str]]]:
-    table = corpus.split(split)
+def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
+    """The text of a split, some pairs at a time; what was taken is reported as done."""
+    table = job.corpus.split(split)
     for start in range(0, len(table), _CHUNK):
         rows = table[start : start + _CHUNK]
         yield list(rows["source"]), list(rows["target"])
+        job.progress(stage, min(start + _CHUNK, len(table)))
 
 
 def _key(*parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([FORMAT_VERSION, *parts], sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _with_suffix(stem: Path, suffix: str) -> Path:
-    return stem.with_name(f"{stem.name}.{suffix}")
-
-
 def _read_lines(stem: Path) -> list[str]:
-    path = _with_suffix(stem, "txt")
+    path = with_suffix(stem, "txt")
     assert path.exists(), f"{path}: raw text is kept for dev and test only"
     return path.read_bytes().decode().split("\n")[:-1]  # not splitlines: a sentence may hold \r or U+2028
 

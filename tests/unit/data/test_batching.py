@@ -1,9 +1,7 @@
-"""Every sentence once, within budget, little padding, and the same step whatever the number of ranks."""
+"""Every sentence once, and the same step whatever the number of ranks."""
 
-import gzip
 from collections.abc import Callable, Iterator
-from itertools import combinations, islice, product
-from pathlib import Path
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
@@ -11,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from aiayn.config.errors import UserError
-from aiayn.data.batching import TrainingStream, evaluation_batches, micro_batches, plan_epoch
+from aiayn.data.batching import TrainingStream, evaluation_batches, micro_batches
 from aiayn.data.collation import TranslationBatch
 from aiayn.data.prepared import PreparedData
 from aiayn.data.sentences import PairsInMemory, SentencesInMemory
-from aiayn.data.tokenizer import SubwordTokenizer
 
 Lengths = NDArray[np.int64]
 
@@ -29,83 +25,8 @@ def padded(batch: Lengths, lengths: Lengths) -> int:
     return len(batch) * int(lengths[batch].max())
 
 
-def waste(batches: list[Lengths], lengths: Lengths) -> float:
-    """Share of padding among all positions."""
-    return 1 - int(lengths.sum()) / sum(padded(batch, lengths) for batch in batches)
-
-
 def assert_partition(parts: list[Lengths], whole: Lengths) -> None:
     assert sorted(np.concatenate(parts).tolist() if parts else []) == sorted(whole.tolist())
-
-
-@given(pairs_of_lengths, st.integers(40, 300), st.integers(40, 300), st.integers(0, 2**63), st.integers(0, 9))
-def test_a_plan_holds_every_sentence_once_within_both_budgets(
-    lengths: Lengths, source_tokens: int, target_tokens: int, seed: int, epoch: int
-) -> None:
-    def plan() -> list[Lengths]:
-        return plan_epoch(*lengths, source_tokens=source_tokens, target_tokens=target_tokens, seed=seed, epoch=epoch)
-
-    batches = plan()
-    assert_partition(batches, np.arange(lengths.shape[1]))
-    assert all(padded(batch, lengths[0]) <= source_tokens for batch in batches)
-    assert all(padded(batch, lengths[1]) <= target_tokens for batch in batches)
-    assert all(map(np.array_equal, batches, plan())), "the same arguments give the same plan"
-
-
-def caption_lengths(pairs: int) -> Lengths:
-    """Lengths like those of image captions: 15 tokens on average, both sides correlated."""
-    rng = np.random.default_rng(0)
-    common = rng.gamma(9, 1.4, pairs)
-    return np.stack([1 + np.rint(common * rng.normal(1.1, 0.12, pairs)).clip(1) for _ in range(2)]).astype(np.int64)
-
-
-@pytest.mark.parametrize("budget", [2_000, 2_500, 3_000])
-def test_little_is_padding(budget: int) -> None:
-    lengths = caption_lengths(29_000)
-    batches = plan_epoch(*lengths, source_tokens=budget, target_tokens=budget, seed=0, epoch=0)
-    assert max(waste(batches, side) for side in lengths) < 0.06
-
-
-@pytest.mark.slow
-def test_little_is_padding_on_real_captions(aiayn_data: Path) -> None:
-    texts = [
-        gzip.decompress((aiayn_data / "multi30k" / f"train.{language}.gz").read_bytes()).decode().split("\n")[:-1]
-        for language in ("en", "de")
-    ]
-    tokenizer = SubwordTokenizer.train([line for text in texts for line in text], vocabulary_size=8_000)
-    source, target = (np.array([len(ids) + 1 for ids in tokenizer.encode_batch(text)]) for text in texts)
-    for budget, epoch in product([2_000, 2_500, 3_000], range(3)):
-        batches = plan_epoch(source, target, source_tokens=budget, target_tokens=budget, seed=0, epoch=epoch)
-        assert max(waste(batches, source), waste(batches, target)) < 0.06
-
-
-def test_epochs_and_seeds_group_the_sentences_anew() -> None:
-    lengths = caption_lengths(2_000)
-
-    def groups(seed: int, epoch: int) -> list[frozenset[int]]:
-        batches = plan_epoch(*lengths, source_tokens=500, target_tokens=500, seed=seed, epoch=epoch)
-        return [frozenset(batch.tolist()) for batch in batches]
-
-    first = groups(seed=0, epoch=0)
-    for other in groups(seed=0, epoch=1), groups(seed=1, epoch=0):
-        assert len(set(first) & set(other)) < 0.1 * len(first)
-        companions = [max(len(group & new) for new in other) / len(group) for group in first]
-        assert np.mean(companions) < 0.7, "sentences of one batch are spread over others the next time"
-
-
-def test_batches_come_in_no_order_of_length() -> None:
-    lengths = caption_lengths(5_000)
-    batches = plan_epoch(*lengths, source_tokens=500, target_tokens=500, seed=0, epoch=0)
-    means = [lengths[0][batch].mean() for batch in batches]
-    assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.3
-
-
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_a_sentence_over_the_budget_is_refused_by_the_budgets_name(side: str) -> None:
-    budgets = {"source_tokens": 10, "target_tokens": 10, f"{side}_tokens": 9}
-    with pytest.raises(UserError, match=rf"optimization\.{side}_tokens=9 .* 10 tokens") as caught:
-        plan_epoch(np.array([3, 10]), np.array([10, 3]), seed=0, epoch=0, **budgets)
-    assert "\n" not in str(caught.value)
 
 
 @given(pairs_of_lengths, st.integers(1, 12))

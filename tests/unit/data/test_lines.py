@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import tempfile
 from itertools import islice
 from pathlib import Path
 
@@ -22,9 +23,27 @@ def test_lines_come_back_as_they_were(texts: list[str], end: str, is_ended: bool
     texts = [text.removesuffix("\r") + "." for text in texts]
     joined = end.join(texts) + (end if is_ended or not texts else "")
     expected = texts or [""]
-    assert list(decoded_lines(io.BytesIO(joined.encode()), "here")) == [
-        text.removeprefix("\ufeff") if number == 0 else text for number, text in enumerate(expected)
-    ]
+    expected[0] = expected[0].removeprefix("\ufeff")
+    assert list(decoded_lines(io.BytesIO(joined.encode()), "here")) == expected
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(joined.encode())
+        file.flush()
+        assert list(file_lines(Path(file.name), "here")) == expected
+
+
+def test_a_file_longer_than_what_is_read_at_a_time_keeps_its_lines(tmp_path: Path) -> None:
+    lines = [f"{number} ü\r" * (number % 40) for number in range(40_000)] + ["x" * 3_000_000, "", "last"]
+    (tmp_path / "long").write_bytes("\n".join(lines).encode())
+    assert list(file_lines(tmp_path / "long", "")) == [line.removesuffix("\r") for line in lines]
+
+
+def test_lines_of_a_file_before_bad_bytes_are_there(tmp_path: Path) -> None:
+    lines = [b"%d\n" % number for number in range(300_000)]
+    (tmp_path / "latin").write_bytes(b"".join(lines) + b"caf\xe9\nnext\n")
+    there = file_lines(tmp_path / "latin", "source")
+    assert len(list(islice(there, 300_000))) == 300_000
+    with pytest.raises(UserError, match=r"line 300001: not UTF-8"):
+        next(there)
 
 
 def test_a_byte_order_mark_is_no_text_but_at_the_start_alone() -> None:

@@ -44,7 +44,6 @@ class Quantization(Enum):
     float32 = "float32"
     float16 = "float16"
     bfloat16 = "bfloat16"
-    int16 = "int16"
     int8 = "int8"
 
 
@@ -122,7 +121,7 @@ class ExportConfig:
     output: str = MISSING
     """Where to; nothing may be there yet."""
     quantization: Quantization = MISSING
-    """What the weights are stored as; int16 and int8 in format=ctranslate2 alone."""
+    """What the weights are stored as; int8 in format=ctranslate2 alone."""
     launch: LaunchConfig = MISSING
     """How processes are started."""
 

@@ -3,6 +3,7 @@
 Its live beams are those of our own search, which differs in three things: it leaves pad and bos out after the softmax
 and not before; it takes up whichever of a step's 2 * beam_size continuations has ended, and not those of the first
 beam_size alone; and with a length penalty it stops where no live beam can win, not at a count of ended hypotheses.
+And CTranslate2 translates an empty source by nothing at all.
 """
 
 from collections import defaultdict
@@ -91,7 +92,7 @@ class CTranslate2Search:
             return np.minimum(limits, end)
         if longest > end:
             raise UserError(
-                f"decoding.max_extra_length={self._search.max_extra_length}: {longest} tokens would be more than the {end}"
+                f"decoding.max_extra_length={self._search.max_extra_length}: {longest} tokens are more than the {end}"
                 " positions of an exported model: lower it, shorten the input or take engine=torch"
             )
         return limits

@@ -1,5 +1,6 @@
 """What decodes: the model itself, or its export to CTranslate2."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -90,6 +91,7 @@ def ctranslate2_engine(
     """
     import ctranslate2
 
+    ctranslate2.set_log_level(logging.ERROR)  # a CPU need not compute in the type that weights are stored in
     if device.type == "cuda" and (device.index or 0) >= ctranslate2.get_cuda_device_count():
         raise UserError(f"engine=ctranslate2: finds no device {device} here; choose engine=torch or another device")
     translator = ctranslate2.Translator(

@@ -40,6 +40,8 @@ def export_run(request: ExportConfig) -> Path:
     output = Path(request.output).expanduser()
     if output.exists():
         raise UserError(f"output={request.output}: is there already; remove it or state another")
+    if not next(parent for parent in output.absolute().parents if parent.exists()).is_dir():
+        raise UserError(f"output={request.output}: lies below a file; state another place")
     dtype = SAFETENSORS_TYPES.get(request.quantization)
     if request.format is ExportFormat.safetensors and dtype is None:
         allowed = ", ".join(each.value for each in SAFETENSORS_TYPES)

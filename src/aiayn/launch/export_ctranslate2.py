@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -38,9 +38,10 @@ def transformer_spec(
 ) -> Any:
     """CTranslate2's `TransformerSpec` of a model, to be validated, optimised and saved.
 
-    They know no `d_k` and `d_v`: each head has the width that the projections leave it, one for queries, keys and
-    values. Heads are padded with zeros to the wider of both, which adds nothing to any product, and the scale
-    1 / sqrt(d_k) is stated. So every architecture of ours can be held.
+    They know no `d_k` and `d_v`: a head has the width that the projections leave it, one for queries, keys and values.
+    So heads are padded with zeros to the wider of both, which adds nothing to any product, and the scale 1 / sqrt(d_k)
+    is stated. A lone head they take for one as wide as d_model: where ours is not, one of zeros stands beside it. So
+    every architecture of ours can be held.
 
     Args:
         weights: the model's `state_dict`.
@@ -51,14 +52,14 @@ def transformer_spec(
     from ctranslate2.specs import TransformerSpec
 
     is_pre = architecture.norm == "pre"
-    spec = TransformerSpec.from_config(architecture.num_layers, architecture.num_heads, pre_norm=is_pre)
+    source = _Weights(weights, architecture)
+    spec = TransformerSpec.from_config(architecture.num_layers, source.heads.number, pre_norm=is_pre)
     spec.config.layer_norm_epsilon = architecture.layer_norm_epsilon
     spec.config.unk_token = pieces[special.pad_id]
     spec.config.bos_token = spec.config.decoder_start_token = pieces[special.bos_id]
     spec.config.eos_token = pieces[special.eos_id]
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
-    source = _Weights(weights, architecture)
     embedding = source.named("embedding.weight")[: len(pieces)]
     if architecture.positions == "sinusoidal":
         positions = sinusoids(0, table_length(architecture), architecture.d_model)
@@ -81,12 +82,27 @@ def transformer_spec(
     return spec
 
 
+class _Heads(NamedTuple):
+    """The heads of an attention, all alike."""
+
+    number: int
+    width: int
+    """Of queries, keys and values."""
+
+
 @dataclass(frozen=True)
 class _Weights:
     """The weights of a model by the names that its checkpoints have."""
 
     weights: Mapping[str, Tensor]
     architecture: Architecture
+
+    @property
+    def heads(self) -> _Heads:
+        """Those of the exported model, see `transformer_spec`."""
+        width = max(self.architecture.d_k, self.architecture.d_v)
+        is_lone = self.architecture.num_heads == 1 and width != self.architecture.d_model
+        return _Heads(2 if is_lone else self.architecture.num_heads, width)
 
     def named(self, name: str) -> Tensor:
         """A copy in float32: their quantisation writes into what it is given."""
@@ -126,39 +142,31 @@ class _Weights:
         """A layer normalisation."""
         norm.gamma, norm.beta = self.named(f"{name}.weight"), self.named(f"{name}.bias")
 
-    @property
-    def _head_width(self) -> int:
-        return max(self.architecture.d_k, self.architecture.d_v)
-
     def _fill_heads(self, linear: Any, name: str, widths: tuple[int, ...]) -> None:
-        """A projection to heads, those of several widths one after another, each padded to the common width."""
+        """A projection to heads, those of one width after those of another."""
         self.fill_linear(linear, name)
-        heads = self.architecture.num_heads
-        linear.weight = _padded(linear.weight, heads, widths, self._head_width)
+        linear.weight = self._padded(linear.weight, widths)
         if f"{name}.bias" in self.weights:
-            linear.bias = _padded(linear.bias, heads, widths, self._head_width)
+            linear.bias = self._padded(linear.bias, widths)
 
     def _fill_output(self, attention: Any, name: str) -> None:
         """The projection of the heads' outputs, and the scale of their scores."""
         output = attention.linear[-1]
         self.fill_linear(output, name)
-        padded = _padded(output.weight.T, self.architecture.num_heads, (self.architecture.d_v,), self._head_width)
-        output.weight = padded.T.contiguous()
+        output.weight = self._padded(output.weight.T, (self.architecture.d_v,)).T.contiguous()
         attention.queries_scale = 1.0 / math.sqrt(self.architecture.d_k)
 
+    def _padded(self, rows: Tensor, widths: tuple[int, ...]) -> Tensor:
+        """Pad heads with zeros to those of the exported model.
 
-def _padded(rows: Tensor, num_heads: int, widths: tuple[int, ...], width: int) -> Tensor:
-    """Give every head `width` rows, zeros at its end.
-
-    Args:
-        rows: `[num_heads * sum(widths), ...]`, all heads of the first width, then all of the next.
-        num_heads: of each width.
-        widths: of a head before.
-        width: of a head after.
-    """
-    parts = []
-    for part in torch.split(rows, [num_heads * each for each in widths]):
-        heads = part.unflatten(0, (num_heads, -1))  # [num_heads, d, ...]
-        missing = width - heads.shape[1]
-        parts.append(F.pad(heads, (*(0, 0) * (heads.dim() - 2), 0, missing)).flatten(0, 1))
-    return torch.cat(parts)
+        Args:
+            rows: `[num_heads * sum(widths), ...]`, all heads of the first width, then all of the next.
+            widths: of a head before.
+        """
+        count, (wanted, width) = self.architecture.num_heads, self.heads
+        parts = []
+        for part in torch.split(rows, [count * each for each in widths]):
+            heads = part.reshape(count, -1, *part.shape[1:])  # [num_heads, d, ...]
+            rest = (0, 0) * (heads.dim() - 2)
+            parts.append(F.pad(heads, (*rest, 0, width - heads.shape[1], 0, wanted - count)).flatten(0, 1))
+        return torch.cat(parts)

@@ -33,7 +33,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """Fill a folder that appears under `path` only when the block ends without an error.
 
     Raises:
-        OSError: something is there already.
+        OSError: a file, or a folder with something in it, is there already.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))

@@ -81,7 +81,7 @@ RULES = (
         r'aiayn report table3 only.like="$(ls -d runs/table3/base/* | head -1)"\1',
         "the tour's runs differ in more than their rows",
     ),
-    Rule(r"aiayn (evaluate|report|score|status|translate)( .*)?", r"\g<0>"),
+    Rule(r"aiayn (evaluate|export|report|score|status|translate)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )
 

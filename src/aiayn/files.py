@@ -1,6 +1,7 @@
 """Files that are whole or not there: written under a temporary name, synced, renamed."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,29 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
         sync_directory(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Fill a folder that appears under `path` only when the block ends without an error.
+
+    Raises:
+        OSError: a file, or a folder with something in it, is there already.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    try:
+        yield partial
+        for file in partial.iterdir():
+            with file.open("rb") as stream:
+                os.fsync(stream.fileno())
+        sync_directory(partial)
+        partial.chmod(0o777 & ~_umask())
+        partial.rename(path)
+        sync_directory(path.parent)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
         raise
 
 

@@ -23,6 +23,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.data.prepared import PreparedData, find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.launch.engines import torch_engine
 from aiayn.launch.opened_run import open_for_use, usable_device
 from aiayn.launch.translation import Translator
 from aiayn.runs.record import read_record
@@ -68,7 +69,7 @@ def translator(trained_run: Path) -> Translator:
     tokenizer, device = run.tokenizer(), usable_device("cpu")
     search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=4, batch_tokens=60)
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    return Translator(model, tokenizer, search, device, max_length=40, n_best=2)
+    return Translator(torch_engine(model, tokenizer, search, device=device).find, tokenizer, max_length=40, n_best=2)
 
 
 @pytest.fixture(scope="session")

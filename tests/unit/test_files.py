@@ -38,3 +38,30 @@ def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         files.write_bytes(path, b"new")
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_new_folder_is_there_when_it_is_full(tmp_path: Path) -> None:
+    path = tmp_path / "above" / "folder"
+    with files.new_folder(path) as partial:
+        (partial / "file").write_text("content")
+        assert not path.exists()
+    assert (path / "file").read_text() == "content"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_folder_that_fails_leaves_nothing_behind_and_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with files.new_folder(path) as partial:
+        (partial / "file").write_text("first")
+
+    def fail_in_the_middle() -> None:
+        with files.new_folder(tmp_path / "other") as partial:
+            (partial / "file").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_in_the_middle()
+    with pytest.raises(OSError, match="not empty"), files.new_folder(path) as partial:
+        (partial / "file").write_text("second")
+    assert list(tmp_path.iterdir()) == [path]
+    assert (path / "file").read_text() == "first"

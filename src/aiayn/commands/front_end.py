@@ -42,6 +42,7 @@ COMMANDS = {
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
+    "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "report": Command(
         "tables from records and the paper",

@@ -31,8 +31,34 @@ class DecodingOverridesConfig(SearchOverridesConfig):
     """Only this many sentences of a split, its first ones."""
 
 
+class Engine(Enum):
+    """What decodes: the model itself, or its export to CTranslate2."""
+
+    torch = "torch"
+    ctranslate2 = "ctranslate2"
+
+
+class Quantization(Enum):
+    """What an export's weights are stored as."""
+
+    float32 = "float32"
+    float16 = "float16"
+    bfloat16 = "bfloat16"
+    int8 = "int8"
+
+
 @dataclass
-class EvaluateConfig:
+class EngineConfig:
+    """What decodes."""
+
+    engine: Engine = MISSING
+    """torch, or ctranslate2: an export of the checkpoint, which is made once and kept in the run directory."""
+    quantization: Quantization = MISSING
+    """What the export's weights are stored as; fewer bits are smaller, faster and less exact."""
+
+
+@dataclass
+class EvaluateConfig(EngineConfig):
     """`aiayn evaluate`."""
 
     run: str = MISSING
@@ -66,13 +92,38 @@ class UseConfig:
 
 
 @dataclass
-class TranslateConfig(UseConfig):
+class TranslateConfig(UseConfig, EngineConfig):
     """`aiayn translate`."""
 
     n_best: int | None = MISSING
     """Write so many hypotheses of each line with their scores, as JSON; null: the best one's text."""
     decoding: SearchOverridesConfig = MISSING
     """What to search differently."""
+
+
+class ExportFormat(Enum):
+    """What a model is written as."""
+
+    ctranslate2 = "ctranslate2"
+    safetensors = "safetensors"
+
+
+@dataclass
+class ExportConfig:
+    """`aiayn export`."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    format: ExportFormat = MISSING
+    """ctranslate2: a folder that CTranslate2 translates with; safetensors: a file of the weights by their names."""
+    output: str = MISSING
+    """Where to; nothing may be there yet."""
+    quantization: Quantization = MISSING
+    """What the weights are stored as; int8 in format=ctranslate2 alone."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
 
 
 @dataclass

@@ -17,6 +17,7 @@ COMMANDS: dict[str, type] = {
     "evaluate": command_schema.EvaluateConfig,
     "translate": command_schema.TranslateConfig,
     "score": command_schema.ScoreConfig,
+    "export": command_schema.ExportConfig,
     "report": command_schema.ReportConfig,
     "status": command_schema.StatusConfig,
 }

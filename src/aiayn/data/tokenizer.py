@@ -109,6 +109,11 @@ class SubwordTokenizer:
         """Number of tokens, special ones included; every id is below it."""
         return int(self._backend.get_vocab_size())
 
+    @property
+    def pieces(self) -> list[str]:
+        """Every token as the vocabulary writes it, by id: bytes in byte-level signs, no two alike."""
+        return [str(self._backend.id_to_token(number)) for number in range(self.vocabulary_size)]
+
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each line, without bos and eos."""
         return [encoding.ids for encoding in self._backend.encode_batch_fast(lines, add_special_tokens=False)]

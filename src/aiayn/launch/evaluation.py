@@ -2,10 +2,11 @@
 
 from aiayn.build.corpus import refuse_beyond_positions
 from aiayn.build.training import build_search, device_of
-from aiayn.config.command_schema import EvaluateConfig
+from aiayn.config.command_schema import Engine, EvaluateConfig
 from aiayn.config.errors import UserError
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
+from aiayn.launch.engines import ctranslate2_engine, refuse_engine
 from aiayn.launch.opened_run import open_for_use
 from aiayn.launch.preparation import prepare_data
 from aiayn.launch.scoring import score_splits, scored_splits
@@ -23,6 +24,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
         RunFailedError: another rank was lost.
     """
     splits = scored_splits(request.splits)
+    refuse_engine(request)
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     config = run.config
     data = prepare_data(config)
@@ -34,6 +36,9 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     refuse_beyond_positions(config, data)
     device = device_of(config, local_rank=processes.local_rank())
     model = run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
+    engine = None
+    if request.engine is Engine.ctranslate2:
+        engine = ctranslate2_engine(run, data.tokenizer, request.quantization, device=device)
     rank, size, timeout = processes.rank(), processes.group_size(), request.launch.timeout_seconds
     with (
         refusals_explained(f"run={request.run}"),
@@ -49,4 +54,5 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             device=device,
             limit=config.decoding.limit_sentences,
             group=group,
+            engine=engine,
         )

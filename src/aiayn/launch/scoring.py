@@ -24,12 +24,13 @@ from aiayn.data.prepared import PreparedData, PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
+from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
 from aiayn.models.transformer import Transformer
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SignedScore, SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search, sentence_likelihoods, translate_split
+from aiayn.training.scoring import Search, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
 
@@ -61,6 +62,7 @@ def score_splits(
     device: torch.device,
     limit: int | None = None,
     group: ProcessGroup = ALONE,
+    engine: SearchEngine | None = None,
 ) -> dict[str, SplitScores]:
     """Decode and score, writing everything under the run's `evaluations`.
 
@@ -76,12 +78,15 @@ def score_splits(
         device: where to compute.
         limit: score only this many sentences of each split, the first ones.
         group: the ranks that share the decoding, each with the same weights.
+        engine: what decodes with these weights and this search; by default the model itself.
     """
     folder = directory.evaluations / (
         f"step-{checkpoint_step:07d}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
-        f"-extra{search.max_extra_length}" + (f"-first{limit}" if limit else "")
+        f"-extra{search.max_extra_length}" + (f"-first{limit}" if limit else "") + (f"-{engine.name}" if engine else "")
     )
-    job = _Job(model.eval().to(device), data, search, folder, device, limit, group)
+    model.eval().to(device)
+    engine = engine or torch_engine(model, data.tokenizer, search, device=device)
+    job = _Job(model, data, search, engine, folder, device, limit, group)
     scores: dict[str, SplitScores] = {}
     for split in splits:
         started = time.perf_counter()
@@ -113,6 +118,7 @@ class _Job:
     model: Transformer
     data: PreparedData
     search: Search
+    engine: SearchEngine
     folder: Path
     device: torch.device
     limit: int | None
@@ -145,10 +151,8 @@ def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, l
         leave=False,
         disable=not (sys.stderr.isatty() and job.group.is_leader),
     ) as bar:
-        decoded = translate_split(
-            job.model, prepared, tokenizer, job.search, device=job.device, advance=bar.update, group=job.group
-        )
-    return likelihoods, decoded
+        found = job.engine.find(prepared.source, advance=bar.update, group=job.group)
+    return likelihoods, tokenizer.decode_batch(best.tokens for best, *_ in found)
 
 
 def _written_and_read(job: _Job, split: Split, decoded: list[str]) -> list[str]:
@@ -192,4 +196,5 @@ def _scores(
         checkpoint_step=checkpoint_step,
         seconds=time.perf_counter() - started,
         hypotheses=str(_hypotheses_path(job, split).relative_to(run.path)),
+        engine=job.engine.name,
     )

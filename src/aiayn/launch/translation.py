@@ -6,21 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import torch
-
-from aiayn.build.training import build_search
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.errors import UserError
 from aiayn.data.lines import one_line
 from aiayn.data.sentences import SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.step import Hypothesis
+from aiayn.launch.engines import FindHypotheses, chosen_engine, refuse_engine
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import open_for_use, usable_device
 from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
-from aiayn.models.products import packed
-from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, search_all
 
 logger = logging.getLogger("aiayn")
 
@@ -33,15 +28,16 @@ def translate_input(request: TranslateConfig) -> None:
     """
     if request.window < 1:
         raise UserError(f"window={request.window}: must be at least 1")
+    refuse_engine(request)
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    search, n_best = build_search(run.config.decoding), request.n_best
-    if n_best is not None and not 1 <= n_best <= search.beam_size:
-        raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={search.beam_size}")
+    beam_size, n_best = run.config.decoding.beam_size, request.n_best
+    if n_best is not None and not 1 <= n_best <= beam_size:
+        raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={beam_size}")
     longest, device, tokenizer = run.longest(request.max_length), usable_device(request.device), run.tokenizer()
-    model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    translator = Translator(model, tokenizer, search, device, longest, n_best=n_best or 1)
+    engine = chosen_engine(request, run, tokenizer, device=device)
+    translator = Translator(engine.find, tokenizer, longest, n_best=n_best or 1)
     first = 1
-    with packed(model), progress_bar("translate", " lines") as advance:
+    with engine.held(), progress_bar("translate", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
             with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(lines, first=first, advance=advance)
@@ -60,13 +56,10 @@ def translate_input(request: TranslateConfig) -> None:
 
 @dataclass(frozen=True)
 class Translator:
-    """A model ready to translate text."""
+    """A search ready to translate text."""
 
-    model: Transformer
-    """In evaluation mode, on `device`."""
+    find: FindHypotheses
     tokenizer: SubwordTokenizer
-    search: Search
-    device: torch.device
     max_length: int
     """Tokens of a line, end mark included, beyond which its end is not read."""
     n_best: int = 1
@@ -93,9 +86,7 @@ class Translator:
                 )
         sources = SentencesInMemory.of([ids[: self.max_length - 1] for ids in encoded], eos_id=self.tokenizer.eos_id)
         advance(len(lines) - len(numbers))
-        found = search_all(
-            self.model, sources, self.tokenizer, self.search, device=self.device, n_best=self.n_best, advance=advance
-        )
+        found = self.find(sources, n_best=self.n_best, advance=advance)
         results: list[list[Hypothesis]] = [[] for _ in lines]
         for number, hypotheses in zip(numbers, found, strict=True):
             results[number] = hypotheses

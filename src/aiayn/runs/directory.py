@@ -70,6 +70,11 @@ class RunDirectory:
         return self.path / "evaluations"
 
     @property
+    def exports(self) -> Path:
+        """Models in the formats of other engines, one folder for each checkpoint and quantization."""
+        return self.path / "exports"
+
+    @property
     def failures(self) -> Path:
         """What the ranks of a group that failed have to say, a file each."""
         return self.path / ".failures"

@@ -51,6 +51,8 @@ class SplitScores:
     """Wall time of scoring and decoding."""
     hypotheses: str
     """The decoded sentences, relative to the run directory."""
+    engine: str = "torch"
+    """What decoded: torch, or ctranslate2 and how its weights are stored, as in ctranslate2-int8."""
 
     @property
     def bleu_name(self) -> str:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from aiayn.data.batching import evaluation_batches
 from aiayn.data.collation import padded
-from aiayn.data.prepared import PreparedSplit
 from aiayn.data.sentences import SentencePairs, Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.beam_search import beam_search
@@ -73,21 +72,6 @@ def sentence_likelihoods(
     for indices, values in chain.from_iterable(group.gather(own)):
         nll[indices] = values
     return nll, pairs.target.lengths.astype(np.int64)
-
-
-def translate_split(
-    model: Transformer,
-    split: PreparedSplit,
-    tokenizer: SubwordTokenizer,
-    search: Search,
-    *,
-    device: torch.device,
-    advance: Callable[[int], object] = lambda _: None,
-    group: ProcessGroup = ALONE,
-) -> list[str]:
-    """The best output for every source sentence of a split, as text and in its order; arguments as in `search_all`."""
-    found = search_all(model, split.source, tokenizer, search, device=device, advance=advance, group=group)
-    return tokenizer.decode_batch(best.tokens for best, *_ in found)
 
 
 def search_all(

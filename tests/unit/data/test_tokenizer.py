@@ -181,3 +181,17 @@ os._exit(0 if tokenizer.encode_batch(["a b"] * 100) == before else 3)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kind", ["byte_pair", "word_piece"])
+def test_pieces_are_the_vocabulary_in_order(kind: TokenizerKind) -> None:
+    tokenizer = SubwordTokenizer.train(["the dog sees the dog"] * 5, vocabulary_size=600, kind=kind)
+    pieces = tokenizer.pieces
+    assert len(set(pieces)) == len(pieces) == tokenizer.vocabulary_size
+    assert [pieces[number] for number in (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id)] == [
+        "⟨pad⟩",
+        "⟨bos⟩",
+        "⟨eos⟩",
+    ]
+    (ids,) = tokenizer.encode_batch(["the dog"])
+    assert "".join(pieces[number] for number in ids).replace("‿", "").replace("Ġ", " ") == "the dog"

@@ -11,7 +11,7 @@ from torch import Tensor
 from aiayn.data.prepared import PreparedData
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, search_all, search_batch, sentence_likelihoods, translate_split
+from aiayn.training.scoring import Search, search_all, search_batch, sentence_likelihoods
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
@@ -47,7 +47,8 @@ def test_translations_come_in_the_order_of_the_split(model: Transformer, prepare
     split, tokenizer = prepared.split("dev"), prepared.tokenizer
     search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=2, batch_tokens=budget)
     finished: list[int] = []
-    together = translate_split(model, split, tokenizer, search, device=CPU, advance=finished.append)
+    found = search_all(model, split.source, tokenizer, search, device=CPU, advance=finished.append)
+    together = tokenizer.decode_batch(best.tokens for best, *_ in found)
     alone = [
         tokenizer.decode(search_batch(model, alone_in_a_batch(source), tokenizer, search)[0][0].tokens)
         for source in split.source

@@ -24,6 +24,7 @@ from aiayn.commands.launchers import BASIC, SLURM, launcher_of, refusal_of
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
+from aiayn.launch.forking import end_zygote
 from aiayn.launch.orphans import exit_if_orphaned
 from aiayn.launch.signals import ENDING, ended_as_interrupted
 from aiayn.launch.slurm import RequeuedJobError, goes
@@ -171,6 +172,7 @@ class Jobs:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
+        end_zygote()
         if self.task.folder is not None:
             self.task.folder.remove()
 

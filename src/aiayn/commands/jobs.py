@@ -20,7 +20,8 @@ from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
-from aiayn.commands.launchers import BASIC, SLURM, launcher_of, refusal_of
+from aiayn.commands.composing import keep_nothing, keep_what_is_checked
+from aiayn.commands.launchers import BASIC, BASIC_SWEEPER, SLURM, launcher_of, refusal_of, sweeper_of
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
@@ -206,6 +207,8 @@ class Jobs:
         self._multirun = config, GlobalHydra.instance().config_loader()
         with suppress(OSError):  # which Hydra, about to make the same folder, reports
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
+        if (launcher_of(config.hydra), sweeper_of(config.hydra)) == (BASIC, BASIC_SWEEPER):
+            keep_what_is_checked(GlobalHydra.instance().config_loader())
         if launcher_of(config.hydra) in (BASIC, SLURM):
             return
         # A pool that is ended at once leaves semaphores; the process that cleans them away would tell the user.
@@ -257,6 +260,7 @@ class Jobs:
 
         assert self._multirun is not None
         config, loader = self._multirun
+        keep_nothing(loader)
         self.task.retaken = tuple(job.number for job in jobs)
         launcher = Plugins.instance().instantiate_launcher(
             config=config,

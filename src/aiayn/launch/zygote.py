@@ -42,7 +42,9 @@ def main() -> int:
             requests.close()
             return _work(request, descriptors)
         _, status = os.waitpid(worker, 0)
-        if not _tell_and_close(descriptors, os.waitstatus_to_exitcode(status)):
+        for lock in descriptors[1:]:
+            os.close(lock)
+        if not _tell(descriptors[0], os.waitstatus_to_exitcode(status)):
             return 0
 
 
@@ -71,19 +73,17 @@ def _work(request: Request, descriptors: Sequence[int]) -> int:
     worker = import_module(WORKER)
     sys.argv = [str(worker.__file__), *request.words]
     retitle((sys.executable, "-m", WORKER, *request.words))
-    with Connection(descriptors[0], readable=False) as starter:
-        starter.send(os.getpid())
+    if not _tell(descriptors[0], os.getpid()):
+        return 1
     code: int = worker.main()
     return code
 
 
-def _tell_and_close(descriptors: Sequence[int], code: int) -> bool:
-    """Tell how a worker ended; whether there is still somebody to hear it."""
-    for lock in descriptors[1:]:
-        os.close(lock)
+def _tell(starter: int, number: int) -> bool:
+    """Tell who waits for a worker its process or its exit code; whether there is still somebody."""
     try:
-        with Connection(descriptors[0], readable=False) as starter:
-            starter.send(code)
+        with Connection(starter, readable=False) as connection:
+            connection.send(number)
     except BrokenPipeError:
         return False
     return True

@@ -173,7 +173,8 @@ def test_jobs_end_with_the_command_and_leave_checkpoints(start: Start, tmp_path:
 def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS)
     until(lambda: len(runs_with_steps(tmp_path)) == 2)
-    launcher = processes_in(tmp_path)[worker_of(runs_with_steps(tmp_path)[0])]
+    parents = processes_in(tmp_path)
+    launcher = parents[parents[worker_of(runs_with_steps(tmp_path)[0])]]  # a zygote stands in between
     assert launcher != sweep.pid
     os.kill(launcher, signal.SIGKILL)
     out, err = sweep.communicate(timeout=SECONDS)
@@ -186,18 +187,19 @@ def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Pat
 
 def test_workers_that_are_still_starting_notice_that_they_are_alone(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS)
-    until(lambda: starting_workers(tmp_path))
-    os.kill(processes_in(tmp_path)[starting_workers(tmp_path)[0]], signal.SIGKILL)
+    until(lambda: zygotes(tmp_path))
+    os.kill(processes_in(tmp_path)[zygotes(tmp_path)[0]], signal.SIGKILL)
     _, err = sweep.communicate(timeout=SECONDS)
     assert sweep.returncode == 1, err
     until(lambda: not processes_in(tmp_path), seconds=60)  # the time that loading libraries takes is among it
 
 
-def starting_workers(folder: Path) -> list[int]:
+def zygotes(folder: Path) -> list[int]:
+    """Those that load libraries, and will then fork the worker that was asked for."""
     return [
         process
         for process in processes_in(folder)
-        if b"aiayn.launch.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
+        if b"aiayn.launch.zygote" in Path(f"/proc/{process}/cmdline").read_bytes()
     ]
 
 

@@ -54,6 +54,12 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+def descendants(process: int) -> list[int]:
+    """The zygote among them, and the worker that it has forked."""
+    children = [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return [*children, *(each for child in children for each in descendants(child))]
+
+
 def run_of(folder: Path, *, seed: int) -> RunDirectory | None:
     return next((RunDirectory(path.parent) for path in folder.glob(f"*/*/demo-seed{seed}-*/run.json")), None)
 
@@ -68,8 +74,7 @@ def test_a_killed_sweep_goes_on_where_it_was(start: Start, tmp_path: Path) -> No
     runs = tmp_path / "runs"
     killed = start(*SEEDS, *longer)
     until(lambda: (second := run_of(runs, seed=2)) is not None and 10 in second.steps())
-    workers = Path(f"/proc/{killed.pid}/task/{killed.pid}/children").read_text().split()
-    for process in (killed.pid, *map(int, workers)):
+    for process in (killed.pid, *descendants(killed.pid)):
         os.kill(process, signal.SIGKILL)
     killed.communicate(timeout=SECONDS)
     first, second = run_of(runs, seed=1), run_of(runs, seed=2)

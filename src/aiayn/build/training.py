@@ -14,7 +14,7 @@ from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
-from aiayn.training.wandb_tracker import RunDescription
+from aiayn.training.tracking import RunDescription
 
 
 def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:

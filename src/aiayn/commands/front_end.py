@@ -13,8 +13,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from aiayn import __version__
-from aiayn.commands.sweep_words import sweep_words
-from aiayn.config import store
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
@@ -114,7 +112,10 @@ def _run(words: list[str]) -> int:
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
-    return _hydra(verb, sweep_words(_ordered(_with_noun(verb, rest))))
+    words = _ordered(_with_noun(verb, rest))
+    from aiayn.commands.sweep_words import sweep_words  # imports Hydra, which the words above need not wait for
+
+    return _hydra(verb, sweep_words(words))
 
 
 def _usage() -> str:
@@ -170,6 +171,7 @@ def _hydra(verb: str, words: list[str]) -> int:
 
     from aiayn.commands.jobs import Jobs
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
+    from aiayn.config import store
 
     store.register()
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
@@ -245,6 +247,8 @@ def _complete(words: list[str]) -> int:
         return _offer(noun for noun in nouns if noun.startswith(rest[0]))
     group, is_value, start = rest[-1].partition("=")
     if is_value and group == "experiment":  # Hydra would offer only the folders inside the group
+        from aiayn.config import store
+
         return _offer(f"{group}={name}" for name in store.options(group) if name.startswith(start))
     os.environ["COMP_LINE"] = " ".join([typed[0], *(rest[1:] if nouns else rest)])
     return _hydra_completion(verb, words)
@@ -258,6 +262,8 @@ def _offer(choices: Iterable[str]) -> int:
 def _hydra_completion(verb: str, words: list[str]) -> int:
     """Hydra names the program after `sys.argv[0]`, which completion must see as typed."""
     import hydra
+
+    from aiayn.config import store
 
     store.register()
     sys.argv = ["aiayn", *words]

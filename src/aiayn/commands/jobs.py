@@ -20,10 +20,12 @@ from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
-from aiayn.commands.launchers import BASIC, SLURM, launcher_of, refusal_of
+from aiayn.commands.composing import keep_nothing, keep_what_is_checked
+from aiayn.commands.launchers import BASIC, BASIC_SWEEPER, SLURM, launcher_of, refusal_of, sweeper_of
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
+from aiayn.launch.forking import end_zygote
 from aiayn.launch.orphans import exit_if_orphaned
 from aiayn.launch.signals import ENDING, ended_as_interrupted
 from aiayn.launch.slurm import RequeuedJobError, goes
@@ -171,6 +173,7 @@ class Jobs:
     def __exit__(self, *_: object) -> None:
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
+        end_zygote()
         if self.task.folder is not None:
             self.task.folder.remove()
 
@@ -204,6 +207,8 @@ class Jobs:
         self._multirun = config, GlobalHydra.instance().config_loader()
         with suppress(OSError):  # which Hydra, about to make the same folder, reports
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
+        if (launcher_of(config.hydra), sweeper_of(config.hydra)) == (BASIC, BASIC_SWEEPER):
+            keep_what_is_checked(GlobalHydra.instance().config_loader())
         if launcher_of(config.hydra) in (BASIC, SLURM):
             return
         # A pool that is ended at once leaves semaphores; the process that cleans them away would tell the user.
@@ -255,6 +260,7 @@ class Jobs:
 
         assert self._multirun is not None
         config, loader = self._multirun
+        keep_nothing(loader)
         self.task.retaken = tuple(job.number for job in jobs)
         launcher = Plugins.instance().instantiate_launcher(
             config=config,

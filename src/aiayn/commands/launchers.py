@@ -12,6 +12,9 @@ from aiayn.launch import processes
 BASIC = "BasicLauncher"
 """Hydra's own, which does the jobs in this process."""
 
+BASIC_SWEEPER = "BasicSweeper"
+"""Hydra's own, which does every combination of the values that are swept."""
+
 SLURM = "SlurmJobsLauncher"
 """Hands the jobs to Slurm, whose they are from then on."""
 
@@ -19,6 +22,11 @@ SLURM = "SlurmJobsLauncher"
 def launcher_of(hydra: HydraConf) -> str:
     """The name of the launcher's class."""
     return str(hydra.launcher._target_).rpartition(".")[2]
+
+
+def sweeper_of(hydra: HydraConf) -> str:
+    """The name of the sweeper's class."""
+    return str(hydra.sweeper._target_).rpartition(".")[2]
 
 
 def refusal_of(hydra: HydraConf) -> UserError | None:

@@ -68,7 +68,7 @@ class CTranslate2Search:
             UserError: a source, or an output as long as it may be, is longer than the exported positions reach.
         """
         lengths = sources.lengths
-        limits = self._limits(lengths)
+        limits = self._limits(lengths.astype(np.int64))
         batches = evaluation_batches(lengths, lengths, tokens=self._search.batch_tokens)
         own: list[tuple[NDArray[np.int64], list[list[Hypothesis]]]] = []
         for start in range(0, len(batches), group.size):

@@ -4,9 +4,9 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +17,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.failures import cause_of, forget_failures, last_words, read_failures
+from aiayn.launch.forking import Started, start_group, start_worker
 from aiayn.launch.members import FOLDER, end_workers, group_folder
 from aiayn.launch.orphans import GRACE_SECONDS, STARTER
 from aiayn.launch.shares import ANYWHERE, THREAD_VARIABLES, Place, Share, placed
@@ -70,7 +71,14 @@ def _hold_and_run(
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
             return _run_here(config, directory, command)
-        _run_group(directory, command, processes_per_node=count, lock=lock, place=place)
+        _run_group(
+            directory,
+            command,
+            processes_per_node=count,
+            is_forked=fresh_process and config.launch.fork_jobs,
+            lock=lock,
+            place=place,
+        )
         return read_record(directory.record)
 
 
@@ -113,27 +121,27 @@ def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Rec
     return run(config, directory, command=command)
 
 
-def _run_group(directory: RunDirectory, command: str, *, processes_per_node: int, lock: int, place: Place) -> None:
+def _run_group(
+    directory: RunDirectory, command: str, *, processes_per_node: int, is_forked: bool, lock: int, place: Place
+) -> None:
     """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens.
 
     They inherit the lock and the leases: should this process be killed, they go on for a moment, and nobody may come
     between.
     """
     forget_failures(directory)
-    worker = ["-m", "aiayn.launch.worker", str(directory.path), command]
+    words = [str(directory.path), command]
     environment = {**_clean(os.environ), **place.environment, STARTER: str(os.getpid())}
     if processes_per_node > 1:
-        worker = ["-m", "aiayn.launch.group", *worker[2:], str(processes_per_node)]
+        words.append(str(processes_per_node))
         each = max(1, len(place.cores or machine.cores()) // processes_per_node)
         environment = dict.fromkeys(THREAD_VARIABLES, str(each)) | environment
+    start = partial(start_worker, is_forked=is_forked) if processes_per_node == 1 else start_group
     before = _written_record(directory)
     with ended_as_interrupted(), group_folder() as folder:
         with place.pinned():
-            group = subprocess.Popen(
-                [sys.executable, *worker],
-                env={**environment, FOLDER: str(folder)},
-                start_new_session=True,
-                pass_fds=(lock, *place.descriptors),
+            group = start(
+                words, environment={**environment, FOLDER: str(folder)}, descriptors=(lock, *place.descriptors)
             )
         try:
             code = group.wait()
@@ -191,7 +199,7 @@ def _clean(environment: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in environment.items() if key not in processes.GROUP_VARIABLES}
 
 
-def _stop(group: subprocess.Popen[bytes], error: BaseException) -> None:
+def _stop(group: Started, error: BaseException) -> None:
     """Ask the group to stop at the next step, and wait for its checkpoint."""
     # A Ctrl-C would show the traceback of a process that still loads libraries.
     _signal(group, error.signal if isinstance(error, SignalledInterrupt) else signal.SIGTERM)
@@ -202,7 +210,7 @@ def _stop(group: subprocess.Popen[bytes], error: BaseException) -> None:
         group.wait()
 
 
-def _signal(group: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal(group: Started, number: signal.Signals) -> None:
     try:
         os.killpg(group.pid, number)
     except ProcessLookupError:

@@ -2,14 +2,41 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pytorch_lightning.loggers import Logger
 
 from aiayn.training.leaves import locate, make
 from aiayn.training.metrics_log import MetricsLog
-from aiayn.training.wandb_tracker import RunDescription, WandbTracker, check_wandb, open_wandb
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a dashboard shows of a run besides its numbers."""
+
+    run_id: str
+    """The same over all goes."""
+    name: str
+    group: str
+    """The sweep or table."""
+    job_type: str
+    """The row."""
+    tags: tuple[str, ...]
+    config: Mapping[str, Any]
+    """The whole resolved configuration, plain."""
+
+
+@runtime_checkable
+class Tracker(Protocol):
+    """A logger whose run has an end, and numbers that stand for the whole."""
+
+    def summarize(self, summary: Mapping[str, float | int | None]) -> None:
+        """Set these numbers."""
+
+    def finish(self, exit_code: int) -> None:
+        """End the run."""
 
 
 def check_tracker(settings: Mapping[str, Any]) -> None:
@@ -19,6 +46,8 @@ def check_tracker(settings: Mapping[str, Any]) -> None:
         UserError: there is no such `_target_`, or it takes no such argument.
     """
     if _is_wandb(settings):
+        from aiayn.training.wandb_tracker import check_wandb  # imports wandb, which a run without it need not wait for
+
         check_wandb(settings)
     elif settings.get("_target_") is not None:
         locate(settings, key="logger")
@@ -38,6 +67,8 @@ def tracked(
     """
     loggers: list[Logger] = [MetricsLog(metrics, start_step=start_step)]
     if _is_wandb(settings):
+        from aiayn.training.wandb_tracker import open_wandb
+
         tracker: Logger | None = open_wandb(settings, description, metrics.parent)
     else:
         tracker = make(settings, key="logger") if settings.get("_target_") is not None else None
@@ -48,14 +79,14 @@ def tracked(
         exit_code = 0
     finally:
         for logger in loggers:
-            if isinstance(logger, WandbTracker):
+            if isinstance(logger, Tracker):
                 logger.finish(exit_code)
 
 
 def summarize(loggers: list[Logger], summary: Mapping[str, float | int | None]) -> None:
     """Set the numbers that stand for the run as a whole."""
     for logger in loggers:
-        if isinstance(logger, WandbTracker):
+        if isinstance(logger, Tracker):
             logger.summarize(summary)
 
 

@@ -9,7 +9,6 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import urlsplit
@@ -25,6 +24,7 @@ from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.errors import UserError
 from aiayn.training.leaves import locate, make
+from aiayn.training.tracking import RunDescription
 
 logger = logging.getLogger("aiayn")
 
@@ -38,22 +38,6 @@ ENVIRONMENT = {"name": "WANDB_NAME", "group": "WANDB_RUN_GROUP", "job_type": "WA
 """The variables that override what is derived from the run."""
 
 NOT_LOGGED_IN = "not logged in"
-
-
-@dataclass(frozen=True)
-class RunDescription:
-    """What a dashboard shows of a run besides its numbers."""
-
-    run_id: str
-    """The same over all goes."""
-    name: str
-    group: str
-    """The sweep or table."""
-    job_type: str
-    """The row."""
-    tags: tuple[str, ...]
-    config: Mapping[str, Any]
-    """The whole resolved configuration, plain."""
 
 
 def check_wandb(settings: Mapping[str, Any]) -> None:

@@ -55,6 +55,22 @@ def test_help_and_a_look_at_the_configuration_need_no_torch(words: list[str], tm
     assert not imported(*words, folder=tmp_path) & HEAVY
 
 
+@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
+def test_the_list_of_commands_needs_no_hydra(words: list[str], tmp_path: Path) -> None:
+    assert not imported(*words, folder=tmp_path) & {"hydra", "omegaconf", "yaml", "antlr4"}
+
+
+@pytest.mark.parametrize("words", [["plan"], ["status"]], ids=" ".join)
+def test_what_counts_or_lists_needs_no_torch(words: list[str], tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    assert not imported(*words, folder=tmp_path) & (HEAVY - {"rich"})
+
+
+def test_a_report_on_runs_needs_no_torch(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    assert not imported("report", "table3", folder=tmp_path) & (HEAVY - {"rich", "numpy"})
+
+
 def test_the_papers_own_tables_need_no_torch(tmp_path: Path) -> None:
     assert not imported("report", "paper", folder=tmp_path) & (HEAVY - {"rich"})
 

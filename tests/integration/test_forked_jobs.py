@@ -1,0 +1,48 @@
+"""Jobs forked from one process are the runs that fresh processes would have made."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, Status, read_record
+
+if TYPE_CHECKING:
+    import subprocess
+
+CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def runs(folder: Path) -> dict[str, RunDirectory]:
+    return {path.parent.name: RunDirectory(path.parent) for path in folder.glob("*/*/*/run.json")}
+
+
+def content(run: RunDirectory) -> tuple[dict[str, torch.Tensor], Record]:
+    newest = max(run.checkpoints.glob("step-*.ckpt"))
+    return torch.load(newest, weights_only=True)["state_dict"], read_record(run.record)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
+def test_forked_jobs_are_bit_for_bit_those_of_fresh_processes(command_line: CommandLine, tmp_path: Path) -> None:
+    """Weights, scores, and all that a record tells of where they come from; the second job has the first's process."""
+    for name, fork in (("forked", "true"), ("fresh", "false")):
+        result = command_line("-m", "seed=1,2", f"paths.runs={tmp_path / name}", f"launch.fork_jobs={fork}")
+        assert result.returncode == 0, result.stderr
+    forked, fresh = runs(tmp_path / "forked"), runs(tmp_path / "fresh")
+    assert len(forked) == 2
+    assert forked.keys() == fresh.keys()
+    for name, run in forked.items():
+        weights, record = content(run)
+        others, other = content(fresh[name])
+        assert all(torch.equal(weight, others[key]) for key, weight in weights.items())
+        assert record.status is other.status is Status.finished
+        assert record.hardware == other.hardware
+        assert record.versions == other.versions
+        for split, scores in record.scores.items():
+            assert replace(scores, seconds=0.0) == replace(other.scores[split], seconds=0.0)

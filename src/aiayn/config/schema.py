@@ -155,6 +155,8 @@ class LaunchConfig:
     """Jobs side by side on one GPU, under a launcher that does several at once."""
     cores_per_job: int | None = MISSING
     """Cores of one job beside others; null: an equal share for each job that the launcher does at once."""
+    compile: bool = MISSING
+    """Train a compiled model (torch.compile): a slow first step, then faster ones where element-wise work weighs."""
     fork_jobs: bool = MISSING
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
 

@@ -69,6 +69,13 @@ class Transformer(nn.Module):
         states, packing = self.decode(target_input, self.encode(source))
         return packing.unpack(self.project(states))
 
+    def states(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """The decoder's states of every target position, pads too: `[batch * target_len, d_model]`, to be compiled.
+
+        One graph for all shapes: which positions are pads is not looked at. Arguments as for `forward`.
+        """
+        return self.decode(target_input, self.encode(source)).states
+
     def encode(self, source: Tensor) -> Packed:
         """Run the encoder over sources int64 `[batch, source_len]`."""
         packing = self._packing(source)

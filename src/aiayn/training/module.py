@@ -45,6 +45,7 @@ class TranslationModule(LightningModule):
         seed: dropout derives from it.
         divergence_factor: a loss beyond this many times the first one logged fails the run.
         log_interval: optimizer steps between two log lines.
+        is_compiled: whether training and validation steps run a compiled model.
         provenance: plain strings kept in every checkpoint, such as the data's fingerprint.
     """
 
@@ -61,6 +62,7 @@ class TranslationModule(LightningModule):
         divergence_factor: float,
         log_interval: int,
         provenance: dict[str, str],
+        is_compiled: bool = False,
     ) -> None:
         super().__init__()
         self.model = model
@@ -73,6 +75,8 @@ class TranslationModule(LightningModule):
         self.divergence_factor = divergence_factor
         self.log_interval = log_interval
         self.provenance = provenance
+        # Sizes are symbols: one graph serves all batches, where one a shape would be compiled a hundred times.
+        self._compiled_states = torch.compile(model.states, dynamic=True) if is_compiled else None
         self.progress = Progress()
         self.latest_metrics: dict[str, float] = {}
         self._meter = Meter()
@@ -125,13 +129,14 @@ class TranslationModule(LightningModule):
 
     def _losses(self, batch: TranslationBatch) -> TokenLosses:
         """Losses summed over the real target tokens."""
-        decoded = self.model.decode(batch.target_input, self.model.encode(batch.source))
+        pad_id = self.model.pad_id
+        if self._compiled_states is not None:
+            states, targets = self._compiled_states(batch.source, batch.target_input), batch.target_output.flatten()
+        else:
+            states, packing = self.model.decode(batch.target_input, self.model.encode(batch.source))
+            targets = packing.pack_targets(batch.target_output, pad_id=pad_id)
         return output_losses(
-            decoded.states,
-            self.model.output_weight,
-            decoded.packing.pack_targets(batch.target_output, pad_id=self.model.pad_id),
-            label_smoothing=self.label_smoothing,
-            ignored_id=self.model.pad_id,
+            states, self.model.output_weight, targets, label_smoothing=self.label_smoothing, ignored_id=pad_id
         )
 
     def finish_step(self, batch: TranslationBatch) -> None:

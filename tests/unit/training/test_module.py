@@ -9,6 +9,7 @@ import pytest
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
+from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
@@ -122,3 +123,19 @@ def test_a_mean_over_micro_batches_would_be_another_gradient(module: Translation
     of_tokens = loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean")
     own, other = by_hand(module, mean_of_means), by_hand(module, of_tokens)
     assert all(float((own[name] - other[name]).norm()) > 0.1 * float(other[name].norm()) for name in other)
+
+
+def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shapes(
+    module: TranslationModule, pairs: PairsInMemory
+) -> None:
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(module.model.states, dynamic=True, backend=counter)
+    for sentences in ([0, 1], [2], [0, 1, 2], [1], [2, 1], [0, 0, 0, 1], [2, 2, 2, 2, 2]):
+        batch = micro_batch(pairs, *sentences)
+        plain = by_hand(module, module._losses(batch).smoothed)
+        module._compiled_states = compiled
+        ours = by_hand(module, module._losses(batch).smoothed)
+        module._compiled_states = None
+        for name, gradient in plain.items():
+            torch.testing.assert_close(ours[name], gradient, rtol=1e-5, atol=1e-5)
+    assert 0 < counter.frame_count <= 4  # a batch of one sentence has a graph of its own

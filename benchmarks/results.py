@@ -1,0 +1,115 @@
+"""Rows of measured numbers, judged by their marks, kept as JSON that a part can be measured anew in."""
+
+import dataclasses
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from aiayn import files
+from aiayn.runs import provenance
+from contest import Spread
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a number is to reach."""
+
+    bound: float
+    of: Literal["ratio", "value"] = "ratio"
+    sense: Literal["at least", "at most"] = "at least"
+
+    def is_met(self, number: float) -> bool:
+        """Whether a number is on the right side."""
+        return number >= self.bound if self.sense == "at least" else number <= self.bound
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table."""
+
+    table: str
+    contender: str
+    value: float | None = None
+    """None: it could not be measured; the note says why."""
+    unit: str = ""
+    ratio: Spread | None = None
+    """To the table's reference, over the rounds."""
+    rounds: int = 0
+    mark: Mark | None = None
+    note: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the mark is reached; None where there is none, or nothing to judge."""
+        number = self.value if self.mark is None or self.mark.of == "value" else self.ratio and self.ratio.median
+        return None if self.mark is None or number is None else self.mark.is_met(number)
+
+
+def row_of(content: Mapping[str, Any]) -> Row:
+    """A row as `dataclasses.asdict` wrote it, or as a plain mapping with fewer keys."""
+    names = {field.name for field in dataclasses.fields(Row)}
+    known: dict[str, Any] = {key: value for key, value in content.items() if key in names}
+    if known.get("ratio") is not None:
+        ratio = known["ratio"]
+        known["ratio"] = Spread(*ratio) if isinstance(ratio, Sequence) else Spread(ratio, ratio, ratio)
+    if known.get("mark") is not None:
+        known["mark"] = Mark(**known["mark"]) if isinstance(known["mark"], Mapping) else Mark(known["mark"])
+    return Row(**known)
+
+
+def merge(path: Path, subject: str, rows: Sequence[Row], *, command: str, peers: Mapping[str, str]) -> None:
+    """Put a subject's rows in the place of its old ones; the file is whole before and after."""
+    content = read(path)
+    commit, has_changes = provenance.code_version()
+    content[subject] = {
+        "command": command,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "commit": f"{(commit or 'unknown')[:12]}{', with changes' if has_changes else ''}",
+        "machine": provenance.hardware(),
+        "versions": {**provenance.versions(), **peers},
+        "rows": [dataclasses.asdict(row) for row in rows],
+    }
+    files.write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Every subject measured so far."""
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return content
+
+
+def tables(rows: Sequence[Row]) -> str:
+    """Rows as Markdown, a table for each title."""
+    lines = []
+    for title in dict.fromkeys(row.table for row in rows):
+        lines += [
+            "",
+            f"### {title}",
+            "",
+            "| | value | ratio | quartiles | rounds | mark | met |",
+            "|---|" + "---:|" * 6,
+        ]
+        lines += [f"| {' | '.join(_cells(row))} |" for row in rows if row.table == title]
+    return "\n".join(lines[1:])
+
+
+def _cells(row: Row) -> list[str]:
+    name = f"{row.contender} ({row.note})" if row.note else row.contender
+    mark = f"{row.mark.sense} {row.mark.bound:g}{'x' * (row.mark.of == 'ratio')}" if row.mark else ""
+    return [
+        name,
+        "" if row.value is None else f"{_shown(row.value)} {row.unit}".rstrip(),
+        f"{row.ratio.median:.2f}" if row.ratio else "",
+        f"{row.ratio.low:.2f} to {row.ratio.high:.2f}" if row.ratio and row.rounds > 1 else "",
+        str(row.rounds) if row.rounds else "",
+        mark,
+        "" if row.met is None else "yes" if row.met else "**no**",
+    ]
+
+
+def _shown(value: float) -> str:
+    """Three digits that count, or whole numbers."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -26,7 +26,6 @@ class Contender:
     """A peer's lies in the peers' environment."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What differs from the settings of the contest."""
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Answer(NamedTuple):
@@ -37,7 +36,7 @@ class Answer(NamedTuple):
     seconds: float
     """Wall time."""
     cpu_seconds: float
-    """Of all its threads, those that wait for others by spinning included."""
+    """Of all its threads."""
     peak_bytes: int
     """The most memory that its process has held so far."""
     resident_bytes: int
@@ -134,7 +133,8 @@ class _Player:
                 contender.maker,
                 json.dumps({**settings, **contender.settings}),
             ],
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads), **contender.environment},
+            # Sleeping threads, as in our runs: where another program wants a core, spinning ones wait for each other.
+            env={**os.environ, "OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(threads), "PYTHONPATH": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

@@ -42,8 +42,8 @@ def fairseq(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[
     return trainer(loss, _adam(model), read_batches(batches))
 
 
-def marian(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[[int], float]:
-    """Hugging Face's `MarianMTModel`, the architecture of the paper there."""
+def marian_model(sizes: Mapping[str, Any], *, use_cache: bool) -> Any:
+    """The paper's architecture as `transformers` has it."""
     from transformers import MarianConfig, MarianMTModel
 
     width, layers, heads, inner = (sizes[name] for name in ("d_model", "num_layers", "num_heads", "d_ff"))
@@ -64,10 +64,16 @@ def marian(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[[
         pad_token_id=PAD,
         bos_token_id=BOS,
         eos_token_id=EOS,
+        forced_eos_token_id=None,
         decoder_start_token_id=BOS,
-        use_cache=False,
+        use_cache=use_cache,
     )
-    model = MarianMTModel(config).train()
+    return MarianMTModel(config)
+
+
+def marian(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[[int], float]:
+    """Hugging Face's `MarianMTModel` in a bare loop."""
+    model = marian_model(sizes, use_cache=False).train()
     criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=sizes["label_smoothing"])
 
     def loss(batch: Batch) -> Tensor:

@@ -21,6 +21,9 @@ class Mark:
     of: Literal["ratio", "value"] = "ratio"
     sense: Literal["at least", "at most"] = "at least"
 
+    def __str__(self) -> str:
+        return f"{self.sense} {self.bound:g}{'x' * (self.of == 'ratio')}"
+
     def is_met(self, number: float) -> bool:
         """Whether a number is on the right side."""
         return number >= self.bound if self.sense == "at least" else number <= self.bound
@@ -42,6 +45,13 @@ class Row:
     note: str = ""
 
     @property
+    def reached(self) -> str:
+        """The number that is judged, as it is shown."""
+        if self.mark is not None and self.mark.of == "ratio":
+            return f"{self.ratio.median:.2f}x" if self.ratio else ""
+        return "" if self.value is None else f"{_shown(self.value)} {self.unit}".rstrip()
+
+    @property
     def met(self) -> bool | None:
         """Whether the mark is reached; None where there is none, or nothing to judge."""
         number = self.value if self.mark is None or self.mark.of == "value" else self.ratio and self.ratio.median
@@ -49,23 +59,34 @@ class Row:
 
 
 def row_of(content: Mapping[str, Any]) -> Row:
-    """A row as `dataclasses.asdict` wrote it, or as a plain mapping with fewer keys."""
+    """A row as `dataclasses.asdict` wrote it, or a mapping of `what` was measured, its figures becoming a note."""
     names = {field.name for field in dataclasses.fields(Row)}
     known: dict[str, Any] = {key: value for key, value in content.items() if key in names}
+    if "contender" not in known:
+        figures = {key: value for key, value in content.items() if key not in names | {"what"}}
+        known["contender"] = content["what"]
+        known["note"] = ", ".join(
+            f"{value:,} {key}" if isinstance(value, int | float) else f"{key} {value}" for key, value in figures.items()
+        )
     if known.get("ratio") is not None:
         ratio = known["ratio"]
         known["ratio"] = Spread(*ratio) if isinstance(ratio, Sequence) else Spread(ratio, ratio, ratio)
     if known.get("mark") is not None:
-        known["mark"] = Mark(**known["mark"]) if isinstance(known["mark"], Mapping) else Mark(known["mark"])
+        mark = known["mark"]
+        known["mark"] = Mark(**mark) if isinstance(mark, Mapping) else mark
     return Row(**known)
 
 
-def merge(path: Path, subject: str, rows: Sequence[Row], *, command: str, peers: Mapping[str, str]) -> None:
+def merge(
+    path: Path, subject: str, rows: Sequence[Row], *, command: str, seconds: float, peers: Mapping[str, str]
+) -> None:
     """Put a subject's rows in the place of its old ones; the file is whole before and after."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     content = read(path)
     commit, has_changes = provenance.code_version()
     content[subject] = {
         "command": command,
+        "seconds": seconds,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": f"{(commit or 'unknown')[:12]}{', with changes' if has_changes else ''}",
         "machine": provenance.hardware(),
@@ -98,14 +119,13 @@ def tables(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> list[str]:
     name = f"{row.contender} ({row.note})" if row.note else row.contender
-    mark = f"{row.mark.sense} {row.mark.bound:g}{'x' * (row.mark.of == 'ratio')}" if row.mark else ""
     return [
         name,
         "" if row.value is None else f"{_shown(row.value)} {row.unit}".rstrip(),
         f"{row.ratio.median:.2f}" if row.ratio else "",
         f"{row.ratio.low:.2f} to {row.ratio.high:.2f}" if row.ratio and row.rounds > 1 else "",
         str(row.rounds) if row.rounds else "",
-        mark,
+        str(row.mark or ""),
         "" if row.met is None else "yes" if row.met else "**no**",
     ]
 

@@ -32,7 +32,7 @@ class Workload:
 
     title: str
     text: str
-    """A key of `FILES`."""
+    """A key of `FILES`, or `generated`."""
     scale: str
     vocabulary_size: int
     budget: int
@@ -42,6 +42,8 @@ class Workload:
     @property
     def corpus(self) -> str:
         """What the text is called in a table."""
+        if self.text not in FILES:
+            return f"{self.text} sentences"
         return self.text if "AIAYN_DATA" in os.environ else "generated sentences (AIAYN_DATA is not set)"
 
     def words(self) -> list[str]:
@@ -68,6 +70,23 @@ class Workload:
 
 BASE = Workload("base", "news", "paper", 37_000, 2048)
 SMALL = Workload("small", "multi30k", "small", 10_000, 2048)
+TINY = Workload(
+    "tiny",
+    "generated",
+    "nano",
+    400,
+    256,
+    (
+        "data.sentences=200",
+        "data.dev_sentences=4",
+        "data.test_sentences=4",
+        "data.max_length=60",
+        "model.d_model=16",
+        "model.d_ff=32",
+        "model.num_layers=1",
+    ),
+)
+"""To see whether the machinery works."""
 
 
 def settings(workload: Workload, work: Path, *, batches: int, **more: Any) -> dict[str, Any]:
@@ -112,7 +131,7 @@ def training_batches(config: TrainConfig, data: PreparedData, count: int) -> lis
 
 def _data(text: str) -> list[str]:
     folder = os.environ.get("AIAYN_DATA")
-    if folder is None:
+    if folder is None or text not in FILES:
         return ["data=grammar"]
     files = {
         f"data.{split}.{side}": f"{folder}/{stem}.{language}.gz"

@@ -59,22 +59,21 @@ class Row:
 
 
 def row_of(content: Mapping[str, Any]) -> Row:
-    """A row as `dataclasses.asdict` wrote it, or a mapping of `what` was measured, its figures becoming a note."""
-    names = {field.name for field in dataclasses.fields(Row)}
-    known: dict[str, Any] = {key: value for key, value in content.items() if key in names}
-    if "contender" not in known:
-        figures = {key: value for key, value in content.items() if key not in names | {"what"}}
-        known["contender"] = content["what"]
-        known["note"] = ", ".join(
-            f"{value:,} {key}" if isinstance(value, int | float) else f"{key} {value}" for key, value in figures.items()
-        )
-    if known.get("ratio") is not None:
-        ratio = known["ratio"]
-        known["ratio"] = Spread(*ratio) if isinstance(ratio, Sequence) else Spread(ratio, ratio, ratio)
-    if known.get("mark") is not None:
-        mark = known["mark"]
-        known["mark"] = Mark(**mark) if isinstance(mark, Mapping) else mark
-    return Row(**known)
+    """A row as `dataclasses.asdict` wrote it."""
+    ratio, mark = content["ratio"], content["mark"]
+    return Row(**{**content, "ratio": ratio and Spread(*ratio), "mark": mark and Mark(**mark)})
+
+
+def row_of_figures(table: str, figures: Mapping[str, Any], mark: Mark | None) -> Row:
+    """A row of named figures: `what` they are of, its `seconds`, a `ratio` or how much it is `of the imports`.
+
+    The others become a note.
+    """
+    rest = dict(figures)
+    what, seconds = rest.pop("what"), rest.pop("seconds", None)
+    ratio = rest.pop("ratio", rest.pop("of the imports", None))
+    note = ", ".join(f"{value:,} {name}" for name, value in rest.items())
+    return Row(table, what, seconds, "s", None if ratio is None else Spread(ratio, ratio, ratio), mark=mark, note=note)
 
 
 def merge(

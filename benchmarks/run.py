@@ -18,7 +18,7 @@ from typing import Any
 import peers
 import performance_page
 from aiayn import files
-from results import Mark, Row, merge, read, row_of, tables
+from results import Mark, Row, merge, read, row_of_figures, tables
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,8 +34,20 @@ SUBJECTS = {
 }
 """In the order of the page; each is a module beside this file with a function `measure`."""
 
-MARKS = {"prepare, as a share of bare encode_batch": Mark(0.9)}
-"""Of rows that do not state theirs, by the beginning of what they are."""
+MARKS = {
+    "prepare, as a share of bare encode_batch": Mark(0.9),
+    "aiayn --help": Mark(0.5, "value", "at most"),
+    "aiayn train, to its first step": Mark(1.3, sense="at most"),
+    "aiayn ": Mark(1.0, "value", "at most"),
+    "sweep of 20, forked": Mark(3.0, "value", "at most"),
+}
+"""Of modules that return figures instead of rows, by how these begin; the first that fits."""
+
+TABLES = {
+    "preparation": "Preparation; the ratio is to encoding alone",
+    "start_up": "Start-up; the ratio is to importing torch and Lightning alone",
+}
+"""Of the same modules."""
 
 PEERS = ("fairseq-fixed", "transformers", "x-transformers", "ctranslate2")
 
@@ -61,10 +73,11 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _marked(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of a module that knows no marks, with its own."""
-    mark = next((mark for what, mark in MARKS.items() if str(row.get("what")).startswith(what)), None)
-    return dict(row) if mark is None else {"mark": mark, **row}
+def _row(subject: str, measured: Row | Mapping[str, Any]) -> Row:
+    if isinstance(measured, Row):
+        return measured
+    mark = next((mark for what, mark in MARKS.items() if measured["what"].startswith(what)), None)
+    return row_of_figures(TABLES[subject], measured, mark)
 
 
 def _measure(name: str, results: Path, *, quick: bool) -> None:
@@ -72,10 +85,7 @@ def _measure(name: str, results: Path, *, quick: bool) -> None:
     began = time.monotonic()
     measure = importlib.import_module(name).measure
     measured = measure(quick=True) if quick else measure()
-    rows = [
-        row if isinstance(row, Row) else row_of({"table": performance_page.title(name), **_marked(row)})
-        for row in measured
-    ]
+    rows = [_row(name, each) for each in measured]
     command = f"make bench BENCH={name}" if not quick else f"python benchmarks/run.py {name} --quick"
     versions = {} if quick else peers.versions(PEERS)
     merge(results, name, rows, command=command, seconds=time.monotonic() - began, peers=versions)

@@ -79,9 +79,8 @@ def ctranslate2(
     **_: object,
 ) -> Callable[[int], float]:
     """CTranslate2 with the weights that `aiayn export` would write."""
-    from ctranslate2 import Translator
-
     from aiayn.launch.export_ctranslate2 import SpecialTokens, transformer_spec
+    from ctranslate2 import Translator
 
     sizes = Architecture(**architecture)
     folder = Path(work) / f"ctranslate2-{compute_type}"

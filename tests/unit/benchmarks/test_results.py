@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import performance_page
 import run
 from contest import Spread
-from results import Mark, Row, merge, read, row_of, tables
+from results import Mark, Row, merge, read, row_of, row_of_figures, tables
 
 positive = st.floats(0.01, 1e6)
 
@@ -69,9 +69,11 @@ def test_the_page_shows_marks_misses_notes_and_the_machine(tmp_path: Path) -> No
     assert "| 1.30 to 1.50 |" in tables(rows)
 
 
-def test_rows_of_a_module_that_knows_no_marks_become_rows_with_a_note() -> None:
-    row = row_of({"table": "Preparation", "what": "prepare", "pairs/s": 14_500, "ratio": 0.95, "mark": Mark(0.9)})
-    assert (row.contender, row.note, row.met) == ("prepare", "14,500 pairs/s", True)
+def test_figures_of_a_module_that_knows_no_rows_become_one_with_a_note() -> None:
+    row = row_of_figures("t", {"what": "prepare", "seconds": 2.5, "pairs/s": 14_500, "ratio": 0.95}, Mark(0.9))
+    assert (row.contender, row.value, row.note, row.met) == ("prepare", 2.5, "14,500 pairs/s", True)
+    command = row_of_figures("t", {"what": "aiayn plan", "seconds": 0.7, "of the imports": 0.2}, None)
+    assert (command.value, command.ratio, command.note) == (0.7, Spread(0.2, 0.2, 0.2), "")
 
 
 def test_an_unknown_subject_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:

@@ -82,6 +82,7 @@ def _measure(each: Contest, work: Path, *, quick: bool) -> list[Row]:
                 median(answer.speed(cpu=cpu) for answer in done),
                 "sentences/CPU-s" if cpu else "sentences/s",
                 ratios(answers, name, REFERENCE, cpu=cpu) if REFERENCE in answers else None,
+                ratios(answers, name, REFERENCE, cpu=True).median if REFERENCE in answers else None,
                 each.rounds,
                 Mark(each.mark) if name == OURS and each.mark else None,
             )

@@ -10,7 +10,8 @@ INTRODUCTION = """\
 
 Written by `make bench`; no number here was typed. Contenders take turns, each in a process of its own, on the same
 batches: what else the machine does hits all of them, so ratios carry over to other machines better than figures do. A
-*ratio* is the median over the rounds, the *quartiles* are those of the single rounds.
+*ratio* is the median over the rounds, the *quartiles* are those of the single rounds. Wall time is what counts; the
+ratio *by CPU time* shows where other programs have disturbed it.
 
 - `make bench` measures everything and writes this page; `make bench BENCH="training decoding"` measures those subjects
   anew and leaves the rest. The subjects: {subjects}.

@@ -40,6 +40,8 @@ class Row:
     unit: str = ""
     ratio: Spread | None = None
     """To the table's reference, over the rounds."""
+    cpu_ratio: float | None = None
+    """The same by processor time, which other programs hardly disturb; the median."""
     rounds: int = 0
     mark: Mark | None = None
     note: str = ""
@@ -109,8 +111,8 @@ def tables(rows: Sequence[Row]) -> str:
             "",
             f"### {title}",
             "",
-            "| | value | ratio | quartiles | rounds | mark | met |",
-            "|---|" + "---:|" * 6,
+            "| | value | ratio | quartiles | by CPU time | rounds | mark | met |",
+            "|---|" + "---:|" * 7,
         ]
         lines += [f"| {' | '.join(_cells(row))} |" for row in rows if row.table == title]
     return "\n".join(lines[1:])
@@ -123,6 +125,7 @@ def _cells(row: Row) -> list[str]:
         "" if row.value is None else f"{_shown(row.value)} {row.unit}".rstrip(),
         f"{row.ratio.median:.2f}" if row.ratio else "",
         f"{row.ratio.low:.2f} to {row.ratio.high:.2f}" if row.ratio and row.rounds > 1 else "",
+        "" if row.cpu_ratio is None else f"{row.cpu_ratio:.2f}",
         str(row.rounds) if row.rounds else "",
         str(row.mark or ""),
         "" if row.met is None else "yes" if row.met else "**no**",

@@ -95,6 +95,7 @@ def _measure(each: Contest, work: Path) -> list[Row]:
                 median(answer.speed(cpu=cpu) for answer in done),
                 "tokens/CPU-s" if cpu else "tokens/s",
                 ratios(answers, name, REFERENCE, cpu=cpu),
+                ratios(answers, name, REFERENCE, cpu=True).median,
                 each.rounds,
                 Mark(each.mark) if is_ours and each.mark else None,
             )
@@ -125,7 +126,7 @@ def _shares(
             for work, answer, most in zip(flops, done, ceiling, strict=True)
         ]
         mark = Mark(each.share) if name == OURS and each.share else None
-        rows.append(Row(title, name, None, "", spread(shares), each.rounds, mark))
+        rows.append(Row(title, name, None, "", spread(shares), None, each.rounds, mark))
     return rows
 
 

@@ -38,7 +38,7 @@ def measure(*, quick: bool = False) -> list[Row]:
     ratio = spread([own / other for own, other in zip(whole, bare, strict=True)])
     return [
         Row(title, "bare loop", median(bare), "tokens/s"),
-        Row(title, "aiayn train", median(whole), "tokens/s", ratio, pairs, Mark(0.95)),
+        Row(title, "aiayn train", median(whole), "tokens/s", ratio, rounds=pairs, mark=Mark(0.95)),
     ]
 
 

@@ -39,7 +39,7 @@ def test_a_row_is_judged_by_what_its_mark_is_of() -> None:
 def test_a_row_survives_the_file(
     value: float | None, ratio: tuple[float, float, float] | None, bound: float | None
 ) -> None:
-    row = Row("t", "a", value, "s", ratio and Spread(*ratio), 3, None if bound is None else Mark(bound, "value"))
+    row = Row("t", "a", value, "s", ratio and Spread(*ratio), 1.5, 3, None if bound is None else Mark(bound, "value"))
     assert row_of(json.loads(json.dumps(dataclasses.asdict(row)))) == row
 
 
@@ -57,7 +57,7 @@ def test_a_subject_that_is_measured_anew_leaves_the_others_as_they_are(tmp_path:
 def test_the_page_shows_marks_misses_notes_and_the_machine(tmp_path: Path) -> None:
     path = tmp_path / "performance.json"
     rows = [
-        Row("Step", "aiayn", 450.0, "tokens/s", Spread(1.4, 1.3, 1.5), 5, Mark(1.5)),
+        Row("Step", "aiayn", 450.0, "tokens/s", Spread(1.4, 1.3, 1.5), 1.45, 5, Mark(1.5)),
         Row("Step", "fairseq", note="does not install"),
     ]
     merge(path, "training", rows, command="make bench BENCH=training", seconds=61.0, peers={"fairseq": "0.12"})
@@ -66,7 +66,7 @@ def test_the_page_shows_marks_misses_notes_and_the_machine(tmp_path: Path) -> No
     assert "fairseq (does not install)" in page
     assert "fairseq 0.12" in page
     assert json.loads(path.read_text())["training"]["machine"]["processor"] in page
-    assert "| 1.30 to 1.50 |" in tables(rows)
+    assert "| 1.30 to 1.50 | 1.45 | 5 |" in tables(rows)
 
 
 def test_figures_of_a_module_that_knows_no_rows_become_one_with_a_note() -> None:

@@ -104,7 +104,7 @@ def contest(
                 except FailedContenderError as error:
                     failed[name] = str(error)
                     tell(f"{name}: {error}")
-            names = names[1:] + names[:1]  # nobody always follows the same one
+            names = names[1:] + names[:1]  # nobody always begins
     return {name: done for name, done in answers.items() if name not in failed}, failed
 
 

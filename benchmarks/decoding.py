@@ -92,9 +92,9 @@ def _measure(each: Contest, work: Path, *, quick: bool) -> list[Row]:
 
 def _contenders(each: Contest, *, with_peers: bool) -> list[Contender]:
     own = [Contender(OURS, "searchers:aiayn")]
-    python = peers.python() if with_peers else None
-    if python is None:
+    if not with_peers:
         return own
+    python = peers.python()
     own.append(Contender(REFERENCE, "searchers:ctranslate2", python, {"compute_type": "float32"}))
     if each.with_others:
         own.append(Contender("CTranslate2 int8", "searchers:ctranslate2", python, {"compute_type": "int8"}))

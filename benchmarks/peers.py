@@ -20,8 +20,8 @@ _INSTALLED = ".installed"
 
 
 @cache
-def python() -> Path | None:
-    """The interpreter of the peers; None where it cannot be had, which has then been said."""
+def python() -> Path:
+    """The interpreter of the peers. Those that do not install are named, and fail to import when it is their turn."""
     interpreter = ENVIRONMENT / "bin" / "python"
     installed = ENVIRONMENT / _INSTALLED
     wanted = REQUIREMENTS.read_text(encoding="utf-8")
@@ -47,9 +47,6 @@ def versions(names: Sequence[str]) -> dict[str, str]:
         "there = {d.name.lower().replace('_', '-'): d.version for d in m.distributions()}\n"
         "print(json.dumps({name: there[name] for name in sys.argv[1:] if name in there}))"
     )
-    interpreter = python()
-    if interpreter is None:
-        return {}
-    answer = subprocess.run([str(interpreter), "-c", code, *names], capture_output=True, text=True, check=True)
+    answer = subprocess.run([str(python()), "-c", code, *names], capture_output=True, text=True, check=True)
     found: dict[str, str] = json.loads(answer.stdout)
     return found

@@ -24,7 +24,7 @@ ratio *by CPU time* shows where other programs have disturbed it.
 RECIPE = """\
 ## Profile of a step
 
-    AIAYN_DATA=... .venv/bin/python benchmarks/profile_step.py [--threads 2] [--scale base]
+    AIAYN_DATA=... .venv/bin/python benchmarks/profile_step.py [--model small] [--threads 2]
 
 prints the operations that a training step spends its time in, and the share of matrix products among them. What a
 whole run spends around its steps, Lightning's own profiler shows: `aiayn train trainer.profiler=simple`, or `advanced`,

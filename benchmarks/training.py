@@ -63,8 +63,8 @@ def contenders(*, with_peers: bool) -> list[Contender]:
         Contender(f"{OURS}, allocator as it is", "trainers:aiayn", settings={"keep_memory": False}),
         Contender(REFERENCE, "trainers:plain_torch"),
     ]
-    python = peers.python() if with_peers else None
-    if python is not None:
+    if with_peers:
+        python = peers.python()
         own += [Contender(name, f"peer_trainers:{maker}", python) for name, maker in PEERS.items()]
     return own
 

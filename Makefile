@@ -5,12 +5,13 @@ SHELL := /bin/sh
 
 PYTHON = python3
 PYTEST_ARGS =
+BENCH =
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test test-long test-slurm check format docs tour clean
+.PHONY: help demo test test-long test-slurm check format docs bench tour clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -40,6 +41,9 @@ format: $(INSTALLED)  ## format, and mend what the linter can
 
 docs: $(INSTALLED)  ## write docs/configuration.md anew, from the schema and conf/
 	@$(BIN)/aiayn report configuration output=docs/configuration.md
+
+bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training decoding" narrows it
+	@$(BIN)/python benchmarks/run.py $(BENCH)
 
 tour: $(INSTALLED)  ## run every command of the README, shrunken: minutes
 	@$(BIN)/python tests/tour.py

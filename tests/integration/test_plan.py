@@ -54,7 +54,8 @@ def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: py
 
 
 def test_devices_share_the_work_and_the_memory() -> None:
-    one, eight = planned(*PAPER[:2]), planned(*PAPER, "experiment=table3/base")
+    big = ("experiment=table3/big", "hardware.memory_gib=12")
+    one, eight = planned(*PAPER[:2], *big), planned(*PAPER, *big)
     assert eight.seconds == pytest.approx(one.seconds / 8)
     assert eight.device_seconds == pytest.approx(one.device_seconds)
     assert (eight.flops, eight.parameters, eight.disk) == (one.flops, one.parameters, one.disk)

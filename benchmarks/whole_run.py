@@ -26,11 +26,13 @@ def measure(*, quick: bool = False) -> list[Row]:
     """Tokens a second of both, and their ratio pair by pair."""
     workload = replace(TINY if quick else SMALL, budget=256 if quick else 1024)
     pairs, steps = (1, 2 * WINDOW) if quick else (3, 4 * WINDOW)
-    whole, bare = [], []
+    whole: list[float] = []
+    bare: list[float] = []
     for number in range(pairs):
         with tempfile.TemporaryDirectory() as work:
-            whole.append(_whole(workload, Path(work), steps))
-            bare.append(_bare(workload, Path(work), steps))
+            turns = [(whole, _whole), (bare, _bare)]
+            for speeds, measured in turns if number % 2 else reversed(turns):
+                speeds.append(measured(workload, Path(work), steps))
         print(
             f"whole run, pair {number}: {whole[-1]:,.0f} beside {bare[-1]:,.0f} tokens/s", file=sys.stderr, flush=True
         )

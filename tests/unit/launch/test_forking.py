@@ -9,13 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from aiayn import machine
 from aiayn.launch import forking, zygote
-from aiayn.launch.forking import Started, end_zygote, start_worker
+from aiayn.launch.forking import ForkedWorker, Started, end_zygote, start_worker
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
 Start = Callable[..., Started]
@@ -75,10 +76,23 @@ def test_forked_workers_share_a_zygote_and_nothing_else(start: Start, tmp_path: 
     assert "no such file" in json.loads(told.read_text())["message"]
 
 
+def holds(process: int, pipe: Path) -> bool:
+    for descriptor in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed since
+            if descriptor.readlink() == pipe:
+                return True
+    return False
+
+
 @linux_only
 @pytest.mark.slow
 def test_where_the_zygote_was_killed_workers_start_anew(start: Start) -> None:
     first = start()
+    assert isinstance(first, ForkedWorker)
+    told = Path(f"/proc/self/fd/{first._told.fileno()}").readlink()
+    # Its number is known a moment before it lets go of the pipe; stopped in between it would hold it for ever.
+    while holds(first.pid, told):
+        time.sleep(0.001)
     os.kill(first.pid, signal.SIGSTOP)
     os.kill(parent(first.pid), signal.SIGKILL)
     assert first.wait() == -signal.SIGKILL, "nobody knows what becomes of it"

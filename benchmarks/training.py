@@ -17,7 +17,9 @@ from results import Mark, Row, tables
 from texts import BASE, SMALL, TINY, Workload, settings
 from token_batches import PAD, read_batches
 
-OURS, REFERENCE, CEILING = "aiayn", "torch.nn.Transformer", "matrix products"
+OURS, REFERENCE = "aiayn", "torch.nn.Transformer"
+CEILINGS = {"torch": "products by torch.mm", "aiayn": "products by the faster library"}
+"""How fast square matrices are multiplied: as torch does, by which a step's share is judged, and as our steps do."""
 PEERS = {"fairseq": "fairseq", "Hugging Face Marian": "marian", "x-transformers": "x_transformers"}
 
 
@@ -58,7 +60,7 @@ def measure(contests: Sequence[Contest] = CONTESTS, *, quick: bool = False) -> l
 def contenders(*, with_peers: bool) -> list[Contender]:
     """Who takes part, ourselves first."""
     own = [
-        Contender(CEILING, "trainers:gemm"),
+        *(Contender(name, "trainers:gemm", settings={"library": key}) for key, name in CEILINGS.items()),
         Contender(OURS, "trainers:aiayn", settings={"keep_memory": True}),
         Contender(f"{OURS}, allocator as it is", "trainers:aiayn", settings={"keep_memory": False}),
         Contender(REFERENCE, "trainers:plain_torch"),
@@ -80,7 +82,7 @@ def _measure(each: Contest, work: Path) -> list[Row]:
         threads=each.threads,
         tell=lambda said: print(f"training {each.workload.title}: {said}", file=sys.stderr, flush=True),
     )
-    ceiling = answers.pop(CEILING)
+    ceilings = {key: answers.pop(name) for key, name in CEILINGS.items()}
     title = (
         f"Training step, {each.workload.title}, {each.workload.corpus}, {each.workload.budget:,} tokens a side, "
         f"{each.threads} thread{'s' * (each.threads > 1)}"
@@ -101,12 +103,18 @@ def _measure(each: Contest, work: Path) -> list[Row]:
             )
         )
     rows += [Row(title, name, note=said) for name, said in failed.items()]
-    rows += _shares(each, given["batches"], answers, ceiling, warm_up)
+    for key, ceiling in ceilings.items():
+        rows += _shares(each, given["batches"], answers, key, ceiling, warm_up)
     return rows + _memory(each, answers)
 
 
 def _shares(
-    each: Contest, batches: str, answers: dict[str, list[Answer]], ceiling: Sequence[Answer], warm_up: int
+    each: Contest,
+    batches: str,
+    answers: dict[str, list[Answer]],
+    library: str,
+    ceiling: Sequence[Answer],
+    warm_up: int,
 ) -> list[Row]:
     """What part of the time the model's own products would take at the speed of square ones."""
     cost = each.workload.cost()
@@ -117,15 +125,16 @@ def _shares(
         for batch in read_batches(batches)[warm_up:]
     ]
     cpu = each.threads == 1
-    title = f"Share of the ceiling, {each.workload.title}, {each.threads} thread{'s' * (each.threads > 1)}"
+    threads = f"{each.threads} thread{'s' * (each.threads > 1)}"
+    title = f"Share of the ceiling, {CEILINGS[library]}, {each.workload.title}, {threads}"
     speed = spread([answer.speed(cpu=cpu) / 1e9 for answer in ceiling])
-    rows = [Row(title, CEILING, speed.median, "GFLOP/s", rounds=each.rounds)]
+    rows = [Row(title, CEILINGS[library], speed.median, "GFLOP/s", rounds=each.rounds)]
     for name, done in answers.items():
         shares = [
             work / most.speed(cpu=cpu) / (answer.cpu_seconds if cpu else answer.seconds)
             for work, answer, most in zip(flops, done, ceiling, strict=True)
         ]
-        mark = Mark(each.share) if name == OURS and each.share else None
+        mark = Mark(each.share) if name == OURS and library == "torch" and each.share else None
         rows.append(Row(title, name, None, "", spread(shares), None, each.rounds, mark))
     return rows
 

@@ -125,7 +125,8 @@ def test_of_nothing_comes_nothing(translate: Filter) -> None:
 
 
 def test_n_best_hypotheses_are_json_lines(translate: Filter) -> None:
-    said = translate("the dog\n\nein “Schiff”\n".encode(), "n_best=2", "decoding.beam_size=4")
+    search = ("decoding.beam_size=4", "decoding.max_extra_length=40")  # room enough for several to end
+    said = translate("the dog\n\nein “Schiff”\n".encode(), "n_best=2", *search)
     rows = [json.loads(line) for line in said.out.decode().splitlines()]
     assert [(row["line"], row["source"]) for row in rows] == [(1, "the dog"), (2, ""), (3, "ein “Schiff”")]
     counts = [len(row["hypotheses"]) for row in rows]
@@ -133,7 +134,7 @@ def test_n_best_hypotheses_are_json_lines(translate: Filter) -> None:
     assert max(counts) == 2
     assert min(counts[::2]) >= 1, "fewer than asked for where fewer ended"
     assert "“Schiff”" in said.out.decode(), "readable, not escaped"
-    best = translate("the dog\n\nein “Schiff”\n".encode(), "decoding.beam_size=4").out.decode().split("\n")[:-1]
+    best = translate("the dog\n\nein “Schiff”\n".encode(), *search).out.decode().split("\n")[:-1]
     assert [row["hypotheses"][0]["text"] if row["hypotheses"] else "" for row in rows] == best
     for row in rows:
         scores = [each["score"] for each in row["hypotheses"]]

@@ -76,8 +76,8 @@ class _OutputLosses(torch.autograd.Function):
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
         exact = torch.promote_types(dtype, torch.float32)
         smoothed, nll = states.new_zeros(2, dtype=exact)
-        states_gradient = torch.empty_like(states)
-        weight_gradient = torch.zeros_like(weight)
+        if is_differentiated:
+            states_gradient, weight_gradient = torch.empty_like(states), torch.zeros_like(weight)
         mean_weight = weight.mean(dim=0)  # a state's product with it is the mean of its logits
         matrix = weight.to(dtype)
         with torch.autocast(device, enabled=False):

@@ -49,6 +49,12 @@ TABLES = {
 }
 """Of the same modules."""
 
+QUICK: dict[str, dict[str, Any]] = {
+    "preparation": {"repetitions": 1, "pairs": (2_000,), "index": (50_000,)},
+    "start_up": {"repetitions": 1, "sweeps": (1,)},
+}
+"""What makes some modules quick."""
+
 PEERS = ("fairseq-fixed", "transformers", "x-transformers", "ctranslate2")
 
 
@@ -84,7 +90,7 @@ def _measure(name: str, results: Path, *, quick: bool) -> None:
     print(f"measuring {name}", file=sys.stderr, flush=True)
     began = time.monotonic()
     measure = importlib.import_module(name).measure
-    measured = measure(quick=True) if quick else measure()
+    measured = measure(**QUICK.get(name, {"quick": True})) if quick else measure()
     rows = [_row(name, each) for each in measured]
     command = f"make bench BENCH={name}" if not quick else f"python benchmarks/run.py {name} --quick"
     versions = {} if quick else peers.versions(PEERS)

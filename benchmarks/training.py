@@ -19,7 +19,7 @@ from token_batches import PAD, read_batches
 
 OURS, REFERENCE = "aiayn", "torch.nn.Transformer"
 CEILINGS = {"torch": "products by torch.mm", "aiayn": "products by the faster library"}
-"""How fast square matrices are multiplied: as torch does, by which a step's share is judged, and as our steps do."""
+"""How fast square matrices are multiplied: as torch does, which our steps exceed, and as they do."""
 PEERS = {"fairseq": "fairseq", "Hugging Face Marian": "marian", "x-transformers": "x_transformers"}
 
 
@@ -134,7 +134,7 @@ def _shares(
             work / most.speed(cpu=cpu) / (answer.cpu_seconds if cpu else answer.seconds)
             for work, answer, most in zip(flops, done, ceiling, strict=True)
         ]
-        mark = Mark(each.share) if name == OURS and library == "torch" and each.share else None
+        mark = Mark(each.share) if name == OURS and library == "aiayn" and each.share else None
         rows.append(Row(title, name, None, "", spread(shares), None, each.rounds, mark))
     return rows
 

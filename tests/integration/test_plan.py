@@ -53,6 +53,15 @@ def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: py
     assert not list(here.iterdir())
 
 
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_job_that_is_asked_for_twice_is_planned_twice(
+    here: Path, times: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What was composed to be checked is handed to the launcher: to each job a copy of its own."""
+    assert main(["plan", "-m", f"seed={','.join(['1'] * times)}"]) == 0
+    assert capfd.readouterr().out.count("table3/base") == times
+
+
 def test_devices_share_the_work_and_the_memory() -> None:
     big = ("experiment=table3/big", "hardware.memory_gib=12")
     one, eight = planned(*PAPER[:2], *big), planned(*PAPER, *big)

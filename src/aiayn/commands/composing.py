@@ -1,5 +1,6 @@
 """Composing the jobs of a multirun once instead of twice."""
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig
@@ -21,7 +22,7 @@ def keep_what_is_checked(loader: "ConfigLoader") -> None:
     def compose_or_take(master_config: DictConfig, sweep_overrides: list[str]) -> DictConfig:
         key = tuple(sweep_overrides)
         if key in kept:
-            return kept.pop(key)
+            return deepcopy(kept[key])  # its own: jobs change theirs, and the same may be asked for twice
         composed = kept[key] = compose(master_config, sweep_overrides)
         return composed
 

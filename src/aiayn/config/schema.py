@@ -156,7 +156,7 @@ class LaunchConfig:
     cores_per_job: int | None = MISSING
     """Cores of one job beside others; null: an equal share for each job that the launcher does at once."""
     compile: bool = MISSING
-    """Train a compiled model (torch.compile): a slow first step, then faster ones where element-wise work weighs."""
+    """Train a compiled model (torch.compile): slow first steps, other dropout masks; meant for GPUs, untried there."""
     fork_jobs: bool = MISSING
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
 

@@ -38,7 +38,7 @@ State = TypeVar("State", bound=DecodingState, contravariant=True)
 
 
 class StepFunction(Protocol[State]):
-    """One step of a model: the last token of each beam in, the log-probabilities of the next one out."""
+    """One step of a model: the last token of each beam in, logits of the next one out, and what normalizes them."""
 
     def __call__(self, tokens: Tensor, state: State, /) -> tuple[Tensor, Tensor]:
         """Read one token per beam.

@@ -127,12 +127,16 @@ class Zygote:
                     send_handle(self._requests, descriptor, self._process.pid)
             return ForkedWorker(int(told.recv()), told)
         except (OSError, EOFError):
-            self.is_fit = False
-            self.end()
+            self._give_up(told)
             return None
         except BaseException:  # a Ctrl-C while it imports: it may be about to fork
-            self.end()
+            self._give_up(told)
             raise
+
+    def _give_up(self, told: "Connection[int, int]") -> None:
+        self.is_fit = False
+        told.close()
+        self.end()
 
     def end(self) -> None:
         """End it, between two jobs."""

@@ -14,6 +14,8 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle
 from pathlib import Path
 
+import numpy as np
+
 from aiayn.launch.forking import WORKER, ZYGOTE, Request
 from aiayn.launch.title import retitle
 
@@ -37,6 +39,7 @@ def main() -> int:
             descriptors = [recv_handle(requests) for _ in range(request.descriptors)]
         except EOFError:
             return 0
+        sys.stdout.flush()
         worker = os.fork()
         if worker == 0:
             requests.close()
@@ -49,7 +52,7 @@ def main() -> int:
 
 
 def is_fit_to_fork() -> bool:
-    """Whether a child would be as good as a fresh process: no other threads, no driver that was set up for this one.
+    """Whether a child would be as good as a fresh process: no other Python thread, no driver set up for this one.
 
     OpenBLAS, below NumPy, has threads of its own, and ends them by itself before a fork.
     """
@@ -63,6 +66,7 @@ def _work(request: Request, descriptors: Sequence[int]) -> int:
     The descriptors stay open, but for the first: they are locks.
     """
     os.setsid()
+    np.random.seed()  # the global generator, which all forks would share; Python's own is seeded anew
     os.chdir(request.folder)
     os.sched_setaffinity(0, request.cores)
     for name, value in request.environment.items():

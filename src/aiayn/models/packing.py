@@ -40,6 +40,12 @@ class Packing:
     """None where all positions stay."""
 
     @classmethod
+    def unlooked(cls, is_real: Tensor) -> Self:
+        """One that keeps all positions and only hides the pads; argument as for `of`."""
+        batch, length = is_real.shape
+        return cls(batch, length, is_real)
+
+    @classmethod
     def of(cls, is_real: Tensor, *, multiple: int = 1) -> Self:
         """The packing of a batch.
 
@@ -48,8 +54,8 @@ class Packing:
             multiple: fillers make the number of packed positions one of this.
         """
         batch, length = is_real.shape
-        if is_real.device.type != "cpu" or torch.compiler.is_compiling():
-            return cls(batch, length, is_real)
+        if is_real.device.type != "cpu":
+            return cls.unlooked(is_real)
         is_whole = bool(is_real.all())
         if is_whole and is_real.numel() % multiple == 0:
             return cls(batch, length, None)

@@ -74,11 +74,14 @@ class Transformer(nn.Module):
 
         One graph for all shapes: which positions are pads is not looked at. Arguments as for `forward`.
         """
-        return self.decode(target_input, self.encode(source)).states
+        memory = self._encode(source, Packing.unlooked(source != self.pad_id))
+        return self._decode(target_input, Packing.unlooked(target_input != self.pad_id), memory).states
 
     def encode(self, source: Tensor) -> Packed:
         """Run the encoder over sources int64 `[batch, source_len]`."""
-        packing = self._packing(source)
+        return self._encode(source, self._packing(source))
+
+    def _encode(self, source: Tensor, packing: Packing) -> Packed:
         states = self._embed(source, packing)
         for layer in self.encoder:
             states = layer(states, packing)
@@ -86,7 +89,9 @@ class Transformer(nn.Module):
 
     def decode(self, target_input: Tensor, memory: Packed) -> Packed:
         """Run the decoder over all positions of int64 `[batch, target_len]`, pads at the end."""
-        packing = self._packing(target_input)
+        return self._decode(target_input, self._packing(target_input), memory)
+
+    def _decode(self, target_input: Tensor, packing: Packing, memory: Packed) -> Packed:
         states = self._embed(target_input, packing)
         for layer in self._decoder_layers():
             keys_values = layer.cross_attention.keys_values(memory)

@@ -11,8 +11,9 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from aiayn.models.products import add_product, linear
 
-CHUNK_ENTRIES = 2**24
-"""The most logits that exist at a time: 64 MiB in single precision. Smaller chunks make the products slower."""
+CHUNK_ENTRIES = {"cpu": 2**24, "elsewhere": 2**27}
+"""The most logits that exist at a time. On CPUs 64 MiB, and smaller ones make the products slower; elsewhere each chunk
+costs launches and a pass over the weight's gradient."""
 
 CACHED_ENTRIES = 2**20
 """Of which so many are normalised at a time on CPUs, to stay in the cache."""
@@ -53,7 +54,7 @@ def output_losses(
 def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
     """Negative log-likelihood of each target in nats, float32 `[positions]`; arguments as for `output_losses`."""
     parts = []
-    for rows in _chunks(len(targets), vocabulary_size=len(weight)):
+    for rows in _chunks(targets, vocabulary_size=len(weight)):
         log_probabilities = F.log_softmax(linear(states[rows], weight), dim=-1, dtype=torch.float32)
         parts.append(-log_probabilities.gather(1, targets[rows].unsqueeze(1)).squeeze(1))
     return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.float32)
@@ -81,7 +82,7 @@ class _OutputLosses(torch.autograd.Function):
         mean_weight = weight.mean(dim=0)  # a state's product with it is the mean of its logits
         matrix = weight.to(dtype)
         with torch.autocast(device, enabled=False):
-            for rows in _chunks(len(targets), vocabulary_size=len(weight)):
+            for rows in _chunks(targets, vocabulary_size=len(weight)):
                 part, chosen = states[rows], targets[rows].unsqueeze(1)
                 weighs = (chosen != ignored_id).to(exact)
                 logits = linear(part.to(dtype), matrix)
@@ -98,9 +99,10 @@ class _OutputLosses(torch.autograd.Function):
                 own = linear(gradient, matrix.t()) - label_smoothing * mean_weight
                 states_gradient[rows] = own * weighs
                 add_product(weight_gradient, gradient, (part * weighs).to(dtype))
+            if is_differentiated:
+                real = (targets != ignored_id).to(states.dtype)
+                weight_gradient -= (label_smoothing / len(weight)) * (real @ states)
         if is_differentiated:
-            real = (targets != ignored_id).to(states.dtype)
-            weight_gradient -= (label_smoothing / len(weight)) * (real @ states)
             ctx.save_for_backward(states_gradient, weight_gradient)
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
@@ -114,9 +116,10 @@ class _OutputLosses(torch.autograd.Function):
         return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None, None
 
 
-def _chunks(positions: int, *, vocabulary_size: int) -> Iterator[slice]:
+def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:
     """Even chunks of at most `CHUNK_ENTRIES` logits; a single position may have more."""
-    count = -(-positions * vocabulary_size // CHUNK_ENTRIES)
+    positions, most = len(targets), CHUNK_ENTRIES["cpu" if targets.device.type == "cpu" else "elsewhere"]
+    count = -(-positions * vocabulary_size // most)
     size = -(-positions // max(1, count))
     return (slice(start, start + size) for start in range(0, positions, max(1, size)))
 

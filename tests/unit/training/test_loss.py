@@ -50,7 +50,7 @@ class Layer:
 def test_values_and_gradients_are_torchs_in_chunks_of_any_size(
     monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, epsilon: float, seed: int, chunk: int, cached: int
 ) -> None:
-    monkeypatch.setattr(loss, "CHUNK_ENTRIES", chunk)
+    monkeypatch.setitem(loss.CHUNK_ENTRIES, "cpu", chunk)
     monkeypatch.setattr(loss, "CACHED_ENTRIES", cached)
     layer = Layer(tokens, vocabulary, seed)
     ours, theirs = layer.losses(epsilon), layer.plainly(epsilon)
@@ -91,7 +91,7 @@ def test_the_loss_of_a_batch_is_the_sum_over_its_tokens(
 def test_likelihoods_are_of_each_token_pads_too(
     monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, seed: int, chunk: int
 ) -> None:
-    monkeypatch.setattr(loss, "CHUNK_ENTRIES", chunk)
+    monkeypatch.setitem(loss.CHUNK_ENTRIES, "cpu", chunk)
     layer = Layer(tokens, vocabulary, seed)
     expected = F.cross_entropy(layer.states @ layer.weight.T, layer.targets, reduction="none")
     result = token_likelihoods(layer.states, layer.weight, layer.targets)

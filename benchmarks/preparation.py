@@ -33,18 +33,25 @@ SETTINGS = PreparationSettings(vocabulary_size=8_000, max_length=256)
 CHUNK = 2_000
 """Sentences that the bare encoding is given at a time: as many as preparation gives, which suits it best."""
 
+CORPORA = ("multi30k", "docs")
+"""Folders of AIAYN_DATA: captions, and five times as much software documentation."""
+
 Row = dict[str, Any]
 
 
 def measure(
-    *, repetitions: int = 5, pairs: Sequence[int] = (50_000, 200_000), index: Sequence[int] = (5_000_000,)
+    *,
+    repetitions: int = 5,
+    corpora: Sequence[str] = CORPORA,
+    pairs: Sequence[int] = (50_000, 200_000),
+    index: Sequence[int] = (5_000_000,),
 ) -> list[Row]:
     """Every measurement, one row each: `what`, `pairs`, and its figures by name; none where there is no text."""
     if "AIAYN_DATA" not in os.environ:
         return []
     text = Path(os.environ["AIAYN_DATA"]) / "multi30k"
     with tempfile.TemporaryDirectory() as folder:
-        rows = [_speed(text, Path(folder), repetitions)]
+        rows = [_speed(text.parent / corpus, Path(folder) / corpus, repetitions) for corpus in corpora]
         rows += [_apart(_preparation_memory, text, Path(folder) / str(size), size) for size in pairs]
         rows += [_apart(_index_memory, _lengths(text, Path(folder)), size) for size in index]
     return rows
@@ -52,6 +59,7 @@ def measure(
 
 def _speed(text: Path, folder: Path, repetitions: int) -> Row:
     """Preparation end to end, its tokenizer being there, beside `encode_batch` over the same text in memory."""
+    folder.mkdir()
     source, target = (_unpacked(text / f"train.{language}.gz", folder) for language in ("en", "de"))
     pairs = list(aligned_lines(source, target, ""))
     data = _prepared(source, target, folder / "cache")
@@ -72,7 +80,7 @@ def _speed(text: Path, folder: Path, repetitions: int) -> Row:
         took["end to end"].append(_seconds(end_to_end))
         took["bare"].append(_seconds(bare))
     return {
-        "what": "prepare, as a share of bare encode_batch",
+        "what": f"prepare, as a share of bare encode_batch, {text.name}",
         "pairs": len(pairs),
         "pairs/s": round(len(pairs) / median(took["end to end"])),
         "bare pairs/s": round(len(pairs) / median(took["bare"])),

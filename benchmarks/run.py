@@ -50,7 +50,7 @@ TABLES = {
 """Of the same modules."""
 
 QUICK: dict[str, dict[str, Any]] = {
-    "preparation": {"repetitions": 1, "pairs": (2_000,), "index": (50_000,)},
+    "preparation": {"repetitions": 1, "corpora": ("multi30k",), "pairs": (2_000,), "index": (50_000,)},
     "start_up": {"repetitions": 1, "sweeps": (1,)},
 }
 """What makes some modules quick."""

@@ -65,7 +65,6 @@ class TrainingStream:
         pad_id: int,
         bos_id: int,
         length_multiple: int = 1,
-        rows_multiple: int = 1,
     ) -> None:
         assert 0 <= rank < world_size, f"rank {rank} of {world_size}"
         assert accumulation > 0, f"{accumulation} accumulations"
@@ -74,7 +73,7 @@ class TrainingStream:
         self._source_tokens, self._target_tokens, self._seed = source_tokens, target_tokens, seed
         self._rank, self._world_size, self._accumulation = rank, world_size, accumulation
         self._start_step, self._max_steps = start_step, max_steps
-        self._shape = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
+        self._length_multiple = length_multiple
         self._pad_id, self._bos_id = pad_id, bos_id
 
     def __len__(self) -> int:
@@ -95,7 +94,7 @@ class TrainingStream:
                     step_target_tokens=step_tokens[1],
                     epoch=epoch,
                     step=step,
-                    **self._shape,
+                    length_multiple=self._length_multiple,
                 )
 
     def _global_batches(self) -> Iterator[tuple[int, int, Indices]]:

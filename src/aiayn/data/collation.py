@@ -72,22 +72,19 @@ def collate(
     epoch: int = 0,
     step: int = 0,
     length_multiple: int = 1,
-    rows_multiple: int = 1,
 ) -> TranslationBatch:
     """Gather the pairs of given numbers `[batch]` into padded tensors; without step counts the batch is a whole step.
 
     No numbers at all give a batch of weight zero, so that every rank takes part in every step: pair 0 with nothing to
     predict and no tokens counted.
 
-    The tensors' lengths and numbers of rows are multiples of `length_multiple` and `rows_multiple`, so that a compiled
-    model meets few shapes. Rows beyond those of `indices` hold bos alone, predict nothing, and count nowhere.
+    The tensors' lengths are multiples of `length_multiple`, for a compiled model.
     """
     weightless = len(indices) == 0
     if weightless:
         indices = np.zeros(1, np.int64)
-    shape = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
-    source = padded(pairs.source, indices, pad_id, **shape)
-    target_output = padded(pairs.target, indices, pad_id, **shape)
+    source = padded(pairs.source, indices, pad_id, length_multiple=length_multiple)
+    target_output = padded(pairs.target, indices, pad_id, length_multiple=length_multiple)
     target_input = np.empty_like(target_output)
     target_input[:, 0] = bos_id
     target_input[:, 1:] = target_output[:, :-1]
@@ -95,7 +92,6 @@ def collate(
     # The eos of a shorter sentence is predicted, never read: it stays out of the input.
     (shorter,) = np.nonzero(target_lengths < target_output.shape[1])
     target_input[shorter, target_lengths[shorter]] = pad_id
-    source[len(indices) :, 0] = bos_id  # a row without anything to attend to would have no attention
     if weightless:
         target_output[:] = pad_id
     num_source_tokens, num_target_tokens = (
@@ -115,20 +111,14 @@ def collate(
     )
 
 
-def padded(
-    side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_multiple: int = 1, rows_multiple: int = 1
-) -> NDArray[np.int64]:
+def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_multiple: int = 1) -> NDArray[np.int64]:
     """The sentences of given numbers `[batch]`, padded to the longest of them: int64 `[batch, length]`.
 
-    Both sizes are rounded up to their multiples; rows beyond the sentences are padding.
+    The length is rounded up to its multiple.
     """
     lengths = side.lengths[indices]
-    columns = np.arange(_rounded_up(int(lengths.max()), length_multiple))
+    columns = np.arange(-(-int(lengths.max()) // length_multiple) * length_multiple)
     real = columns < lengths[:, None]
-    padded = np.full((_rounded_up(len(indices), rows_multiple), len(columns)), pad_id, np.int64)
-    padded[: len(indices)][real] = side.tokens[(side.offsets[indices, None] + columns)[real]]
+    padded = np.full(real.shape, pad_id, np.int64)
+    padded[real] = side.tokens[(side.offsets[indices, None] + columns)[real]]
     return padded
-
-
-def _rounded_up(number: int, multiple: int) -> int:
-    return -(-number // multiple) * multiple

@@ -27,7 +27,6 @@ class TranslationDataModule(LightningDataModule):
         evaluation_tokens: budget a side of one validation batch.
         seed: the order of the batches derives from it.
         length_multiple: what lengths of sentences are padded to multiples of, for a compiled model.
-        rows_multiple: what numbers of sentences are padded to multiples of.
     """
 
     def __init__(
@@ -39,7 +38,6 @@ class TranslationDataModule(LightningDataModule):
         evaluation_tokens: int,
         seed: int,
         length_multiple: int = 1,
-        rows_multiple: int = 1,
     ) -> None:
         super().__init__()
         self.data = data
@@ -47,7 +45,7 @@ class TranslationDataModule(LightningDataModule):
         self.target_tokens = target_tokens
         self.evaluation_tokens = evaluation_tokens
         self.seed = seed
-        self._shape = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
+        self._length_multiple = length_multiple
 
     def train_dataloader(self) -> "TrainingLoader":
         """The micro-batches of this rank, from the step that the trainer stands at."""
@@ -64,7 +62,7 @@ class TranslationDataModule(LightningDataModule):
             max_steps=trainer.max_steps,
             pad_id=self.data.tokenizer.pad_id,
             bos_id=self.data.tokenizer.bos_id,
-            **self._shape,
+            length_multiple=self._length_multiple,
         )
         return TrainingLoader(stream, trainer)
 
@@ -78,7 +76,7 @@ class TranslationDataModule(LightningDataModule):
             world_size=trainer.world_size,
             pad_id=self.data.tokenizer.pad_id,
             bos_id=self.data.tokenizer.bos_id,
-            **self._shape,
+            length_multiple=self._length_multiple,
         )
 
     def _attached(self) -> Trainer:
@@ -129,12 +127,11 @@ class EvaluationStream:
         rank: int = 0,
         world_size: int = 1,
         length_multiple: int = 1,
-        rows_multiple: int = 1,
     ) -> None:
         self.pairs = pairs
         self.pad_id = pad_id
         self.bos_id = bos_id
-        self._shape = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
+        self._length_multiple = length_multiple
         batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
         own = batches[rank::world_size]
         # Every rank makes as many forward passes, for each may wait for the others': the last ones may weigh nothing.
@@ -146,4 +143,6 @@ class EvaluationStream:
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         for indices in self.batches:
-            yield collate(self.pairs, indices, pad_id=self.pad_id, bos_id=self.bos_id, **self._shape)
+            yield collate(
+                self.pairs, indices, pad_id=self.pad_id, bos_id=self.bos_id, length_multiple=self._length_multiple
+            )

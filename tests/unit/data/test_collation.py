@@ -45,23 +45,19 @@ def test_a_batch_is_its_sentences(some_prepared: PreparedData, indices: list[int
     assert {part.dtype for part in batch[:4]} == {torch.int64}
 
 
-@given(st.lists(st.integers(0, 89), max_size=9), st.integers(1, 9), st.integers(1, 5))
-def test_rounding_up_adds_padding_and_rows_that_weigh_nothing(
-    some_prepared: PreparedData, indices: list[int], length_multiple: int, rows_multiple: int
+@given(st.lists(st.integers(0, 89), max_size=9), st.integers(1, 9))
+def test_rounding_lengths_up_adds_padding_that_weighs_nothing(
+    some_prepared: PreparedData, indices: list[int], multiple: int
 ) -> None:
     split, numbers = some_prepared.split("train"), np.array(indices, np.int64)
     exact = collate(split, numbers, pad_id=PAD, bos_id=BOS)
-    multiples = {"length_multiple": length_multiple, "rows_multiple": rows_multiple}
-    rounded = collate(split, numbers, pad_id=PAD, bos_id=BOS, **multiples)
-    for part, whole, starts in zip(exact[:3], rounded[:3], (BOS, BOS, PAD), strict=True):
-        rows, length = part.shape
-        for size, larger, multiple in zip(part.shape, whole.shape, (rows_multiple, length_multiple), strict=True):
-            assert size <= larger < size + multiple
-            assert larger % multiple == 0
-        assert torch.equal(whole[:rows, :length], part)
-        assert (whole[:rows, length:] == PAD).all()
-        assert (whole[rows:, 1:] == PAD).all()
-        assert (whole[rows:, 0] == starts).all()
+    rounded = collate(split, numbers, pad_id=PAD, bos_id=BOS, length_multiple=multiple)
+    for part, whole in zip(exact[:3], rounded[:3], strict=True):
+        length = part.shape[1]
+        assert length <= whole.shape[1] < length + multiple
+        assert whole.shape[1] % multiple == 0
+        assert torch.equal(whole[:, :length], part)
+        assert (whole[:, length:] == PAD).all()
     assert torch.equal(rounded.indices, exact.indices)
     assert rounded[4:] == exact[4:]
 

@@ -34,8 +34,7 @@ def output_losses(
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
     Output layer and loss are one: logits are made for some positions at a time, and so are their gradients, in the
-    forward pass already. `[positions, vocabulary_size]` never exists, which spares its memory and, because what exists
-    is used at once, time: a tenth of a training step of the base model on two cores (docs/log.md).
+    forward pass already. `[positions, vocabulary_size]` never exists, which spares its memory and the passes over it.
 
     Args:
         states: `[positions, d_model]`, the decoder's.

@@ -53,6 +53,7 @@ class Rule:
 RULES = (
     Rule(r"aiayn plan .*", r"\g<0>"),
     Rule(r"make (demo|test|test-long)", None, "a stage of its own"),
+    Rule(r"make bench( BENCH=.*)?", None, "measures for half an hour"),
     Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
     Rule(r"wandb login", None, "needs an account"),
     Rule(r"aiayn (prepare|train|plan)", None, "named on the way"),

@@ -80,15 +80,28 @@ def sentence_statistics(
 
 def bleu_from_statistics(statistics: NDArray[np.int64]) -> float:
     """BLEU, 0 to 100, of the sentences whose `sentence_statistics` these are, int64 [sentences, 10]."""
+    return _score(statistics.sum(axis=0).tolist(), effective_order=False)
+
+
+def sentence_bleu(statistics: Sequence[int]) -> float:
+    """BLEU, 0 to 100, of one sentence by its row of `sentence_statistics`, as sacreBLEU scores single sentences.
+
+    Orders that the hypothesis is too short for are left out of the mean; no corpus score follows from these.
+    """
+    return _score(statistics, effective_order=True)
+
+
+def _score(statistics: Sequence[int], *, effective_order: bool) -> float:
     from sacrebleu.metrics.bleu import BLEU
 
-    hypothesis_length, reference_length, *counts = statistics.sum(axis=0).tolist()
+    hypothesis_length, reference_length, *counts = statistics
     score: float = BLEU.compute_bleu(
         correct=counts[:MAX_ORDER],
         total=counts[MAX_ORDER:],
         sys_len=hypothesis_length,
         ref_len=reference_length,
         smooth_method="exp",
+        effective_order=effective_order,
     ).score
     return score
 

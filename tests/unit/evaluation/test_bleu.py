@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from aiayn.evaluation.bleu import (
     bleu_from_statistics,
     corpus_bleu,
     corpus_chrf,
+    sentence_bleu,
     sentence_statistics,
 )
 
@@ -117,3 +119,14 @@ def test_nothing_is_printed_and_sacrebleu_is_imported_late() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout + done.stderr == ""
+
+
+@settings(max_examples=40)
+@given(corpus=corpora)
+def test_the_score_of_a_sentence_is_sacrebleus_own(corpus: list[tuple[str, str]]) -> None:
+    hypotheses, references = ([*side] for side in zip(*corpus, strict=True))
+    for row, hypothesis, reference in zip(
+        sentence_statistics(hypotheses, references).tolist(), hypotheses, references, strict=True
+    ):
+        expected = sacrebleu.sentence_bleu(hypothesis, [reference]).score
+        assert sentence_bleu(row) == pytest.approx(expected, abs=1e-12)

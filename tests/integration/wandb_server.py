@@ -46,6 +46,10 @@ class StandIn:
     """Method and path, or GraphQL operation, of each request in order."""
     runs: dict[str, SentRun] = field(default_factory=dict)
     """By run id."""
+    views: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Reports and workspaces, by the id that they were given."""
+    projects: list[str] = field(default_factory=lambda: ["aiayn"])
+    """Those that there are."""
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
     fails_from: str | None = None
@@ -162,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _graphql(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
         """The data of one GraphQL operation; an empty answer is enough for those that are not named here."""
         known = self.stand_in.runs
-        if name == "Viewer":
+        if name in ("Viewer", "GetDefaultEntity"):
             return {
                 "viewer": {"id": "user", "entity": ENTITY, "username": ENTITY, "teams": {"edges": []}, "flags": "{}"}
             }
@@ -199,7 +203,33 @@ class _Handler(BaseHTTPRequestHandler):
         if name == "CreateRunFiles":
             files = [{"name": file, "uploadUrl": f"{self.stand_in.url}/upload/{file}"} for file in variables["files"]]
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
+        if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
+            return self._graphql_of_views(name, variables)
         return {}
+
+    def _graphql_of_views(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """What is asked and told of reports and workspaces; lists come in pages of one."""
+        views = self.stand_in.views
+        if name == "GetProjects":
+            fixed: dict[str, Any] = {"entityName": ENTITY, "createdAt": "2017-06-12T00:00:00Z", "isBenchmark": False}
+            nodes = [{"id": f"id-{known}", "name": known, "user": None} | fixed for known in self.stand_in.projects]
+            end = {"endCursor": None, "hasNextPage": False}
+            return {"models": {"edges": [{"node": node, "cursor": "c"} for node in nodes], "pageInfo": end}}
+        if name == "ProjectViews":
+            if variables["project"] not in self.stand_in.projects:
+                return {"project": None}
+            wanted = ("projectName", variables["project"]), ("type", variables["viewType"])
+            nodes = [view for view in views.values() if all(view[key] == value for key, value in wanted)]
+            start = int(variables.get("cursor") or 0)
+            page = {"endCursor": str(start + 1), "hasNextPage": start + 1 < len(nodes)}
+            edges = [{"node": view} for view in nodes[start : start + 1]]
+            return {"project": {"allViews": {"edges": edges, "pageInfo": page}}}
+        is_new = variables.get("id") is None
+        view_id = f"view{len(self.stand_in.requests)}" if is_new else variables["id"]
+        assert is_new or view_id in views, f"no view {view_id}"
+        project = {"id": "project", "name": variables["projectName"], "entityName": variables["entityName"]}
+        views[view_id] = {**variables, "id": view_id, "project": project}
+        return {"upsertView": {"view": views[view_id], "inserted": is_new}}
 
     def _stream(self, run: SentRun, sent: dict[str, Any]) -> dict[str, Any]:
         for name, chunk in sent.get("files", {}).items():

@@ -42,6 +42,7 @@ COMMANDS = {
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
+    "dashboard": Command("a report and a workspace of W&B that show Table 3", "aiayn.commands.dashboard"),
     "report": Command(
         "tables from records and the paper",
         "aiayn.commands.report",

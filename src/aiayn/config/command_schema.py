@@ -190,3 +190,25 @@ class ReportConfig:
     """What these draws derive from."""
     paths: PathsConfig = MISSING
     """Folders."""
+
+
+@dataclass
+class DashboardConfig:
+    """`aiayn dashboard`."""
+
+    project: str | None = MISSING
+    """The project of W&B that the runs are in; null: the one that they were configured with."""
+    entity: str | None = MISSING
+    """The user or team that it belongs to; null: as the runs were configured, else your account's default."""
+    dry_run: bool = MISSING
+    """Ask and send nothing; show what would be sent, as JSON."""
+    output: str | None = MISSING
+    """With dry_run: a folder for report.json and workspace.json; null prints them."""
+    only: OnlyConfig = MISSING
+    """Which of the runs below paths.runs the table is made of."""
+    resamples: int = MISSING
+    """Draws of the sentences behind each interval."""
+    seed: int = MISSING
+    """What these draws derive from."""
+    paths: PathsConfig = MISSING
+    """Folders."""

@@ -20,6 +20,7 @@ COMMANDS: dict[str, type] = {
     "export": command_schema.ExportConfig,
     "report": command_schema.ReportConfig,
     "status": command_schema.StatusConfig,
+    "dashboard": command_schema.DashboardConfig,
 }
 """The commands and the type of each one's configuration."""
 

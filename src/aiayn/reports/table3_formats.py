@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
+from aiayn.config.command_schema import DashboardConfig, ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
@@ -36,13 +36,22 @@ def report_table3(config: ReportConfig, output: Path | None) -> None:
     Raises:
         UserError: a value is not allowed, runs do not compare, or a file cannot be read.
     """
+    if output is not None:
+        output_format(output)  # before any work
+    show(read_table3(config), output)
+
+
+def read_table3(config: ReportConfig | DashboardConfig) -> Report:
+    """The table of the runs that a command is to show.
+
+    Raises:
+        UserError: a value is not allowed, runs do not compare, or a file cannot be read.
+    """
     if config.resamples < FEWEST_RESAMPLES:
         raise UserError(f"resamples={config.resamples}: must be at least {FEWEST_RESAMPLES}")
     if config.seed < 0:
         raise UserError(f"seed={config.seed}: must not be negative")
-    if output is not None:
-        output_format(output)  # before any work
-    report = table3_report(
+    return table3_report(
         Path(config.paths.runs),
         scale=config.only.scale,
         data=config.only.data,
@@ -50,7 +59,6 @@ def report_table3(config: ReportConfig, output: Path | None) -> None:
         resamples=config.resamples,
         seed=config.seed,
     )
-    show(report, output)
 
 
 def output_format(output: Path) -> Callable[[Report], str]:

@@ -1,0 +1,85 @@
+"""`aiayn dashboard`."""
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from omegaconf import DictConfig
+
+from aiayn import files
+from aiayn.config.command_schema import DashboardConfig
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import frozen_content, typed
+from aiayn.reports.table3 import Report
+from aiayn.reports.table3_formats import read_table3
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import json_text, read_record
+
+if TYPE_CHECKING:
+    from aiayn.reports.wandb_panels import Subject
+
+
+def main(composed: DictConfig) -> None:
+    """Make or update the report and the workspace and print their addresses, or show what they would hold."""
+    config = typed(composed, DashboardConfig)
+    if config.output is not None and not config.dry_run:
+        raise UserError(f"output={config.output}: is for what is not sent; state dry_run=true as well")
+    if importlib.util.find_spec("wandb_workspaces") is None:
+        raise UserError("aiayn dashboard: wandb-workspaces is not installed; pip install 'aiayn[dashboard]'")
+    table = read_table3(config)
+    subject = _subject(config, table)
+    if config.dry_run:
+        _show(table, subject, config.output)
+        return
+    from aiayn.launch.quiet import quiet_libraries
+    from aiayn.reports.wandb_views import save_dashboard
+
+    quiet_libraries()
+    for url in save_dashboard(table, subject):
+        print(url)  # noqa: T201
+
+
+def _subject(config: DashboardConfig, table: Report) -> "Subject":
+    """The table's runs as W&B knows them.
+
+    Raises:
+        UserError: there is none, or none that W&B could know.
+    """
+    from aiayn.reports.wandb_panels import Subject  # imports wandb, which takes a second
+
+    if not table.runs:
+        raise UserError(
+            f"paths.runs={config.paths.runs}: no run of Table 3 has finished there, so nothing can be shown"
+        )
+    directory = RunDirectory(table.runs[0])
+    record = read_record(directory.record)
+    tracker = frozen_content(directory.config).get("logger") or {}
+    project = config.project or tracker.get("project")
+    if not project:
+        raise UserError(
+            f"project has no value, and {directory.path} was not logged to W&B: state it, as in project=..."
+        )
+    return Subject(
+        scale=record.scale,
+        data=record.data,
+        fidelity=record.fidelity,
+        bleu_name=record.scores["dev"].bleu_name,
+        project=project,
+        entity=config.entity or tracker.get("entity") or "",
+    )
+
+
+def _show(table: Report, subject: "Subject", output: str | None) -> None:
+    """What would be sent, to a folder or to standard output."""
+    from aiayn.reports.wandb_dashboard import build_dashboard
+
+    content = build_dashboard(table, subject).content()
+    if output is None:
+        print(json_text(content), end="")  # noqa: T201
+        return
+    try:
+        for name, view in content.items():
+            files.write_text(Path(output) / f"{name}.json", json_text(view))
+    except OSError as error:
+        raise UserError(f"output={output}: {error.strerror}; choose another folder") from error
+    print(output)  # noqa: T201

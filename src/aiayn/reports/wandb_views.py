@@ -1,0 +1,119 @@
+"""The report and the workspace on W&B's server: found by their titles, made or written anew."""
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import wandb
+from wandb.sdk import wandb_setup
+from wandb.sdk.lib import wbauth
+from wandb.sdk.lib.service.service_connection import WandbApiFailedError
+from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
+from wandb_workspaces._graphql import execute_graphql
+
+from aiayn.config.errors import RunFailedError, UserError
+from aiayn.reports.table3 import Report
+from aiayn.reports.wandb_dashboard import build_dashboard
+from aiayn.reports.wandb_panels import Subject
+
+FAILURES = (wandb.Error, WandbApiFailedError, HandleAbandonedError, MailboxClosedError, OSError)
+"""What W&B's client raises where its server, its network or its own process fails it."""
+
+REPORTS, WORKSPACES = "runs", "project-view"
+"""W&B's kinds of views."""
+
+VIEWS = """
+query ProjectViews($project: String!, $entity: String!, $viewType: String!, $cursor: String) {
+  project(name: $project, entityName: $entity) {
+    allViews(viewType: $viewType, first: 100, after: $cursor) {
+      edges { node { id name displayName } }
+      pageInfo { endCursor hasNextPage }
+    }
+  }
+}
+"""
+
+
+def save_dashboard(table: Report, subject: Subject) -> list[str]:
+    """Make or update both in the project of the runs; their addresses.
+
+    Args:
+        table: the comparison with the paper.
+        subject: the runs of W&B beside it; an empty entity becomes the default one.
+
+    Raises:
+        UserError: nobody is logged in, or there is no such project.
+        RunFailedError: the server does not answer, or refuses.
+    """
+    _refuse_nobody()
+    with _failures_explained():
+        api = wandb.Api()
+        if not (entity := subject.entity or api.default_entity):
+            raise UserError("entity has no value, and your account no default: state whose project it is")
+        subject = replace(subject, entity=entity)
+        dashboard = build_dashboard(table, subject)
+        report, workspace = dashboard.report, dashboard.workspace
+        if there := _find(api, subject, REPORTS):
+            report.id = there["id"]
+        if there := _find(api, subject, WORKSPACES):
+            workspace._internal_id, workspace._internal_name = there["id"], there["name"]  # noqa: SLF001 no public way
+        report.save()
+        workspace.save()
+        return [report.url, workspace.url]
+
+
+def _find(api: Any, subject: Subject, kind: str) -> dict[str, str] | None:
+    """The view of this kind that has the subject's title, or None."""
+    found = (view for view in _views(api, subject, kind) if view["displayName"] == subject.title)
+    return next(found, None)
+
+
+def _views(api: Any, subject: Subject, kind: str) -> Iterator[dict[str, str]]:
+    cursor = None
+    while True:
+        named = {"project": subject.project, "entity": subject.entity, "viewType": kind, "cursor": cursor}
+        project = execute_graphql(api, VIEWS, named)["project"]
+        if project is None:
+            raise UserError(
+                f"project={subject.project}: {subject.entity} has no such project on {_host()}; name that of the runs, "
+                "or send them there first (wandb sync)"
+            )
+        views = project["allViews"]
+        yield from (edge["node"] for edge in views["edges"])
+        if not views["pageInfo"]["hasNextPage"]:
+            return
+        cursor = views["pageInfo"]["endCursor"]
+
+
+def _refuse_nobody() -> None:
+    """Nobody is asked for a key, as W&B's client would do on a terminal."""
+    session = _session()
+    known = session.api_key or session.identity_token_file or wbauth.read_netrc_auth(host=str(session.base_url))
+    if not known:
+        raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
+
+
+@contextmanager
+def _failures_explained() -> Iterator[None]:
+    """One line for whatever W&B's client raises; its process ends with the block."""
+    try:
+        yield
+    except FAILURES as error:
+        reason = textwrap.shorten(str(error).replace(str(_session().base_url), _host()), 200).rstrip(".")
+        raise RunFailedError(f"W&B: {_host()} cannot be used ({reason}); the same command tries again") from error
+    finally:
+        with suppress(*FAILURES):
+            wandb.teardown()
+
+
+def _session() -> wandb.Settings:
+    """W&B's settings by its environment and files."""
+    return wandb_setup.singleton().settings
+
+
+def _host() -> str:
+    """The server, without what its address may hold of a name or a password."""
+    return urlsplit(str(_session().base_url)).netloc.rpartition("@")[2]

@@ -1,0 +1,109 @@
+"""Run sets and panels ask for what runs send, whatever corpora are called."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is not installed")
+
+import wandb_workspaces.workspaces as ws
+from wandb_workspaces import expr
+
+from aiayn.build.training import describe
+from aiayn.config.identity import flatten
+from aiayn.config.schema import TrainConfig
+from aiayn.paper.table3 import load_table3
+from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, run_sets, sizes
+from aiayn.training.tracking import RunDescription
+
+FrozenRow = Callable[..., TrainConfig]
+Described = Callable[[str], RunDescription]
+
+ROWS = load_table3().rows
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1) | st.text("ab'\"\\=<>!&|() ", min_size=1)
+
+
+def subject(*, scale: str = "nano", data: str = "grammar", bleu_name: str = "BLEU") -> Subject:
+    return Subject(scale, data, "paper", bleu_name, project="aiayn", entity="somebody")
+
+
+Conditions = list[dict[str, Any]]
+
+
+def run_set_conditions(ours: Subject) -> dict[str, Conditions]:
+    """The filters of every run set, all of which must hold, as W&B gets them."""
+    found = {each.name: each._to_model().filters["filters"] for each in run_sets(ours)}
+    for each in (condition for conditions in found.values() for condition in conditions):
+        assert (each["op"], each.get("connector", "AND"), each["key"]["section"]) == ("IN", "AND", "run")
+    return found
+
+
+def hold(conditions: Conditions, described: RunDescription) -> bool:
+    """Whether W&B finds a run: its job type is one of the values, one of its tags is."""
+    known: Mapping[str, set[str]] = {"jobType": {described.job_type}, "tags": set(described.tags)}
+    return all(known[each["key"]["name"]] & set(each["value"]) for each in conditions)
+
+
+@pytest.fixture
+def described(frozen_row: FrozenRow) -> Described:
+    """What a run of a row tells the tracker; its settings are those of base."""
+
+    def describe_row(row: str) -> RunDescription:
+        config = frozen_row("base")
+        identity = dataclasses.replace(config.identity, experiment=f"table3/{row}")
+        return describe(dataclasses.replace(config, identity=identity), run_id="0")
+
+    return describe_row
+
+
+def test_every_row_is_in_the_run_set_of_its_group_and_in_no_other() -> None:
+    groups = {"base": "base", "big": "big"} | {letter: f"({letter})" for letter in "ABCDE"}
+    sets = run_set_conditions(subject())
+    assert set(sets) == set(groups.values())
+    chosen = [(name, row) for name, (rows, *_) in sets.items() for row in rows["value"]]
+    assert sorted(chosen) == sorted((groups[row.group], row.id) for row in ROWS)
+
+
+@pytest.mark.parametrize("row", ["base", "a_h4", "c_d256"])
+def test_a_run_is_found_by_what_it_tells_the_tracker(row: str, described: Described) -> None:
+    sets = run_set_conditions(subject())
+    assert sum(hold(conditions, described(row)) for conditions in sets.values()) == 1
+
+
+@pytest.mark.parametrize("others", [subject(scale="small"), subject(data="multi30k")], ids=lambda other: other.title)
+def test_runs_of_another_scale_or_corpus_are_in_none(others: Subject, described: Described) -> None:
+    assert not any(hold(conditions, described("base")) for conditions in run_set_conditions(others).values())
+
+
+def test_the_axes_are_keys_of_the_configuration_that_rows_change(described: Described) -> None:
+    assert set(AXES) <= set(flatten(described("base").config))
+    assert set(AXES) <= {key for row in ROWS for key in row.changes}
+    accessors = [column.accessor for column in coordinates(subject())._to_model().config.columns]
+    for key, accessor in zip(AXES, accessors, strict=False):
+        group, _, name = key.partition(".")
+        assert accessor == f"config:{group}.value.{name}"  # W&B wraps what stands at the top
+
+
+@given(NAMES, st.lists(NAMES, min_size=1))
+def test_corpora_and_rows_may_be_called_anything(data: str, rows: list[str]) -> None:
+    ours = subject(data=data)
+    parsed = expr.filters_tree_to_v2(expr.expr_to_filters(ours.filters(rows)))["filters"]
+    assert [parsed[0]["value"], parsed[-1]["value"]] == [rows, [data]]
+    assert len(ours.title) <= 128
+    assert ws.Workspace(entity="", project="p", name=ours.title).name == ours.title
+
+
+def test_bleu_of_text_that_was_split_before_has_its_own_key() -> None:
+    assert subject(bleu_name="BLEU_none").scores == ("dev/ppl", "dev/bleu_none")
+
+
+def test_panels_show_the_scores_that_the_table_has() -> None:
+    ours = subject()
+    assert [panel.metrics for panel in bars(ours)] == [[key] for key in ours.scores]
+    assert sizes(ours)._to_model().config.y_axis == f"summary:{ours.scores[0]}"
+    columns = [column.accessor for column in coordinates(ours)._to_model().config.columns]
+    assert columns[len(AXES) :] == [f"summary:{key}" for key in ours.scores]

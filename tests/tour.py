@@ -82,6 +82,11 @@ RULES = (
         r'aiayn report table3 only.like="$(ls -d runs/table3/base/* | head -1)"\1',
         "the tour's runs differ in more than their rows",
     ),
+    Rule(
+        r"aiayn dashboard( .*)?",
+        r'aiayn dashboard only.like="$(ls -d runs/table3/base/* | head -1)" dry_run=true\1',
+        "needs an account: what it would send is shown",
+    ),
     Rule(r"aiayn (evaluate|export|report|score|status|translate)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )

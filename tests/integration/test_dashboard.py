@@ -42,7 +42,7 @@ def somebody(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, serv
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("WANDB_BASE_URL", server.url)
     monkeypatch.setenv("WANDB_API_KEY", KEY)
-    monkeypatch.setenv("WANDB_HTTP_TIMEOUT", "2")
+    monkeypatch.setattr(wandb.Api, "_HTTP_TIMEOUT", 2)  # WANDB_HTTP_TIMEOUT is read once, when it is imported
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for folder in ("CONFIG", "CACHE", "DATA"):
         monkeypatch.setenv(f"WANDB_{folder}_DIR", str(tmp_path / "client"))

@@ -93,7 +93,7 @@ def _report(table: Report, subject: Subject) -> Any:
             *_section(results),
             wr.H2("The runs"),
             grid,
-            *(block for table in others for block in _section(table)),
+            *(block for other in others for block in _section(other)),
         ],
     )
 

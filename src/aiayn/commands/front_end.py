@@ -41,6 +41,7 @@ COMMANDS = {
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),
+    "attention": Command("pictures of what a run's model attends to in sentences", "aiayn.commands.attention"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "dashboard": Command("a report and a workspace of W&B that show Table 3", "aiayn.commands.dashboard"),
     "report": Command(

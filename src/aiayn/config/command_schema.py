@@ -138,6 +138,63 @@ class ScoreConfig(UseConfig):
     """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
 
 
+class AttentionKind(Enum):
+    """Which attention is drawn."""
+
+    encoder = "encoder"
+    decoder = "decoder"
+    cross = "cross"
+    all = "all"
+
+
+class AttentionUnits(Enum):
+    """What the rows and columns of attention are."""
+
+    words = "words"
+    tokens = "tokens"
+
+
+class PictureFormat(Enum):
+    """What pictures are written as."""
+
+    png = "png"
+    svg = "svg"
+
+
+@dataclass
+class AttentionConfig:
+    """`aiayn attention`."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    output: str | None = MISSING
+    """A folder for the pictures; null: attention/ in the run directory."""
+    format: PictureFormat = MISSING
+    """png or svg."""
+    kind: AttentionKind = MISSING
+    """Which attention: encoder (source to source), decoder (target to target), cross (target to source), or all."""
+    layers: Any = MISSING
+    """Which layers to draw, counted from 1: a number or a list; null: all. The last of them is drawn as lines, too."""
+    heads: Any = MISSING
+    """Which heads to draw, likewise."""
+    units: AttentionUnits = MISSING
+    """words: a word's pieces are summed as keys and averaged as queries; tokens: every piece by itself."""
+    word: str | None = MISSING
+    """Draw lines from this word (or token) alone; null: from all."""
+    max_sentences: int = MISSING
+    """Most lines of standard input that are read."""
+    max_length: int = MISSING
+    """Most tokens a side, end mark included; longer sentences are left out."""
+    decoding: SearchOverridesConfig = MISSING
+    """What to search differently where a target is not given."""
+    device: str = MISSING
+    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    launch: LaunchConfig = MISSING
+    """How processes are started."""
+
+
 class View(Enum):
     """How the runs are shown: a line for each row, a line for each run, or whichever suits them."""
 

@@ -18,6 +18,7 @@ COMMANDS: dict[str, type] = {
     "translate": command_schema.TranslateConfig,
     "score": command_schema.ScoreConfig,
     "export": command_schema.ExportConfig,
+    "attention": command_schema.AttentionConfig,
     "report": command_schema.ReportConfig,
     "status": command_schema.StatusConfig,
     "dashboard": command_schema.DashboardConfig,

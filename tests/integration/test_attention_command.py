@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+import torch
 
 from aiayn.commands.front_end import main
 from aiayn.runs.attention_maps import AttendedSentence, read_attention_maps
@@ -147,7 +148,7 @@ def test_what_is_left_out_is_said(say: Say, run: Path) -> None:
     assert said.code == 0
     assert [sentence.line for sentence in written(run)] == [1, 4]
     few, long_source, long_target = said.err.splitlines()
-    assert few == "only the first 4 lines are drawn (max_sentences)"
+    assert few == "lines after the first 4 are not drawn (max_sentences)"
     assert long_source.startswith("line 2: ")
     assert long_source.endswith(" source tokens with the end mark, more than 20 (max_length): not drawn")
     assert long_target.startswith("line 3: ")
@@ -184,6 +185,16 @@ def test_mistakes_are_one_line(say: Say, given: str, words: list[str], complaint
     assert (said.code, said.out) == (2, [])
     assert said.err.startswith(f"aiayn: {complaint}")
     assert said.err.count("\n") == 1
+
+
+def test_a_model_that_diverged_is_one_line(say: Say, run: Path) -> None:
+    path = run / "checkpoints" / "step-0000001.ckpt"
+    checkpoint = torch.load(path, weights_only=True)
+    checkpoint["state_dict"]["model.embedding.weight"].fill_(torch.nan)
+    torch.save(checkpoint, path)
+    said = say("the dog\tder Hund\n")
+    complaint = "aiayn: line 1: the weights are no finite numbers; the model diverged in training\n"
+    assert said == Said(1, [], complaint)
 
 
 def test_matplotlib_is_asked_for(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:

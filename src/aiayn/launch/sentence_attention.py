@@ -153,7 +153,7 @@ def _lines(most: int) -> Iterator[Line]:
     """
     for number, text in enumerate(islice(input_lines(), most + 1), start=1):
         if number > most:
-            logger.warning("only the first %d lines are drawn (max_sentences)", most)
+            logger.warning("lines after the first %d are not drawn (max_sentences)", most)
             break
         source, *target = text.split("\t")
         if len(target) > 1:

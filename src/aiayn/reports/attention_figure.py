@@ -44,7 +44,7 @@ SHADES = LinearSegmentedColormap.from_list(
 )
 """Darker throughout, so that it can be read without colours, too."""
 
-HEADS = ("#332288", "#cc6677", "#117733", "#ddaa33", "#44aa99", "#882255", "#88bbee", "#999933", "#aa4499")
+HEADS = ("#332288", "#cc6677", "#117733", "#ddaa33", "#44aa99", "#882255", "#5aa2dc", "#999933", "#aa4499")
 """Colours that the colour-blind can tell apart, after Paul Tol's muted scheme."""
 
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
@@ -177,15 +177,16 @@ def _panel(
     height = max(len(attention.queries), len(attention.keys)) * LINE
     left, right = (top + _spread(len(side), height) for side in (attention.queries, attention.keys))
     attends = np.array([word in (None, query) for query in attention.queries])
-    fan = np.linspace(-0.3, 0.3, len(heads)) * LINE if len(heads) > 1 else np.zeros(1)
+    fan = np.linspace(-0.4, 0.4, len(heads)) * LINE if len(heads) > 1 else np.zeros(1)
+    width = min(1.7, 0.8 * LINE * 72 / len(heads))  # points: as wide as side by side they can be
     for place, (head, weights, colour) in enumerate(heads):
         dashes = DASHES[place // len(HEADS) % len(DASHES)]
         shown = np.clip(weights * attends[:, None], 0.0, 1.0)
         ends = np.argwhere(shown >= FAINTEST)
         segments = [[(x, left[query]), (x + LINES_ACROSS, right[key] + fan[place])] for query, key in ends]
-        _join(axes, segments, [(*to_rgb(colour), shown[query, key]) for query, key in ends], dashes)
+        _join(axes, segments, [(*to_rgb(colour), shown[query, key]) for query, key in ends], width, dashes)
         key_x, key_y = x + place % KEYS_ABREAST * KEY, top - 0.12 - 0.17 * (_rows(heads) - 1 - place // KEYS_ABREAST)
-        _join(axes, [[(key_x, key_y), (key_x + 0.22, key_y)]], [colour], dashes)
+        _join(axes, [[(key_x, key_y), (key_x + 0.22, key_y)]], [colour], width, dashes)
         _text(axes, key_x + 0.27, key_y, f"head {head + 1}", fontsize=SMALL)
     for place, label, is_lit in zip(left, attention.queries, attends, strict=True):
         _text(axes, x - 0.06, place, _short(label), ha="right", color=INK if is_lit else FAINT)
@@ -198,9 +199,9 @@ def _rows(heads: Sequence[Any]) -> int:
     return math.ceil(len(heads) / KEYS_ABREAST)
 
 
-def _join(axes: Axes, segments: Sequence[Any], colours: Sequence[Any], dashes: Any) -> None:
+def _join(axes: Axes, segments: Sequence[Any], colours: Sequence[Any], width: float, dashes: Any) -> None:
     axes.add_collection(
-        LineCollection(segments, colors=colours, linewidths=1.7, linestyles=[dashes], capstyle="butt", clip_on=False)
+        LineCollection(segments, colors=colours, linewidths=width, linestyles=[dashes], capstyle="butt", clip_on=False)
     )
 
 

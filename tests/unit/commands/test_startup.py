@@ -46,6 +46,7 @@ def imported(*words: str, folder: Path, **environment: str) -> set[str]:
         ["evaluate", "run=here", "--cfg", "job"],
         ["translate", "run=here", "--cfg", "job"],
         ["score", "run=here", "--cfg", "job"],
+        ["attention", "run=here", "--cfg", "job"],
         ["export", "run=here", "output=there", "--cfg", "job"],
         ["report", "run", "--cfg", "job"],
         ["dashboard", "--cfg", "job"],

@@ -215,7 +215,7 @@ def rendered(figure: Figure, file_format: str) -> bytes:
         details = {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 0}}
     dpi = min(DPI, MOST_PIXELS / max(figure.get_size_inches()))
     with rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font|Matplotlib currently does not support")
         figure.savefig(stream, format=file_format, dpi=dpi, bbox_inches="tight", pad_inches=0.12, **details)
     return _with_palette(stream) if file_format == "png" else stream.getvalue()
 

@@ -15,7 +15,7 @@ from aiayn.data.collation import padded
 from aiayn.data.epoch_plan import Indices
 from aiayn.data.sentences import SentencePairs, Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
-from aiayn.decoding.beam_search import BeamSearch
+from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.products import packed
@@ -33,6 +33,7 @@ class Search:
     length_penalty_alpha: float
     max_extra_length: int
     batch_tokens: int
+    ends_among: EndsAmong = "candidates"
 
 
 @torch.inference_mode()
@@ -136,6 +137,7 @@ def beam_search(model: Transformer, tokenizer: SubwordTokenizer, search: Search,
         # Rows of the matrix beyond the vocabulary stand for no text.
         forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
         n_best=n_best,
+        ends_among=search.ends_among,
     )
 
 

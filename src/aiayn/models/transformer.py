@@ -146,7 +146,7 @@ class Transformer(nn.Module):
 
     def _embed_step(self, tokens: Tensor, columns: Tensor) -> Tensor:
         """`[sentences, beam]` to `[sentences, beam, d_model]`; the beams of a sentence all stand at one column."""
-        first, last = (int(end) for end in columns.aminmax())
+        first, last = torch.stack(columns.aminmax()).tolist()
         positions = self.positions(last - first + 1, start=first).index_select(0, columns - first)
         embedded: Tensor = self.embedding(tokens) + positions.unsqueeze(1)
         return embedded

@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import LaunchConfig, PathsConfig
+from aiayn.config.schema import EndsAmong, LaunchConfig, PathsConfig
 
 
 @dataclass
@@ -21,6 +21,8 @@ class SearchOverridesConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int | None = MISSING
     """Padded source tokens decoded at once."""
+    ends_among: EndsAmong | None = MISSING
+    """Which continuations may end: candidates or beam."""
 
 
 @dataclass

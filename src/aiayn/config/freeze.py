@@ -10,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
+from aiayn.config.history import BEFORE
 from aiayn.config.schema import TrainConfig
 
 Config = TypeVar("Config")
@@ -47,7 +48,7 @@ def frozen_text(config: TrainConfig) -> str:
 
 
 def thaw(path: Path) -> TrainConfig:
-    """Read a frozen configuration.
+    """Read a frozen configuration, also one from before there were all keys.
 
     Raises:
         UserError: the file is missing, or no configuration of this version.
@@ -57,7 +58,10 @@ def thaw(path: Path) -> TrainConfig:
         assert isinstance(content, DictConfig)
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
-        return cast("TrainConfig", OmegaConf.to_object(OmegaConf.merge(schema, content)))
+        before = OmegaConf.create()
+        for key, value in BEFORE.items():
+            OmegaConf.update(before, key, value)
+        return cast("TrainConfig", OmegaConf.to_object(OmegaConf.merge(schema, before, content)))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     except (OmegaConfBaseException, yaml.YAMLError, AssertionError, KeyError) as error:

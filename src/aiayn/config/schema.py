@@ -28,6 +28,13 @@ class Norm(Enum):
     pre = "pre"
 
 
+class EndsAmong(Enum):
+    """Which of a step's 2 * beam_size best continuations may end an output: all, or the first beam_size alone."""
+
+    candidates = "candidates"
+    beam = "beam"
+
+
 class TokenizerKind(Enum):
     """How words are cut into the pieces of the vocabulary (section 5.1)."""
 
@@ -139,6 +146,8 @@ class DecodingConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int = MISSING
     """Padded source tokens decoded at once. Does not change results."""
+    ends_among: EndsAmong = MISSING
+    """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as CTranslate2 has it."""
     limit_sentences: int | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
 

@@ -82,7 +82,10 @@ def score_splits(
     """
     folder = directory.evaluations / (
         f"step-{checkpoint_step:07d}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
-        f"-extra{search.max_extra_length}" + (f"-first{limit}" if limit else "") + (f"-{engine.name}" if engine else "")
+        f"-extra{search.max_extra_length}"
+        + ("-ends-beam" if search.ends_among == "beam" else "")
+        + (f"-first{limit}" if limit else "")
+        + (f"-{engine.name}" if engine else "")
     )
     model.eval().to(device)
     engine = engine or torch_engine(model, data.tokenizer, search, device=device)

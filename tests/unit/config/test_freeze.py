@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from aiayn.config.compose import compose_command
 from aiayn.config.errors import UserError
-from aiayn.config.freeze import frozen_content, frozen_text, thaw, typed
+from aiayn.config.freeze import frozen_content, frozen_text, plain, thaw, typed
+from aiayn.config.history import BEFORE
 from aiayn.config.schema import TrainConfig
 
 FILES = [f"data.{split}.{side}=x" for split in ("train", "dev", "test") for side in ("source", "target")]
@@ -20,6 +22,19 @@ def test_freezing_and_thawing_is_the_identity(overrides: list[str], tmp_path: Pa
     config = typed(compose_command("train", overrides), TrainConfig)
     path = tmp_path / "config.yaml"
     path.write_text(frozen_text(config))
+    assert thaw(path) == config
+
+
+def test_a_file_from_before_there_was_a_key_thaws_to_what_runs_did_then(tmp_path: Path) -> None:
+    config = typed(compose_command("train", []), TrainConfig)
+    content = plain(config)
+    for key, value in BEFORE.items():
+        group, name = key.split(".")
+        del content[group][name]
+        if group == "launch":  # the others are in conf/ as they always were
+            setattr(config.launch, name, value)
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(content))
     assert thaw(path) == config
 
 

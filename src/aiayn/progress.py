@@ -67,7 +67,7 @@ def say(line: str) -> None:
 def draw_lines(lines: Sequence[str]) -> None:
     """Draw lines over those that were drawn before, cut to the terminal; the cursor then rests where they begin."""
     size = os.get_terminal_size(sys.stderr.fileno())
-    shown_lines = [line[: size.columns - 1] for line in lines]
+    shown_lines = [line[: (size.columns or 80) - 1] for line in lines]
     if len(lines) >= size.lines > 1:
         hidden = len(lines) - (size.lines - 2)
         shown_lines[size.lines - 2 :] = [f"and {hidden} more"]

@@ -66,6 +66,12 @@ class Terminal:
             assert time.monotonic() < end, f"not within {seconds} s:\n{self.written}"
             assert self._read(0.1), f"the program has ended:\n{self.written}"
 
+    def read_for(self, seconds: float) -> None:
+        """Read what the program writes in that time."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and self._read(left):
+            pass
+
     def wait(self, *, seconds: float = 60.0) -> int:
         """Read to the end; returns the exit code."""
         end = time.monotonic() + seconds

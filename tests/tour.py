@@ -87,6 +87,7 @@ RULES = (
         r'aiayn dashboard only.like="$(ls -d runs/table3/base/* | head -1)" dry_run=true\1',
         "needs an account: what it would send is shown",
     ),
+    Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
     Rule(r"aiayn (evaluate|export|report|score|status|translate)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )

@@ -17,6 +17,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.torch_environment import set_torch_environment
+from aiayn.progress import say
 
 if TYPE_CHECKING:
     from aiayn.commands.jobs import Jobs
@@ -281,4 +282,4 @@ def _complain_once(message: str) -> None:
 def _complain(message: str) -> None:
     line = " ".join(message.split())
     speaker = f"aiayn: rank {rank}:" if (rank := processes.rank()) else "aiayn:"
-    print(speaker, line, file=sys.stderr)  # noqa: T201
+    say(f"{speaker} {line}")

@@ -212,6 +212,10 @@ class StatusConfig:
     view: View = MISSING
     """rows: a line for each row and a column for each seed; runs: a line for each run; auto: rows where one has several
     seeds."""
+    watch: bool = MISSING
+    """Look again and again, and draw anew what has changed, until Ctrl-C."""
+    interval: float = MISSING
+    """Seconds between two looks."""
 
     paths: PathsConfig = MISSING
     """Folders; the runs below paths.runs are listed."""

@@ -26,6 +26,7 @@ from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.slurm import set_rendezvous
 from aiayn.launch.stages import DifferingRanksError, InterruptedRunError, Job, run_stages
+from aiayn.progress import LineHandler
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
@@ -177,7 +178,7 @@ def main() -> int:
     end_with_parent()
     directory, rank = RunDirectory(Path(path)), processes.rank()
     prefix = f"rank {rank}: " if rank else ""
-    logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", handlers=[LineHandler()])
     try:
         with ended_as_interrupted():
             enlist()

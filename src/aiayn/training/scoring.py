@@ -44,6 +44,7 @@ def sentence_likelihoods(
     tokens: int,
     bos_id: int,
     device: torch.device,
+    advance: Callable[[int], object] = lambda _: None,
     group: ProcessGroup = ALONE,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
@@ -56,6 +57,7 @@ def sentence_likelihoods(
         tokens: budget a side of one batch.
         bos_id: the first decoder input.
         device: where the model is.
+        advance: told how many sentences each batch finished, on all ranks together when they go at the same pace.
         group: the ranks that share the work; each gets the whole result.
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
@@ -72,6 +74,7 @@ def sentence_likelihoods(
         )
         losses = losses.where(there.target_output != model.pad_id, 0.0)
         own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
+        advance(len(batch.indices) * group.size)
     nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
     for indices, values in chain.from_iterable(group.gather(own)):
         nll[indices] = values

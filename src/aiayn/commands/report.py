@@ -43,9 +43,13 @@ def _report(config: ReportConfig, output: Path | None) -> None:
         from aiayn.reports.paper import report_paper
 
         report_paper(config.table, output)
+    elif config.noun == "table1":
+        from aiayn.reports.table1 import report_table1
+
+        report_table1(output, seed=config.seed)
     elif config.noun == "table3":
         from aiayn.reports.table3_formats import report_table3
 
         report_table3(config, output)
     else:
-        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run, table3")
+        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run, table1, table3")

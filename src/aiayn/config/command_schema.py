@@ -238,7 +238,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: configuration, paper, parameters, run or table3."""
+    """What to report: configuration, paper, parameters, run, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
@@ -250,7 +250,7 @@ class ReportConfig:
     resamples: int = MISSING
     """Draws of the sentences behind each interval."""
     seed: int = MISSING
-    """What these draws derive from."""
+    """What these draws derive from, and in table1 weights and inputs."""
     paths: PathsConfig = MISSING
     """Folders."""
 

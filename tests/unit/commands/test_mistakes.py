@@ -22,7 +22,10 @@ MISTAKES: list[tuple[list[str], str]] = [
     ([""], ": no such verb"),
     (["--frobnicate"], "--frobnicate: no such verb"),
     (["report"], "aiayn report: of what? Choose from configuration, paper, parameters, run, table1, table3"),
-    (["report", "paramters"], "aiayn report paramters: choose from configuration, paper, parameters, run, table1, table3"),
+    (
+        ["report", "paramters"],
+        "aiayn report paramters: choose from configuration, paper, parameters, run, table1, table3",
+    ),
     (["report", "noun=paramters"], "noun=paramters: choose from configuration, paper, parameters, run, table1, table3"),
     (["report", "paper", "table=5"], "table=5: the paper has tables 1, 2, 3, 4"),
     (["report", "run"], "run has no value: state "),

@@ -1,0 +1,89 @@
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from aiayn.models.recurrent import RecurrentArchitecture, RecurrentTranslator
+
+ATTENTIONS, CELLS = ("none", "additive", "dot"), ("gru", "lstm")
+
+KINDS = list(product(ATTENTIONS, CELLS))
+
+
+def translator(attention: Any, cell: Any, *, dropout: float = 0.0) -> RecurrentTranslator:
+    torch.manual_seed(0)
+    architecture = RecurrentArchitecture(d_model=8, num_layers=2, cell=cell, attention=attention, dropout=dropout)
+    return RecurrentTranslator(architecture, vocabulary_size=23).double().eval()
+
+
+def sentences(*lengths: int) -> Tensor:
+    batch = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
+    for row, length in zip(batch, lengths, strict=True):
+        row[:length] = torch.randint(1, 23, (length,))
+    return batch
+
+
+@pytest.mark.parametrize(("attention", "cell"), KINDS)
+def test_pads_change_nothing(attention: str, cell: str) -> None:
+    model = translator(attention, cell)
+    source, target = sentences(5, 3, 1), sentences(4, 6, 2)
+    together = model(source, target)
+    for row, (length, target_length) in enumerate(zip((5, 3, 1), (4, 6, 2), strict=True)):
+        alone = model(source[row : row + 1, :length], target[row : row + 1, :target_length])
+        torch.testing.assert_close(together[row, :target_length], alone[0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("attention", "cell"), KINDS)
+def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(attention: str, cell: str) -> None:
+    model = translator(attention, cell)
+    source, target = sentences(5), sentences(6)
+    read: list[Tensor] = []
+
+    def watched(module: object, inputs: object, output: Tensor) -> Tensor:
+        read.append(output.detach().requires_grad_())
+        return read[-1]
+
+    with model.embedding.register_forward_hook(watched):
+        logits = model(source, target)
+    of_source, of_target = torch.autograd.grad(logits[0, 3].sum(), read)
+    assert (of_source[0] != 0).any(dim=-1).all()
+    assert (of_target[0] != 0).any(dim=-1).tolist() == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize(("attention", "cell"), KINDS)
+def test_steps_of_a_search_are_the_positions_of_training(attention: str, cell: str) -> None:
+    model = translator(attention, cell)
+    source, target = sentences(5, 3), sentences(4, 4)
+    expected = model(source, target)
+    state = model.begin(source)
+    for position in range(target.shape[1]):
+        logits, normalizers = model.step(target[:, position : position + 1], state)
+        torch.testing.assert_close(logits[:, 0], expected[:, position], rtol=0, atol=1e-12)
+        of_all = torch.logsumexp(expected[:, position], dim=-1).float()
+        torch.testing.assert_close(normalizers[:, 0], of_all, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("attention", "cell"), KINDS)
+def test_beams_go_on_from_their_own_past(attention: str, cell: str) -> None:
+    """Each beam of a search that reorders, drops and keeps is the same as a search of its own."""
+    model = translator(attention, cell)
+    source = sentences(5, 3, 4)
+    state = model.begin(source)
+    model.step(torch.ones(3, 1, dtype=torch.int64), state)
+    state.reorder(torch.zeros(3, 2, dtype=torch.int64))
+    model.step(torch.tensor([[2, 3], [4, 5], [6, 7]]), state)
+    state.reorder(torch.tensor([[1, 0], [1, 1], [0, 1]]))
+    state.keep(torch.tensor([2, 1]))
+    logits, _ = model.step(torch.tensor([[8, 9], [10, 11]]), state)
+    for row, (sentence, paths) in enumerate(((2, ([1, 6, 8], [1, 7, 9])), (1, ([1, 5, 10], [1, 5, 11])))):
+        for beam, path in enumerate(paths):
+            alone = model(source[sentence : sentence + 1], torch.tensor([path]))[0, -1]
+            torch.testing.assert_close(logits[row, beam], alone, rtol=0, atol=1e-12)
+
+
+def test_a_fixed_context_is_the_same_at_every_step() -> None:
+    model = translator("none", "gru")
+    memory, _ = model.encode(sentences(5, 3))
+    assert memory.values.shape == (2, 1, 8)

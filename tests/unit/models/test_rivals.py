@@ -1,21 +1,37 @@
-from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
+from aiayn.models.convolutional import ConvolutionalArchitecture, ConvolutionalTranslator, GatedConvolution
 from aiayn.models.recurrent import RecurrentArchitecture, RecurrentTranslator
 
-ATTENTIONS, CELLS = ("none", "additive", "dot"), ("gru", "lstm")
+CELLS = ("gru", "lstm")
 
-KINDS = list(product(ATTENTIONS, CELLS))
+Rival = RecurrentTranslator | ConvolutionalTranslator
+
+RIVALS = ["convolutional", *(f"{attention} {cell}" for attention in ("none", "additive", "dot") for cell in CELLS)]
 
 
-def translator(attention: Any, cell: Any, *, dropout: float = 0.0) -> RecurrentTranslator:
+@pytest.fixture(params=RIVALS)
+def model(request: pytest.FixtureRequest) -> Rival:
     torch.manual_seed(0)
-    architecture = RecurrentArchitecture(d_model=8, num_layers=2, cell=cell, attention=attention, dropout=dropout)
-    return RecurrentTranslator(architecture, vocabulary_size=23).double().eval()
+    made = build(request.param).double().eval()
+    for parameter in made.parameters():
+        if parameter.dim() == 1:
+            nn.init.normal_(parameter, std=0.3)
+    return made
+
+
+def build(kind: str) -> Rival:
+    if kind == "convolutional":
+        sizes = ConvolutionalArchitecture(d_model=8, num_layers=2, kernel_size=3, dropout=0.0, max_positions=16)
+        return ConvolutionalTranslator(sizes, vocabulary_size=23)
+    attention, cell = cast("tuple[Any, Any]", kind.split())
+    architecture = RecurrentArchitecture(d_model=8, num_layers=2, cell=cell, attention=attention, dropout=0.0)
+    return RecurrentTranslator(architecture, vocabulary_size=23)
 
 
 def sentences(*lengths: int) -> Tensor:
@@ -25,9 +41,7 @@ def sentences(*lengths: int) -> Tensor:
     return batch
 
 
-@pytest.mark.parametrize(("attention", "cell"), KINDS)
-def test_pads_change_nothing(attention: str, cell: str) -> None:
-    model = translator(attention, cell)
+def test_pads_change_nothing(model: Rival) -> None:
     source, target = sentences(5, 3, 1), sentences(4, 6, 2)
     together = model(source, target)
     for row, (length, target_length) in enumerate(zip((5, 3, 1), (4, 6, 2), strict=True)):
@@ -35,9 +49,7 @@ def test_pads_change_nothing(attention: str, cell: str) -> None:
         torch.testing.assert_close(together[row, :target_length], alone[0], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("attention", "cell"), KINDS)
-def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(attention: str, cell: str) -> None:
-    model = translator(attention, cell)
+def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(model: Rival) -> None:
     source, target = sentences(5), sentences(6)
     read: list[Tensor] = []
 
@@ -52,12 +64,10 @@ def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(att
     assert (of_target[0] != 0).any(dim=-1).tolist() == [True] * 4 + [False] * 2
 
 
-@pytest.mark.parametrize(("attention", "cell"), KINDS)
-def test_steps_of_a_search_are_the_positions_of_training(attention: str, cell: str) -> None:
-    model = translator(attention, cell)
+def test_steps_of_a_search_are_the_positions_of_training(model: Rival) -> None:
     source, target = sentences(5, 3), sentences(4, 4)
     expected = model(source, target)
-    state = model.begin(source)
+    state: Any = model.begin(source)
     for position in range(target.shape[1]):
         logits, normalizers = model.step(target[:, position : position + 1], state)
         torch.testing.assert_close(logits[:, 0], expected[:, position], rtol=0, atol=1e-12)
@@ -65,12 +75,10 @@ def test_steps_of_a_search_are_the_positions_of_training(attention: str, cell: s
         torch.testing.assert_close(normalizers[:, 0], of_all, rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize(("attention", "cell"), KINDS)
-def test_beams_go_on_from_their_own_past(attention: str, cell: str) -> None:
+def test_beams_go_on_from_their_own_past(model: Rival) -> None:
     """Each beam of a search that reorders, drops and keeps is the same as a search of its own."""
-    model = translator(attention, cell)
     source = sentences(5, 3, 4)
-    state = model.begin(source)
+    state: Any = model.begin(source)
     model.step(torch.ones(3, 1, dtype=torch.int64), state)
     state.reorder(torch.zeros(3, 2, dtype=torch.int64))
     model.step(torch.tensor([[2, 3], [4, 5], [6, 7]]), state)
@@ -84,6 +92,18 @@ def test_beams_go_on_from_their_own_past(attention: str, cell: str) -> None:
 
 
 def test_a_fixed_context_is_the_same_at_every_step() -> None:
-    model = translator("none", "gru")
+    model = cast("RecurrentTranslator", build("none gru"))
     memory, _ = model.encode(sentences(5, 3))
     assert memory.values.shape == (2, 1, 8)
+
+
+@pytest.mark.parametrize("before", [1, 2])
+def test_a_gated_convolution_is_torchs_own_and_its_steps_are_its_positions(before: int) -> None:
+    sizes = ConvolutionalArchitecture(d_model=4, num_layers=1, kernel_size=3, dropout=0.0, max_positions=16)
+    layer, states = GatedConvolution(sizes).double(), torch.randn(2, 6, 4, dtype=torch.float64)
+    kernel = torch.unflatten(layer.weight, 1, (3, 4)).transpose(1, 2)  # [out, in, k]
+    padded = F.pad(states.transpose(1, 2), (before, 2 - before))
+    expected = F.glu(F.conv1d(padded, kernel, layer.bias), dim=1).transpose(1, 2)
+    torch.testing.assert_close(layer(states, before=before), expected, rtol=0, atol=1e-12)
+    if before == 2:
+        torch.testing.assert_close(layer.step(states[:, 1:4]), expected[:, 3], rtol=0, atol=1e-12)

@@ -1,0 +1,43 @@
+"""What a convolutional decoder remembers between two steps of a search."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class SourceMemory(NamedTuple):
+    """What every block of the decoder attends to."""
+
+    keys: Tensor
+    """`[batch, source_len, d_model]`."""
+    values: Tensor
+    """Likewise."""
+    is_real: Tensor
+    """Bool `[batch, source_len]`, False at pads."""
+
+
+class ConvolutionalState:
+    """The memory of every beam of every sentence. It belongs to one search, whose steps change it in place.
+
+    Args:
+        memory: of each sentence.
+        past: what each block's convolution has read last, `[sentences, beam, k - 1, d_model]`; zeros at first.
+    """
+
+    length: int
+    """How many tokens each beam has read."""
+
+    def __init__(self, memory: SourceMemory, past: list[Tensor]) -> None:
+        self.memory = memory
+        self.past = past
+        self.length = 0
+
+    def reorder(self, beams: Tensor) -> None:
+        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
+        self.past = [torch.take_along_dim(each, beams[:, :, None, None], dim=1) for each in self.past]
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep only these sentences, int64 `[kept]`, each at most once, in this order."""
+        self.memory = SourceMemory(*(each[sentences] for each in self.memory))
+        self.past = [each[sentences] for each in self.past]

@@ -24,7 +24,11 @@ def main(composed: DictConfig) -> None:
 
 
 def _report(config: ReportConfig, output: Path | None) -> None:
-    if config.noun == "parameters":
+    if config.noun == "comparison":
+        from aiayn.reports.comparison_formats import report_comparison
+
+        report_comparison(config, output)
+    elif config.noun == "parameters":
         from aiayn.reports.parameters import report_parameters
 
         report_parameters(output)
@@ -52,4 +56,6 @@ def _report(config: ReportConfig, output: Path | None) -> None:
 
         report_table3(config, output)
     else:
-        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run, table1, table3")
+        raise UserError(
+            f"noun={config.noun}: choose from comparison, configuration, paper, parameters, run, table1, table3"
+        )

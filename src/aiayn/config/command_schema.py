@@ -230,7 +230,11 @@ class OnlyConfig:
     data: str | None = MISSING
     """On this corpus: its data.name, or the first digits of its fingerprint."""
     like: str | None = MISSING
-    """A run directory, best of the base row; runs that do not compare with it are left out."""
+    """A run directory, best of the base row; runs that do not compare with it are left out of table3."""
+    sweep: str | None = MISSING
+    """Of this sweep, for a comparison: the name of its file, or AIAYN_SWEEP."""
+    experiment: Any = MISSING
+    """Of these experiments, for a comparison: a pattern as in table3/c_*, or a list of them; null: of all."""
 
 
 @dataclass
@@ -238,7 +242,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: configuration, paper, parameters, run, table1 or table3."""
+    """What to report: comparison, configuration, paper, parameters, run, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
@@ -247,6 +251,8 @@ class ReportConfig:
     """A Markdown file to write, for a table also .tex, .csv or .json; null prints to the terminal."""
     only: OnlyConfig = MISSING
     """Which of the runs below paths.runs a table is made of."""
+    against: str | None = MISSING
+    """The run that a comparison takes differences to; null: one of table3/base, if there is any."""
     resamples: int = MISSING
     """Draws of the sentences behind each interval."""
     seed: int = MISSING

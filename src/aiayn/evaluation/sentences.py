@@ -19,6 +19,8 @@ class SentenceScores:
     """Tokens of the reference, eos included."""
     bleu_statistics: tuple[int, ...]
     """One row of `aiayn.evaluation.bleu.sentence_statistics`."""
+    source_tokens: int | None = None
+    """Tokens of the source, eos included; None in files from before it was noted."""
 
 
 def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:
@@ -46,6 +48,7 @@ def _parse(line: str, place: str) -> SentenceScores:
             nll=float(fields["nll"]),
             tokens=int(fields["tokens"]),
             bleu_statistics=tuple(int(count) for count in fields["bleu_statistics"]),
+            source_tokens=None if fields.get("source_tokens") is None else int(fields["source_tokens"]),
         )
     except (ValueError, KeyError, TypeError) as error:
         msg = f"{place}: not a sentence's scores ({type(error).__name__}: {error}); evaluate the run again"

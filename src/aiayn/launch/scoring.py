@@ -174,14 +174,17 @@ def _scores(
     started: float,
 ) -> SplitScores:
     """The scores of a split, after those of each sentence were written."""
-    references = job.split(split).target_lines()
+    prepared = job.split(split)
+    references = prepared.target_lines()
     tokenize = "none" if job.data.pretokenized else "13a"
     statistics = sentence_statistics(hypotheses, references, tokenize=tokenize)
     write_sentence_scores(
         job.folder / f"{split}.sentences.jsonl",
         [
-            SentenceScores(nll=float(nll), tokens=int(tokens), bleu_statistics=tuple(counts.tolist()))
-            for nll, tokens, counts in zip(*likelihoods, statistics, strict=True)
+            SentenceScores(float(nll), int(tokens), tuple(counts.tolist()), source_tokens=int(source_tokens))
+            for nll, tokens, counts, source_tokens in zip(
+                *likelihoods, statistics, prepared.source.lengths, strict=True
+            )
         ],
     )
     bleu, chrf = corpus_bleu(hypotheses, references, tokenize=tokenize), corpus_chrf(hypotheses, references)

@@ -16,17 +16,16 @@ FILES = [f"data.{split}.{side}=nowhere.txt" for split in ("train", "dev", "test"
 TINY = ["data.sentences=10", "data.dev_sentences=1", "data.test_sentences=1", "tokenizer.vocabulary_size=300"]
 TINY += ["optimization.max_steps=1", "model.d_ff=4", "logger.mode=disabled"]
 
+NOUNS = ", ".join(COMMANDS["report"].nouns)
+
 MISTAKES: list[tuple[list[str], str]] = [
     # the grammar
     (["trian"], "trian: no such verb; choose from " + ", ".join(COMMANDS)),
     ([""], ": no such verb"),
     (["--frobnicate"], "--frobnicate: no such verb"),
-    (["report"], "aiayn report: of what? Choose from configuration, paper, parameters, run, table1, table3"),
-    (
-        ["report", "paramters"],
-        "aiayn report paramters: choose from configuration, paper, parameters, run, table1, table3",
-    ),
-    (["report", "noun=paramters"], "noun=paramters: choose from configuration, paper, parameters, run, table1, table3"),
+    (["report"], f"aiayn report: of what? Choose from {NOUNS}"),
+    (["report", "paramters"], f"aiayn report paramters: choose from {NOUNS}"),
+    (["report", "noun=paramters"], f"noun=paramters: choose from {NOUNS}"),
     (["report", "paper", "table=5"], "table=5: the paper has tables 1, 2, 3, 4"),
     (["report", "run"], "run has no value: state "),
     (["report", "table3", "output=table3.pdf"], "output=table3.pdf: the suffix says the format; choose from .md, "),

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         match: float = 0.7,
         sentences: int = 60,
         signature: str = "nrefs:1|tok:13a",
+        source_lengths: Sequence[int] | None = None,
         **changes: Any,
     ) -> Path:
         config = dataclasses.replace(frozen_row(row, *overrides), seed=seed)
@@ -95,11 +96,12 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         evaluation = Path("evaluations/step-0000012")
         hardness = np.random.default_rng(0).uniform(0.5, 1.5, sentences)  # of each sentence, for all runs alike
         luck = np.random.default_rng(seed).normal(0, 0.05, sentences)
-        rows = []
+        rows: list[SentenceScores] = []
         for hard, lucky in zip(hardness, luck, strict=True):
             matches = [int(order * max(0.0, match + lucky) / hard) for order in (20, 19, 18, 17)]
             statistics = (20, 20, *(min(count, 17) for count in matches), 20, 19, 18, 17)
-            rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics))
+            length = None if source_lengths is None else source_lengths[len(rows) % len(source_lengths)]
+            rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics, source_tokens=length))
         write_sentence_scores(folder / evaluation / "dev.sentences.jsonl", rows)
         files.write_text(folder / "config.yaml", frozen_text(config))
         dev = SplitScores(

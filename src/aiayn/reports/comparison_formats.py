@@ -1,0 +1,198 @@
+"""The comparison of runs on the terminal and as a file: Markdown, JSON."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from aiayn import files
+from aiayn.config.command_schema import ReportConfig
+from aiayn.config.errors import UserError
+from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
+from aiayn.reports.grids import Grid, markdown_table, rich_table
+from aiayn.reports.table3_grids import interval_text
+from aiayn.runs.record import json_text
+
+WIDTH_OF_A_FILE = 200
+"""Columns where standard output is no terminal: nothing is cut there."""
+
+
+def report_comparison(config: ReportConfig, output: Path | None) -> None:
+    """Print the comparison, or write it.
+
+    Args:
+        config: of the command.
+        output: a .md or .json file, or None for the terminal.
+
+    Raises:
+        UserError: no format has the file's suffix, or the runs do not compare.
+    """
+    if output is not None and output.suffix not in (".md", ".json"):
+        raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
+    comparison = compare(
+        Path(config.paths.runs),
+        sweep=config.only.sweep,
+        experiment=config.only.experiment,
+        scale=config.only.scale,
+        data=config.only.data,
+        against=config.against,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+    if output is not None:
+        files.write_text(output, json_page(comparison) if output.suffix == ".json" else markdown(comparison))
+        print(output)  # noqa: T201
+        return
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    for grid in grids(comparison):
+        console.print(rich_table(grid))
+    for line in _remarks(comparison):
+        console.print(line, soft_wrap=True)
+
+
+def grids(comparison: Comparison) -> Iterator[Grid]:
+    """The tables: all systems; where two keys differ, one against the other; and by length of the source."""
+    yield _results(comparison)
+    axes = _axes(comparison)
+    if axes is not None:
+        yield from (_crossed(comparison, axes, metric) for metric in ("PPL", "BLEU"))
+    if comparison.buckets:
+        yield from (_by_length(comparison, metric) for metric in ("BLEU", "PPL"))
+
+
+def _results(comparison: Comparison) -> Grid:
+    has_reference = comparison.reference is not None
+    differences = ("<PPL − reference", "<BLEU − reference") if has_reference else ()
+    measured = comparison.measured
+    lines = []
+    for number, system in enumerate(comparison.systems):
+        intervals = comparison.differences(number) or (None, None)
+        parameters = system.mean(lambda record: record.parameters)
+        speed = system.mean(lambda record: record.tokens_per_second)
+        lines.append(
+            (
+                *_names(comparison, system),
+                str(len(system.runs)),
+                _with_deviation(measured.ppl.values[number], measured.ppl.deviations[number]),
+                _with_deviation(measured.bleu.values[number], measured.bleu.deviations[number]),
+                *((interval_text(each, 2) for each in intervals) if has_reference else ()),
+                "" if parameters is None else f"{parameters / 1e6:.2f}M",
+                "" if speed is None else f"{speed:,.0f}",
+            )
+        )
+    names = tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
+    headings = (*names, "seeds", "PPL", "BLEU", *differences, "params", "tokens/s")
+    return Grid("Runs side by side", headings, (tuple(lines),))
+
+
+def _axes(comparison: Comparison) -> tuple[str, str] | None:
+    """Two keys that span a grid most of which was run; keys that follow from them go along."""
+    keys = [key for key in comparison.columns if key != EXPERIMENT]
+    values = {key: [system.settings.get(key) for system in comparison.systems] for key in keys}
+    for first, second in ((a, b) for place, a in enumerate(keys) for b in keys[place + 1 :]):
+        pairs = {*zip(map(repr, values[first]), map(repr, values[second]), strict=True)}
+        sizes = [len({repr(value) for value in values[key]}) for key in (first, second)]
+        if len(pairs) == len(comparison.systems) and min(sizes) > 1 and 4 * len(pairs) >= 3 * sizes[0] * sizes[1]:
+            return first, second
+    return None
+
+
+def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid:
+    rows, columns = (
+        list(dict.fromkeys(system.settings.get(key) for system in _in_order(comparison, key))) for key in axes
+    )
+    scores = (comparison.measured.ppl if metric == "PPL" else comparison.measured.bleu).values
+    cells = {
+        (system.settings.get(axes[0]), system.settings.get(axes[1])): f"{scores[number]:.2f}"
+        for number, system in enumerate(comparison.systems)
+    }
+    down, across = (_short(key, comparison.columns) for key in axes)
+    return Grid(
+        f"{metric}: {down} down, {across} across",
+        (f"<{down}", *map(str, columns)),
+        (tuple((str(row), *(cells.get((row, column), "") for column in columns)) for row in rows),),
+    )
+
+
+def _in_order(comparison: Comparison, key: str) -> Sequence[System]:
+    def order(system: System) -> tuple[bool, Any]:
+        value = system.settings.get(key)
+        return (True, str(value)) if not isinstance(value, int | float) else (False, value)
+
+    return sorted(comparison.systems, key=order)
+
+
+def _by_length(comparison: Comparison, metric: str) -> Grid:
+    ranges = [f"{bucket.shortest} to {bucket.longest}" for bucket in comparison.buckets]
+    names = tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
+    lines = []
+    for number, system in enumerate(comparison.systems):
+        scores = [(bucket.ppl if metric == "PPL" else bucket.bleu)[number] for bucket in comparison.buckets]
+        lines.append((*_names(comparison, system), *(f"{score:.2f}" for score in scores)))
+    return Grid(f"{metric} by source length in tokens", (*names, *ranges), (tuple(lines),))
+
+
+def _names(comparison: Comparison, system: System) -> tuple[str, ...]:
+    return tuple(_cell(system.settings.get(key)) for key in comparison.columns)
+
+
+def _cell(value: object) -> str:
+    return "" if value is None else str(getattr(value, "name", value))
+
+
+def _short(key: str, keys: Sequence[str]) -> str:
+    """The last part of a key, where no other ends alike."""
+    last = key.rpartition(".")[2]
+    return last if sum(each.rpartition(".")[2] == last for each in keys) == 1 else key
+
+
+def _with_deviation(value: float, deviation: float) -> str:
+    return f"{value:.2f}" if deviation != deviation else f"{value:.2f} ± {deviation:.2f}"
+
+
+def _remarks(comparison: Comparison) -> Iterator[str]:
+    yield ", ".join(f"{key} {value}" for key, value in comparison.conditions.items())
+    if comparison.reference is not None:
+        names = _names(comparison, comparison.systems[comparison.reference])
+        yield f"reference: {', '.join(filter(None, names)) or 'the only system'}; differences with 95% intervals"
+    if not comparison.buckets:
+        yield "by source length: not all of these runs noted it; evaluate them again to have it"
+
+
+def markdown(comparison: Comparison) -> str:
+    """A page."""
+    sections = [
+        "# Runs compared",
+        "Written by `aiayn report comparison` from the records of the runs.",
+        *map(markdown_table, grids(comparison)),
+        "\n".join(f"- {line}" for line in _remarks(comparison)),
+        "## Runs",
+        "\n".join(f"- `{run.path}`" for system in comparison.systems for run in system.runs),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def json_page(comparison: Comparison) -> str:
+    """Everything, numbers as they are."""
+    measured = comparison.measured
+    systems: list[dict[str, Any]] = []
+    for number, system in enumerate(comparison.systems):
+        differences = comparison.differences(number)
+        entry: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in comparison.columns}
+        entry |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
+        entry |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
+        for name, interval in zip(("ppl", "bleu"), differences or (), strict=False):
+            entry[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+        entry |= {
+            "parameters": system.mean(lambda record: record.parameters),
+            "tokens_per_second": system.mean(lambda record: record.tokens_per_second),
+        }
+        systems.append(entry)
+    buckets = [
+        {"shortest": each.shortest, "longest": each.longest, "ppl": list(each.ppl), "bleu": list(each.bleu)}
+        for each in comparison.buckets
+    ]
+    return json_text({"conditions": comparison.conditions, "systems": systems, "by_source_length": buckets})

@@ -1,0 +1,111 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aiayn.commands.front_end import main
+from aiayn.config.errors import UserError
+from aiayn.evaluation.bleu import bleu_from_statistics
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.reports.comparison import Comparison, compare
+from aiayn.reports.comparison_formats import grids
+
+MakeRun = Callable[..., Path]
+
+
+def compared(folder: Path, **changes: Any) -> Comparison:
+    choices: dict[str, Any] = dict.fromkeys(("sweep", "experiment", "scale", "data", "against"))
+    return compare(folder / "runs", **choices | {"resamples": 100, "seed": 1} | changes)
+
+
+def test_columns_are_what_differs_and_systems_hold_their_seeds(tmp_path: Path, make_run: MakeRun) -> None:
+    make_run("base", seed=1)
+    make_run("base", seed=2)
+    make_run("d_drop0", match=0.5)
+    make_run("base", "model.dropout=0.0", "optimization.label_smoothing=0.0", match=0.6)
+    comparison = compared(tmp_path)
+    assert set(comparison.columns) == {"experiment", "model.dropout", "optimization.label_smoothing"}
+    assert [len(system.runs) for system in comparison.systems] == [1, 2, 1]
+    of_base = comparison.systems[comparison.reference or 0]
+    assert of_base.settings["experiment"] == "table3/base"
+    for number in range(len(comparison.systems)):
+        intervals = comparison.differences(number)
+        assert (intervals is None) == (number == comparison.reference)
+        for interval in intervals or ():
+            assert interval.low <= interval.estimate <= interval.high
+
+
+def test_two_keys_make_a_grid(tmp_path: Path, make_run: MakeRun) -> None:
+    for dropout in ("0.0", "0.2"):
+        for smoothing in ("0.0", "0.1", "0.2"):
+            made = (f"model.dropout={dropout}", f"optimization.label_smoothing={smoothing}")
+            make_run("base", *made, nll=1 + float(dropout) + float(smoothing))
+    comparison = compared(tmp_path)
+    ppl = next(grid for grid in grids(comparison) if grid.title.startswith("PPL: "))
+    assert ppl.headings == ("<dropout", "0.0", "0.1", "0.2")
+    (lines,) = ppl.groups
+    assert [line[0] for line in lines] == ["0.0", "0.2"]
+    values = [[float(cell) for cell in line[1:]] for line in lines]
+    assert values[0] == sorted(values[0])
+    assert all(first < second for first, second in zip(*values, strict=True))
+
+
+def test_buckets_share_out_all_sentences_by_the_length_of_their_source(tmp_path: Path, make_run: MakeRun) -> None:
+    lengths = [3, 3, 4, 9, 9, 9, 12, 20, 21, 40]
+    run = make_run("base", source_lengths=lengths)
+    comparison = compared(tmp_path)
+    rows = read_sentence_scores(next(run.glob("evaluations/*/dev.sentences.jsonl")))
+    seen = 0
+    for bucket in comparison.buckets:
+        inside = [row for row in rows if bucket.shortest <= (row.source_tokens or 0) <= bucket.longest]
+        seen += len(inside)
+        expected = bleu_from_statistics(np.array([row.bleu_statistics for row in inside]))
+        assert bucket.bleu[0] == pytest.approx(expected, abs=1e-9)
+    assert seen == len(rows)
+    make_run("d_drop0")  # which does not know its sources' lengths
+    assert not compared(tmp_path).buckets
+
+
+def test_runs_of_a_sweep_or_of_some_experiments_alone(
+    tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_run("base")
+    make_run("a_h1")
+    make_run("c_n2")
+    names = {system.settings["experiment"] for system in compared(tmp_path, experiment=["*/a_*", "*/c_n2"]).systems}
+    assert names == {"table3/a_h1", "table3/c_n2"}
+    with pytest.raises(UserError, match=r"only\.sweep=nothing"):
+        compared(tmp_path, sweep="nothing")
+    against = str(next((tmp_path / "runs/table3/a_h1").iterdir()))
+    comparison = compared(tmp_path, against=against)
+    assert comparison.systems[comparison.reference or 0].settings["experiment"] == "table3/a_h1"
+    with pytest.raises(UserError, match="not among the runs"):
+        compared(tmp_path, experiment="table3/c_n2", against=against)
+
+
+def test_what_does_not_compare_is_refused(tmp_path: Path, make_run: MakeRun) -> None:
+    make_run("base")
+    make_run("a_h1", data_fingerprint="0" * 64)
+    with pytest.raises(UserError, match=r"data differs.*only\.data="):
+        compared(tmp_path)
+    assert len(compared(tmp_path, data="f" * 12).systems) == 1
+
+
+def test_the_command_writes_pages(
+    tmp_path: Path, make_run: MakeRun, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run("base", source_lengths=[3, 5, 9])
+    make_run("c_n2", nll=2.5, source_lengths=[3, 5, 9])
+    for name in ("page.md", "page.json"):
+        assert main(["report", "comparison", "resamples=100", f"output={name}", "only.experiment=table3/*"]) == 0
+    systems = json.loads((tmp_path / "page.json").read_text())["systems"]
+    assert [system["num_layers"] if "num_layers" in system else system["model.num_layers"] for system in systems]
+    page = (tmp_path / "page.md").read_text()
+    assert "table3/c_n2" in page
+    assert "BLEU by source length in tokens" in page
+    assert main(["report", "comparison", "output=page.tex"]) == 2
+    assert "choose from .md, .json" in capsys.readouterr().err

@@ -23,6 +23,7 @@ from aiayn.paper.table3 import load_table3
 
 SEARCH = sweeps_directory() / "search.yaml"
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH})
+OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
 TABLE3 = {"table3"} | {f"table3_{group}" for group in "abcde"}
 
 
@@ -56,7 +57,11 @@ def flops(row: str) -> float:
 
 
 def test_the_promised_sweeps_are_there() -> None:
-    assert {path.stem for path in FILES} == TABLE3 | {"seeds", "smoke"} == set(options("sweeps")) - {SEARCH.stem}
+    assert (
+        {path.stem for path in FILES}
+        == TABLE3 | OFF_TABLE | {"seeds", "smoke"}
+        == set(options("sweeps")) - {SEARCH.stem}
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -74,7 +79,7 @@ def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, mon
 def test_every_value_of_a_group_is_one_of_its_options() -> None:
     for path in FILES:
         for key, values in swept(path).items():
-            assert key == "seed" or set(values) <= set(options(key)), path
+            assert key == "seed" or "." in key or set(values) <= set(options(key)), path
 
 
 @pytest.mark.parametrize("path", [*FILES, SEARCH], ids=lambda path: path.stem)
@@ -111,3 +116,19 @@ def test_a_groups_sweep_is_base_and_the_group(group: str) -> None:
 def test_smoke_tries_a_row_of_every_group() -> None:
     groups = [load_table3().row(row).group for row in rows(sweeps_directory() / "smoke.yaml")]
     assert sorted(groups) == sorted({row.group for row in load_table3().rows})
+
+
+def test_depth_against_width_has_the_layers_parameters_of_base() -> None:
+    def of_layers(experiment: str) -> int:
+        config = typed(compose_command("train", [f"experiment={experiment}", "scale=paper"]), TrainConfig)
+        return Cost(build_architecture(config.model), vocabulary_size=0).parameters
+
+    base = of_layers("table3/base")
+    experiments = swept(sweeps_directory() / "depth_width.yaml")["experiment"]
+    assert of_layers("depth_width/n6_d512") == base
+    assert all(abs(of_layers(each) / base - 1) < 0.06 for each in experiments)
+
+
+def test_a_grid_of_values_follows_the_scale() -> None:
+    words = ["scale=nano", "model.d_k=${scaled:128}"]
+    assert compose_command("train", words).model.d_k == compose_command("train", ["scale=paper"]).model.d_k // 2

@@ -72,6 +72,14 @@ RULES = (
         rf"aiayn train sweeps=table3_e \1 {TINY}",
         "a group of rows for the whole table",
     ),
+    Rule(
+        r"aiayn train sweeps=heads_dk .*",
+        rf"aiayn train sweeps=smoothing_dropout optimization.label_smoothing=0.1 model.dropout=0.0,0.1 {TINY}",
+        "two runs of a grid",
+    ),
+    Rule(
+        r"aiayn report comparison .*", "aiayn report comparison only.sweep=smoothing_dropout", "the grid that was run"
+    ),
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
     Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),

@@ -1,10 +1,13 @@
 """How queries find what they attend to: the attention functions that section 3.2.1 compares, in all heads at once."""
 
+from typing import TypeAlias
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+from aiayn.models.architecture import Architecture
 from aiayn.models.keys_values import KeysValues
 
 
@@ -30,15 +33,16 @@ class DotProductAttention(nn.Module):
         self.between = _matrices(num_heads, d_k, d_k) if has_matrix else None
 
     def forward(
-        self, query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_causal: bool = False
+        self, query: Tensor, memory: KeysValues, *, is_real: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
         """Attend from many positions.
 
         Args:
             query: `[batch, num_heads, length, d_k]`.
             memory: keys and values of the positions attended to.
-            mask: bool, broadcast to `[batch, num_heads, length, memory_len]`; True = may attend.
-            is_causal: each position attends to itself and those before it; not together with `mask`.
+            is_real: bool `[batch, memory_len]`; False hides a position. None: nothing is hidden.
+            is_causal: each position attends to itself and those before it. That alone hides pads, which end a sentence:
+                `is_real` is not looked at.
 
         Returns:
             The heads side by side, `[batch, length, num_heads * d_v]`.
@@ -47,7 +51,7 @@ class DotProductAttention(nn.Module):
             self._turned(query),
             memory.keys,
             memory.values,
-            attn_mask=mask,
+            attn_mask=None if is_real is None or is_causal else is_real[:, None, None],
             is_causal=is_causal,
             scale=self.scale,
             dropout_p=self.dropout if self.training else 0.0,
@@ -101,7 +105,7 @@ class AdditiveAttention(nn.Module):
         self.joining = _matrices(num_heads, 2 * d_k, d_k) if has_matrix else None
 
     def forward(
-        self, query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_causal: bool = False
+        self, query: Tensor, memory: KeysValues, *, is_real: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
         """Attend from many positions; as `DotProductAttention.forward`."""
         if torch.is_grad_enabled():
@@ -109,9 +113,10 @@ class AdditiveAttention(nn.Module):
         else:
             scores = self.scores(query, memory.keys)
         if is_causal:
-            mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -torch.inf)
+            later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+            scores = scores.masked_fill(later, -torch.inf)
+        elif is_real is not None:
+            scores = scores.masked_fill(~is_real[:, None, None], -torch.inf)
         weights = F.dropout(torch.softmax(scores, dim=-1), self.dropout, self.training)
         return side_by_side(torch.matmul(weights, memory.values))
 
@@ -181,6 +186,20 @@ class RestrictedAttention(nn.Module):
         joined = torch.unflatten(heads, 0, (batch, blocks)).transpose(1, 2).flatten(2, 3)[:, :, :length]
         return side_by_side(joined)
 
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        """What the softmax is taken of, `[batch, num_heads, length, length]`: all of it, to be looked at."""
+        distance = (
+            torch.arange(keys.shape[2], device=keys.device) - torch.arange(query.shape[2], device=keys.device)[:, None]
+        )
+        return _scaled_products(query, keys).masked_fill(distance.abs() > self.reach, -torch.inf)
+
+    def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
+        """For the few queries of a step of a search, whose bias hides what is out of reach."""
+        scores = _scaled_products(query, memory.keys)
+        if bias is not None:
+            scores += bias
+        return side_by_side(torch.matmul(torch.softmax(scores, dim=-1), memory.values))
+
     def _around(self, values: Tensor, tail: int) -> Tensor:
         """Each block's own positions and its neighbours', `[batch, blocks, num_heads, 3 width, d]`."""
         width = self.reach
@@ -194,9 +213,51 @@ class RestrictedAttention(nn.Module):
         return (distance.abs() <= width) & ((distance <= 0) | (not is_causal))
 
 
+AttentionFunction: TypeAlias = DotProductAttention | AdditiveAttention | RestrictedAttention
+
+
+def self_attention_function(architecture: Architecture) -> AttentionFunction:
+    """How positions of one sequence attend to each other."""
+    if architecture.reach is not None:
+        return RestrictedAttention(reach=architecture.reach, dropout=architecture.attention_dropout)
+    return cross_attention_function(architecture)
+
+
+def cross_attention_function(architecture: Architecture) -> DotProductAttention | AdditiveAttention:
+    """How positions of one sequence attend to another; no neighbourhood reaches across."""
+    name, dropout = architecture.attention, architecture.attention_dropout
+    heads, d_k = architecture.num_heads, architecture.d_k
+    if name in ("additive", "concat"):
+        return AdditiveAttention(num_heads=heads, d_k=d_k, has_matrix=name == "concat", dropout=dropout)
+    is_scaled = name in ("scaled_dot", "restricted")
+    return DotProductAttention(
+        num_heads=heads, d_k=d_k, is_scaled=is_scaled, has_matrix=name == "general", dropout=dropout
+    )
+
+
+def weights(
+    function: AttentionFunction, query: Tensor, keys: Tensor, *, is_real: Tensor | None = None, is_causal: bool = False
+) -> Tensor:
+    """What an attention weighs the values by, `[batch, num_heads, length, memory_len]`: to be looked at.
+
+    Arguments as for `DotProductAttention.forward`, but for the keys `[batch, num_heads, memory_len, d_k]`.
+    """
+    scores = function.scores(query, keys)
+    if is_causal:
+        later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        scores = scores.masked_fill(later, -torch.inf)
+    elif is_real is not None:
+        scores = scores.masked_fill(~is_real[:, None, None], -torch.inf)
+    return torch.softmax(scores, dim=-1)
+
+
 def side_by_side(heads: Tensor) -> Tensor:
     """`[batch, num_heads, length, d_v]` as `[batch, length, num_heads * d_v]`."""
     return heads.transpose(1, 2).flatten(2)
+
+
+def _scaled_products(query: Tensor, keys: Tensor) -> Tensor:
+    return torch.matmul(query * query.shape[-1] ** -0.5, keys.transpose(-1, -2))
 
 
 def _matrices(num_heads: int, rows: int, columns: int) -> nn.Parameter:

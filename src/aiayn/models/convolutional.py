@@ -1,14 +1,13 @@
 """A convolutional encoder-decoder (Gehring et al. 2017), the rival that is as parallel as the Transformer."""
 
 import math
-from dataclasses import dataclass
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.config.errors import UserError
+from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.convolutional_state import ConvolutionalState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
@@ -17,38 +16,10 @@ from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.packing import Packed, Packing
 from aiayn.models.positions import LearnedPositions
 from aiayn.models.products import ROWS_MULTIPLE, linear
+from aiayn.models.rival_costs import ConvolutionalCost
 
 HALVED = math.sqrt(0.5)
 """Keeps the variance of a sum of two."""
-
-
-@dataclass(frozen=True)
-class ConvolutionalArchitecture:
-    """What distinguishes one convolutional model from another, but for its vocabulary.
-
-    Raises:
-        UserError: a setting is out of its range.
-    """
-
-    d_model: int
-    """Width of embeddings and of every layer's output."""
-    num_layers: int
-    """Blocks of the encoder, and as many of the decoder."""
-    kernel_size: int
-    """k: positions that a convolution reads; odd, so that the encoder's are centred."""
-    dropout: float
-    """On embeddings and on what each convolution reads."""
-    max_positions: int
-    """The longest sentence: positions are learned."""
-
-    def __post_init__(self) -> None:
-        for key in ("d_model", "num_layers", "kernel_size", "max_positions"):
-            if not getattr(self, key) > 0:
-                raise UserError(f"model.{key}={getattr(self, key)}: must be above 0")
-        if self.kernel_size % 2 == 0:
-            raise UserError(f"model.kernel_size={self.kernel_size}: must be odd, so that each position is at a centre")
-        if not 0.0 <= self.dropout < 1.0:
-            raise UserError(f"model.dropout={self.dropout}: must be at least 0 and below 1")
 
 
 class GatedConvolution(nn.Module):
@@ -115,6 +86,7 @@ class ConvolutionalTranslator(nn.Module):
     def __init__(self, architecture: ConvolutionalArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
         super().__init__()
         self.architecture = architecture
+        self.cost = ConvolutionalCost(architecture, vocabulary_size)
         self.pad_id = pad_id
         width = architecture.d_model
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
@@ -178,13 +150,15 @@ class ConvolutionalTranslator(nn.Module):
     @torch.no_grad()
     def step(self, tokens: Tensor, state: ConvolutionalState) -> tuple[Tensor, Tensor]:
         """Read one token a beam and predict the next; as `Transformer.step`."""
-        embedded: Tensor = self.embedding(tokens) + self.target_positions(1, start=state.length)
+        first, last = torch.stack(state.lengths.aminmax()).tolist()
+        places = self.target_positions(last - first + 1, start=first).index_select(0, state.lengths - first)
+        embedded: Tensor = self.embedding(tokens) + places.unsqueeze(1)
         states = embedded  # [sentences, beam, d_model]
         for number, layer in enumerate(self._decoder_layers()):
             windows = torch.cat([state.past[number], states.unsqueeze(2)], dim=2)
             state.past[number] = windows[:, :, 1:]
             states = (states + layer.attend(layer.convolution.step(windows), embedded, state.memory)) * HALVED
-        state.length += 1
+        state.lengths = state.lengths + 1
         logits = self.embedding.project(self._read_out(states))
         return logits, log_sum_exp(logits)
 

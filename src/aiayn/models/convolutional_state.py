@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from aiayn.models.decoder_state import joined
+
 
 class SourceMemory(NamedTuple):
     """What every block of the decoder attends to."""
@@ -25,13 +27,13 @@ class ConvolutionalState:
         past: what each block's convolution has read last, `[sentences, beam, k - 1, d_model]`; zeros at first.
     """
 
-    length: int
-    """How many tokens each beam has read."""
+    lengths: Tensor
+    """How many tokens the beams of each sentence have read, int64 `[sentences]`."""
 
     def __init__(self, memory: SourceMemory, past: list[Tensor]) -> None:
         self.memory = memory
         self.past = past
-        self.length = 0
+        self.lengths = torch.zeros(len(memory.keys), dtype=torch.int64, device=memory.keys.device)
 
     def reorder(self, beams: Tensor) -> None:
         """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
@@ -41,3 +43,10 @@ class ConvolutionalState:
         """Keep only these sentences, int64 `[kept]`, each at most once, in this order."""
         self.memory = SourceMemory(*(each[sentences] for each in self.memory))
         self.past = [each[sentences] for each in self.past]
+        self.lengths = self.lengths[sentences]
+
+    def join(self, other: "ConvolutionalState") -> None:
+        """Take in the sentences of another state with as many beams, behind those that are here."""
+        self.memory = SourceMemory(*(joined(*both, dim=1) for both in zip(self.memory, other.memory, strict=True)))
+        self.past = [torch.cat(both) for both in zip(self.past, other.past, strict=True)]
+        self.lengths = torch.cat([self.lengths, other.lengths])

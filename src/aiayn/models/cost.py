@@ -40,26 +40,29 @@ class Cost:
         """Numbers to learn, the tied matrix once."""
         shape = self.architecture
         layers, width = shape.num_layers, shape.d_model
-        norms = 2 * width * (5 * layers + 2 * (shape.norm == "pre"))
+        per_norm = width * (2 if shape.normalization == "layer" else 1)
+        norms = per_norm * (5 * layers + 2 * (shape.norm == "pre"))
         feed_forward_biases = 2 * layers * (shape.d_ff + width)
         projection_biases = 3 * layers * (self._heads(queries=1, keys=1, values=1) + width) * shape.projection_bias
         positions = shape.max_positions * width * (shape.positions == "learned")
-        embedding = self.vocabulary_size * width
-        matrices = self._source_weights + self._target_weights
-        return matrices + embedding + norms + feed_forward_biases + projection_biases + positions
+        embedding = self.vocabulary_size * width * (1 if shape.tied_embeddings else 3)
+        matrices = self._source_weights + self._target_weights + self._joining
+        functions = 3 * layers * self._of_attention_function
+        return matrices + embedding + norms + feed_forward_biases + projection_biases + positions + functions
 
     def training_flops(self, *, source_tokens: float, target_tokens: float) -> float:
         """Floating-point operations of forward and backward passes: 6 for each weight of a matrix and token it meets.
 
-        Attention's own products, normalisation and softmax are not counted; for sentences far shorter than d_model
-        they are a few per cent.
+        Attention's own products and sums, normalisation and softmax are not counted; for sentences far shorter than
+        d_model they are a few per cent, with additive attention more.
 
         Args:
             source_tokens: tokens through the encoder and the keys and values of cross-attention.
             target_tokens: tokens through the rest of the decoder and the output layer.
         """
         target_weights = self._target_weights + self.vocabulary_size * self.architecture.d_model
-        return 6.0 * (self._source_weights * source_tokens + target_weights * target_tokens)
+        joined = self._joining * (source_tokens + target_tokens)
+        return 6.0 * (self._source_weights * source_tokens + target_weights * target_tokens + joined)
 
     def training_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
         """Memory of the tensors at the peak of a step, which is where the backward pass begins.
@@ -97,6 +100,20 @@ class Cost:
         """Widths of all heads together."""
         shape = self.architecture
         return shape.num_heads * ((queries + keys) * shape.d_k + values * shape.d_v)
+
+    @property
+    def _of_attention_function(self) -> int:
+        """Parameters of one attention beside its projections."""
+        shape = self.architecture
+        square, vector = shape.d_k * shape.d_k, shape.d_k
+        of_one_head = {"general": square, "additive": vector, "concat": 2 * square + vector}.get(shape.attention, 0)
+        return shape.num_heads * of_one_head
+
+    @property
+    def _joining(self) -> int:
+        """Weights of the projection that joins embeddings and positions, on either side."""
+        shape = self.architecture
+        return 2 * shape.d_model**2 if shape.positions == "concatenated" else 0
 
     @cached_property
     def _source_weights(self) -> int:

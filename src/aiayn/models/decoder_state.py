@@ -32,8 +32,12 @@ class DecoderState:
     lengths: Tensor
     """How many tokens the beams of each sentence have read, int64 `[sentences]`."""
 
-    def __init__(self, memory: Sequence[KeysValues], source_is_real: Tensor) -> None:
+    reach: int | None
+    """How far back a token can be that a beam still sees; None: any distance."""
+
+    def __init__(self, memory: Sequence[KeysValues], source_is_real: Tensor, *, reach: int | None = None) -> None:
         """One beam a sentence that has read nothing; arguments as above."""
+        self.reach = reach
         self.memory = [KeysValues(keys.contiguous(), values.contiguous()) for keys, values in memory]
         self.source_is_real = source_is_real
         self.memory_bias = self._memory_bias()
@@ -62,8 +66,8 @@ class DecoderState:
         used = int(self.source_is_real.any(dim=0).sum())  # those with the longest sources may have left
         self.memory = [_joined_layers(own.up_to(used), new) for own, new in zip(self.memory, other.memory, strict=True)]
         self.past = [_joined_layers(*layers) for layers in zip(self.past, other.past, strict=True)]
-        self.source_is_real = _joined(self.source_is_real[:, :used], other.source_is_real, dim=1)
-        self.ancestry = _joined(self.ancestry, other.ancestry, dim=2)
+        self.source_is_real = joined(self.source_is_real[:, :used], other.source_is_real, dim=1)
+        self.ancestry = joined(self.ancestry, other.ancestry, dim=2)
         self.lengths = torch.cat([self.lengths, other.lengths])
         self.memory_bias = self._memory_bias()
 
@@ -75,6 +79,9 @@ class DecoderState:
             slots = self.ancestry.shape[2]
         own = torch.eye(beam, dtype=torch.bool, device=self.ancestry.device).expand(sentences, beam, beam)
         self.ancestry = torch.cat([self.ancestry, own], dim=-1)
+        if self.reach is not None:  # slots stand in the order of their steps, and what is out of sight stays so
+            since = self.ancestry.flip(-1).cumsum(-1).flip(-1)
+            self.ancestry &= since <= self.reach + 1
         self.lengths = self.lengths + 1
         return slots
 
@@ -122,13 +129,13 @@ def _gathered(room: Tensor, slots: Tensor) -> Tensor:
 
 
 def _joined_layers(first: KeysValues, second: KeysValues) -> KeysValues:
-    return KeysValues(*(_joined(*both, dim=2) for both in zip(first, second, strict=True)))
+    return KeysValues(*(joined(*both, dim=2) for both in zip(first, second, strict=True)))
 
 
-def _joined(first: Tensor, second: Tensor, *, dim: int) -> Tensor:
+def joined(first: Tensor, second: Tensor, *, dim: int) -> Tensor:
     """The rows of both; the shorter ones are filled up with zeros in dimension `dim`, one of the next two."""
     rows, length = len(first) + len(second), max(first.shape[dim], second.shape[dim])
-    joined = first.new_zeros(rows, *first.shape[1:dim], length, *first.shape[dim + 1 :])
-    joined[: len(first)].narrow(dim, 0, first.shape[dim]).copy_(first)
-    joined[len(first) :].narrow(dim, 0, second.shape[dim]).copy_(second)
-    return joined
+    both = first.new_zeros(rows, *first.shape[1:dim], length, *first.shape[dim + 1 :])
+    both[: len(first)].narrow(dim, 0, first.shape[dim]).copy_(first)
+    both[len(first) :].narrow(dim, 0, second.shape[dim]).copy_(second)
+    return both

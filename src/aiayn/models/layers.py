@@ -10,6 +10,12 @@ from aiayn.models.keys_values import KeysValues
 from aiayn.models.packing import Packing
 
 
+def normalization(architecture: Architecture) -> nn.Module:
+    """Over the last dimension, `[..., d_model]`."""
+    kind = nn.LayerNorm if architecture.normalization == "layer" else nn.RMSNorm
+    return kind(architecture.d_model, eps=architecture.layer_norm_epsilon)
+
+
 class Residual(nn.Module):
     """What surrounds a sub-layer: residual connection, layer normalisation, and dropout on its output (section 5.4).
 
@@ -20,7 +26,8 @@ class Residual(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.is_pre = architecture.norm == "pre"
-        self.norm = nn.LayerNorm(architecture.d_model, eps=architecture.layer_norm_epsilon)
+        self.adds = architecture.residual
+        self.norm = normalization(architecture)
         self.dropout = Dropout(architecture.dropout)
 
     def before(self, states: Tensor) -> Tensor:
@@ -31,10 +38,15 @@ class Residual(nn.Module):
 
     def after(self, states: Tensor, output: Tensor) -> Tensor:
         """Join the states `[..., d_model]` and the sub-layer's output of the same shape."""
-        states = self.dropout.add(states, output)
+        states = self.dropout.add(states, output) if self.adds else self.dropout(output)
         if not self.is_pre:
             states = self.norm(states)
         return states
+
+
+def feed_forward(architecture: Architecture) -> FeedForward:
+    """The feed-forward network of a layer."""
+    return FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff, dropout=architecture.activation_dropout)
 
 
 class EncoderLayer(nn.Module):
@@ -43,7 +55,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
         self.self_attention = SelfAttention(architecture)
-        self.feed_forward = FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff)
+        self.feed_forward = feed_forward(architecture)
         self.around_self_attention, self.around_feed_forward = (Residual(architecture) for _ in range(2))
 
     def forward(self, states: Tensor, packing: Packing) -> Tensor:
@@ -66,24 +78,24 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention = SelfAttention(architecture)
         self.cross_attention = CrossAttention(architecture)
-        self.feed_forward = FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff)
+        self.feed_forward = feed_forward(architecture)
         self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
             Residual(architecture) for _ in range(3)
         )
 
-    def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, memory_mask: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, memory_is_real: Tensor | None) -> Tensor:
         """Map target positions `[positions, d_model]` to the same shape, all at once.
 
         Args:
             states: the layer below.
             packing: which of them make a sentence.
             memory: this layer's keys and values of the encoder's output.
-            memory_mask: hides the source's pads, see `Packing.mask`.
+            memory_is_real: bool `[batch, source_len]`, False at the source's pads; None where there are none.
         """
         before, after = self.around_self_attention.before, self.around_self_attention.after
         states = after(states, self.self_attention(before(states), packing, is_causal=True))
         before, after = self.around_cross_attention.before, self.around_cross_attention.after
-        states = after(states, self.cross_attention(before(states), packing, memory, mask=memory_mask))
+        states = after(states, self.cross_attention(before(states), packing, memory, is_real=memory_is_real))
         before, after = self.around_feed_forward.before, self.around_feed_forward.after
         return after(states, self.feed_forward(before(states)))
 
@@ -94,6 +106,7 @@ class DecoderLayer(nn.Module):
         memory: KeysValues,
         *,
         slots: int,
+        columns: Tensor,
         past_bias: Tensor,
         memory_bias: Tensor | None,
     ) -> Tensor:
@@ -104,11 +117,13 @@ class DecoderLayer(nn.Module):
             past: this layer's room for keys and values of earlier positions.
             memory: this layer's keys and values of the encoder's output.
             slots: how many the past has.
+            columns: where in its sentence the new positions of each stand, int64 `[sentences]`.
             past_bias: see `DecoderState.past_bias`; the new positions included.
             memory_bias: see `DecoderState`.
         """
         before, after = self.around_self_attention.before, self.around_self_attention.after
-        states = after(states, self.self_attention.extend(before(states), past, slots=slots, bias=past_bias))
+        attended = self.self_attention.extend(before(states), past, slots=slots, bias=past_bias, columns=columns)
+        states = after(states, attended)
         before, after = self.around_cross_attention.before, self.around_cross_attention.after
         states = after(states, self.cross_attention.step(before(states), memory, memory_bias))
         before, after = self.around_feed_forward.before, self.around_feed_forward.after

@@ -1,9 +1,10 @@
-"""Positional encodings (section 3.5): sinusoids, or the learned table of Table 3's row (E)."""
+"""How a model knows word order (section 3.5): sinusoids, the learned table of Table 3's row (E), and others."""
 
 import torch
 from torch import Tensor, nn
 
 from aiayn.config.errors import UserError
+from aiayn.models.architecture import Architecture
 from aiayn.models.initialization import table
 
 
@@ -12,24 +13,30 @@ class SinusoidalPositions(nn.Module):
 
     Rows beyond `max_positions` are computed when asked for and not kept: a buffer that grew on one rank alone would
     part it from the others.
+
+    Args:
+        max_positions: rows that are kept ready.
+        d_model: width, even.
+        in_blocks: the layout of the authors' code instead of the printed one, see `sinusoids_in_blocks`.
     """
 
     end = None
     """They have none."""
 
-    def __init__(self, *, max_positions: int, d_model: int) -> None:
+    def __init__(self, *, max_positions: int, d_model: int, in_blocks: bool = False) -> None:
         super().__init__()
         if d_model % 2:
             raise UserError(f"model.d_model={d_model}: must be even with model.positions=sinusoidal")
         self.d_model = d_model
+        self.make = sinusoids_in_blocks if in_blocks else sinusoids
         self.table: Tensor
-        self.register_buffer("table", sinusoids(0, max_positions, d_model), persistent=False)
+        self.register_buffer("table", self.make(0, max_positions, d_model), persistent=False)
 
     def forward(self, length: int, *, start: int = 0) -> Tensor:
         """The encodings of `length` positions from `start` on, `[length, d_model]`."""
         if start + length <= len(self.table):
             return self.table[start : start + length]
-        return sinusoids(start, length, self.d_model).to(self.table)
+        return self.make(start, length, self.d_model).to(self.table)
 
 
 class LearnedPositions(nn.Module):
@@ -55,6 +62,48 @@ class LearnedPositions(nn.Module):
         return self.table[start:end]
 
 
+class RotaryPositions(nn.Module):
+    """Angles by which queries and keys are turned, so that their products know distances (Su et al. 2021).
+
+    Args:
+        d_k: width of a head's queries and keys, even.
+    """
+
+    def __init__(self, d_k: int) -> None:
+        super().__init__()
+        self.d_k = d_k
+        self.wavelengths: Tensor
+        wavelengths = 10000.0 ** (torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
+        self.register_buffer("wavelengths", wavelengths.float(), persistent=False)
+
+    def forward(self, columns: Tensor) -> Tensor:
+        """Sines and cosines of the angles at int64 columns `[...]`, float `[..., 2, d_k / 2]`."""
+        angles = columns.to(self.wavelengths.dtype).unsqueeze(-1) / self.wavelengths
+        return torch.stack([angles.sin(), angles.cos()], dim=-2)
+
+
+def turned(states: Tensor, angles: Tensor) -> Tensor:
+    """Turn each pair of coordinates 2i and 2i + 1 of states `[..., length, d_k]` by its angle.
+
+    Args:
+        states: queries or keys.
+        angles: from `RotaryPositions`, broadcast to `[..., length, 2, d_k / 2]`.
+    """
+    sine, cosine = angles.unbind(dim=-2)
+    even, odd = states[..., 0::2], states[..., 1::2]
+    return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1).flatten(-2)
+
+
+def positions_table(architecture: Architecture) -> SinusoidalPositions | LearnedPositions | None:
+    """What is added to the embeddings, or stands beside them; None where nothing does."""
+    kind, sizes = architecture.positions, {"max_positions": architecture.max_positions, "d_model": architecture.d_model}
+    if kind == "learned":
+        return LearnedPositions(**sizes)
+    if kind in ("none", "rotary"):
+        return None
+    return SinusoidalPositions(**sizes, in_blocks=kind == "sinusoidal_blocks")
+
+
 def sinusoids(start: int, length: int, d_model: int) -> Tensor:
     """Encodings of positions from `start` on, float32 `[length, d_model]`; `d_model` is even.
 
@@ -68,3 +117,12 @@ def sinusoids(start: int, length: int, d_model: int) -> Tensor:
     return (
         torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
     )  # [length, d_model / 2, 2] -> as printed
+
+
+def sinusoids_in_blocks(start: int, length: int, d_model: int) -> Tensor:
+    """The same as the authors' code had them: all sines, then all cosines, exponents i / (d_model / 2 - 1)."""
+    half = d_model // 2
+    positions = torch.arange(start, start + length, dtype=torch.float64)
+    wavelengths = 10000.0 ** (torch.arange(half, dtype=torch.float64) / max(1, half - 1))
+    angles = positions[:, None] / wavelengths
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()

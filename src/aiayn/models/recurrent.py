@@ -1,49 +1,20 @@
 """Recurrent encoder-decoders, the rivals that section 1 begins with: fixed context, additive and dot attention."""
 
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from aiayn.config.errors import UserError
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.initialization import projection
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.packing import Packed, Packing
 from aiayn.models.products import ROWS_MULTIPLE
+from aiayn.models.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.recurrent_state import Hidden, Memory, RecurrentState
-
-
-@dataclass(frozen=True)
-class RecurrentArchitecture:
-    """What distinguishes one recurrent model from another, but for its vocabulary.
-
-    Raises:
-        UserError: a setting is out of its range.
-    """
-
-    d_model: int
-    """Width of embeddings and hidden states."""
-    num_layers: int
-    """Layers of the encoder, and as many of the decoder."""
-    cell: Literal["gru", "lstm"]
-    """Cho et al. 2014, or Hochreiter and Schmidhuber 1997."""
-    attention: Literal["none", "additive", "dot"]
-    """none: one vector stands for the source. additive: Bahdanau et al. 2015. dot: Luong et al. 2015."""
-    dropout: float
-    """On embeddings, between layers, and on what the output layer reads."""
-
-    def __post_init__(self) -> None:
-        for key in ("d_model", "num_layers"):
-            if not getattr(self, key) > 0:
-                raise UserError(f"model.{key}={getattr(self, key)}: must be above 0")
-        if self.d_model % 2:
-            raise UserError(f"model.d_model={self.d_model}: must be even: an encoder reads in both directions")
-        if not 0.0 <= self.dropout < 1.0:
-            raise UserError(f"model.dropout={self.dropout}: must be at least 0 and below 1")
+from aiayn.models.rival_costs import RecurrentCost
 
 
 class _Encoded(NamedTuple):
@@ -78,20 +49,20 @@ class RecurrentTranslator(nn.Module):
     def __init__(self, architecture: RecurrentArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
         super().__init__()
         self.architecture = architecture
+        self.cost = RecurrentCost(architecture, vocabulary_size)
         self.pad_id = pad_id
         width, layers = architecture.d_model, architecture.num_layers
-        self.is_attentive = architecture.attention != "none"
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         self.dropout = Dropout(architecture.dropout)
         kernel = nn.GRU if architecture.cell == "gru" else nn.LSTM
         between = architecture.dropout if layers > 1 else 0.0
-        per_direction = width // 2 if self.is_attentive else width
+        per_direction = width // 2 if architecture.is_attentive else width
         self.encoder = kernel(
-            width, per_direction, layers, batch_first=True, bidirectional=self.is_attentive, dropout=between
+            width, per_direction, layers, batch_first=True, bidirectional=architecture.is_attentive, dropout=between
         )
         reads_found = architecture.attention != "dot"
         self.decoder = kernel(2 * width if reads_found else width, width, layers, batch_first=True, dropout=between)
-        self.beginning = projection(width, layers * width, bias=True) if self.is_attentive else None
+        self.beginning = projection(width, layers * width, bias=True) if architecture.is_attentive else None
         is_additive = architecture.attention == "additive"
         self.query = projection(width, width, bias=False) if is_additive else None
         self.key = projection(width, width, bias=False) if is_additive else None
@@ -112,7 +83,7 @@ class RecurrentTranslator(nn.Module):
         """Read sources int64 `[batch, source_len]`, pads at the end."""
         is_real = source != self.pad_id
         lengths = is_real.sum(dim=1)
-        tokens = source if self.is_attentive else _backwards(source, lengths)
+        tokens = source if self.architecture.is_attentive else _backwards(source, lengths)
         embedded: Tensor = self.dropout(self.embedding(tokens))
         packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, last = self.encoder(packed)

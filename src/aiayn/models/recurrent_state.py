@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from aiayn.models.decoder_state import joined
+
 Hidden = tuple[Tensor, ...]
 """The hidden state of a GRU, or state and cell of an LSTM, each `[num_layers, batch, d_model]`."""
 
@@ -44,3 +46,8 @@ class RecurrentState:
         """Keep only these sentences, int64 `[kept]`, each at most once, in this order."""
         self.memory = Memory(*(each[sentences] for each in self.memory))
         self.hidden = tuple(each[:, sentences] for each in self.hidden)
+
+    def join(self, other: "RecurrentState") -> None:
+        """Take in the sentences of another state with as many beams, behind those that are here."""
+        self.memory = Memory(*(joined(*both, dim=1) for both in zip(self.memory, other.memory, strict=True)))
+        self.hidden = tuple(torch.cat(both, dim=1) for both in zip(self.hidden, other.hidden, strict=True))

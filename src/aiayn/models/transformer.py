@@ -11,10 +11,11 @@ from aiayn.models.cost import Cost
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
-from aiayn.models.layers import DecoderLayer, EncoderLayer
+from aiayn.models.initialization import projection
+from aiayn.models.layers import DecoderLayer, EncoderLayer, normalization
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.packing import Packed, Packing
-from aiayn.models.positions import LearnedPositions, SinusoidalPositions
+from aiayn.models.positions import positions_table
 from aiayn.models.products import ROWS_MULTIPLE
 
 
@@ -37,27 +38,30 @@ class Transformer(nn.Module):
         self.cost = Cost(architecture, vocabulary_size)
         self.pad_id = pad_id
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
-        kind = SinusoidalPositions if architecture.positions == "sinusoidal" else LearnedPositions
-        self.positions: SinusoidalPositions | LearnedPositions = kind(
-            max_positions=architecture.max_positions, d_model=width
+        self.own_target_embedding, self.own_output = (
+            None if architecture.tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+            for _ in range(2)
         )
+        self.positions = positions_table(architecture)
+        self.joining = projection(2 * width, width, bias=False) if architecture.positions == "concatenated" else None
+        self.reads_bos = architecture.reads_bos
+        self.reach = architecture.reach
         self.dropout = Dropout(architecture.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(architecture) for _ in range(architecture.num_layers))
         self.decoder = nn.ModuleList(DecoderLayer(architecture) for _ in range(architecture.num_layers))
         self.encoder_norm, self.decoder_norm = (
-            nn.LayerNorm(width, eps=architecture.layer_norm_epsilon) if architecture.norm == "pre" else nn.Identity()
-            for _ in range(2)
+            normalization(architecture) if architecture.norm == "pre" else nn.Identity() for _ in range(2)
         )
 
     @property
     def output_weight(self) -> Tensor:
-        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own."""
-        return self.embedding.weight
+        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own where they are tied."""
+        return (self.own_output or self.embedding).weight
 
     @property
     def max_length(self) -> int | None:
         """The most tokens of a source or a target, end mark included; None: any number."""
-        return self.positions.end
+        return None if self.positions is None else self.positions.end
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Logits of every next token, `[batch, target_len, vocabulary_size]`, given those before it.
@@ -92,15 +96,15 @@ class Transformer(nn.Module):
         return self._decode(target_input, self._packing(target_input), memory)
 
     def _decode(self, target_input: Tensor, packing: Packing, memory: Packed) -> Packed:
-        states = self._embed(target_input, packing)
+        states = self._embed(target_input, packing, is_target=True)
         for layer in self._decoder_layers():
             keys_values = layer.cross_attention.keys_values(memory)
-            states = layer(states, packing, keys_values, memory_mask=memory.packing.mask)
+            states = layer(states, packing, keys_values, memory_is_real=memory.packing.is_real)
         return Packed(self.decoder_norm(states), packing)
 
     def project(self, states: Tensor) -> Tensor:
-        """Logits `[..., vocabulary_size]` of decoder states `[..., d_model]`, through the embeddings' own matrix."""
-        return self.embedding.project(states)
+        """Logits `[..., vocabulary_size]` of decoder states `[..., d_model]`, by `output_weight`."""
+        return (self.own_output or self.embedding).project(states)
 
     @torch.no_grad()
     def begin(self, source: Tensor) -> DecoderState:
@@ -108,7 +112,7 @@ class Transformer(nn.Module):
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory = self.encode(source)
         keys_values = [layer.cross_attention.keys_values(memory) for layer in self._decoder_layers()]
-        return DecoderState(keys_values, source != self.pad_id)
+        return DecoderState(keys_values, source != self.pad_id, reach=self.reach)
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
@@ -123,36 +127,73 @@ class Transformer(nn.Module):
             them for log-probabilities, float32 `[sentences, beam]`.
         """
         assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
-        states = self._embed_step(tokens, state.lengths)
+        columns = state.lengths
+        states = self._embed_step(tokens, columns)
         slots = state.open_slots()
         past_bias = state.past_bias()
         for layer, past, memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
-            states = layer.step(states, past, memory, slots=slots, past_bias=past_bias, memory_bias=state.memory_bias)
+            states = layer.step(
+                states,
+                past,
+                memory,
+                slots=slots,
+                columns=columns,
+                past_bias=past_bias,
+                memory_bias=state.memory_bias,
+            )
         logits = self.project(self.decoder_norm(states))
         return logits, log_sum_exp(logits)
 
     def _packing(self, tokens: Tensor) -> Packing:
         return Packing.of(tokens != self.pad_id, multiple=ROWS_MULTIPLE if torch.is_grad_enabled() else 1)
 
-    def _embed(self, tokens: Tensor, packing: Packing) -> Tensor:
+    def _embed(self, tokens: Tensor, packing: Packing, *, is_target: bool = False) -> Tensor:
         """`[batch, length]` to `[positions, d_model]`: embeddings plus positions (sections 3.4 and 3.5)."""
-        positions, columns = self.positions(tokens.shape[1]), packing.columns()
-        if columns is None:
-            embedded = (self.embedding(tokens) + positions).flatten(0, 1)
-        else:
-            embedded = self.embedding(packing.pack(tokens)) + positions.index_select(0, columns)
-        result: Tensor = self.dropout(embedded)
+        columns = packing.columns()
+        tokens = tokens if columns is None else packing.pack(tokens)
+        embedded = self._looked_up(tokens, is_target=is_target)
+        places = None if self.positions is None else self.positions(packing.length)
+        if is_target and not self.reads_bos:
+            in_order = torch.arange(packing.length, device=tokens.device) if columns is None else columns
+            embedded = _without_first(embedded, in_order)
+        if columns is not None and places is not None:
+            places = places.index_select(0, columns)
+        placed = self._placed(embedded, places)
+        result: Tensor = self.dropout(placed.flatten(0, 1) if columns is None else placed)
         return result
 
     def _embed_step(self, tokens: Tensor, columns: Tensor) -> Tensor:
         """`[sentences, beam]` to `[sentences, beam, d_model]`; the beams of a sentence all stand at one column."""
+        embedded = self._looked_up(tokens, is_target=True)
+        if not self.reads_bos:
+            embedded = _without_first(embedded, columns.unsqueeze(1))
+        if self.positions is None:
+            return embedded
         first, last = torch.stack(columns.aminmax()).tolist()
-        positions = self.positions(last - first + 1, start=first).index_select(0, columns - first)
-        embedded: Tensor = self.embedding(tokens) + positions.unsqueeze(1)
+        places = self.positions(last - first + 1, start=first).index_select(0, columns - first)
+        return self._placed(embedded, places.unsqueeze(1))
+
+    def _looked_up(self, tokens: Tensor, *, is_target: bool) -> Tensor:
+        own = self.own_target_embedding if is_target else None
+        embedded: Tensor = (own or self.embedding)(tokens)
         return embedded
+
+    def _placed(self, embedded: Tensor, places: Tensor | None) -> Tensor:
+        """Join embeddings `[..., d_model]` and positions that broadcast to them."""
+        if places is None:
+            return embedded
+        if self.joining is None:
+            return embedded + places
+        joined: Tensor = self.joining(torch.cat([embedded, places.expand_as(embedded)], dim=-1))
+        return joined
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:
         return cast("Iterator[DecoderLayer]", iter(self.decoder))
+
+
+def _without_first(embedded: Tensor, columns: Tensor) -> Tensor:
+    """Zeros at the first column; embedded `[..., d_model]`, columns int64 that broadcast to `[...]`."""
+    return embedded.masked_fill((columns == 0).unsqueeze(-1), 0.0)
 
 
 def count_parameters(model: nn.Module) -> int:

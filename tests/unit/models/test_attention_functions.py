@@ -2,6 +2,7 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -66,11 +67,12 @@ def test_every_function_is_its_formula_with_values_and_gradients(
     query = torch.randn(batch, num_heads, length, d_k, dtype=torch.float64, requires_grad=True)
     keys = torch.randn(batch, num_heads, memory_len, d_k, dtype=torch.float64, requires_grad=True)
     values = torch.randn(batch, num_heads, memory_len, d_v, dtype=torch.float64, requires_grad=True)
-    mask = torch.rand(batch, length, memory_len) < 0.5
-    mask[:, :, torch.randint(memory_len, ())] = True
+    is_real = torch.rand(batch, memory_len) < 0.5
+    is_real[:, torch.randint(memory_len, ())] = True
+    mask = is_real[:, None].expand(batch, length, memory_len)
     inputs = [query, keys, values, *function.parameters()]
 
-    result = function(query, KeysValues(keys, values), mask=mask[:, None])
+    result = function(query, KeysValues(keys, values), is_real=is_real)
     expected = attend_naively(name, function, query, keys, values, mask)
     torch.testing.assert_close(result, expected, rtol=0, atol=1e-12)
     weights = torch.randn_like(result)
@@ -88,11 +90,10 @@ def test_causal_is_the_mask_of_a_triangle(name: str) -> None:
     torch.manual_seed(0)
     function = functions(2, 3)[name]
     query, keys, values = (torch.randn(2, 2, 5, 3, dtype=torch.float64) for _ in range(3))
-    triangle = torch.ones(5, 5, dtype=torch.bool).tril()
-    memory = KeysValues(keys, values)
-    torch.testing.assert_close(
-        function(query, memory, is_causal=True), function(query, memory, mask=triangle), rtol=0, atol=1e-12
-    )
+    triangle = torch.ones(5, 5, dtype=torch.bool).tril().expand(2, 5, 5)
+    result = function(query, KeysValues(keys, values), is_causal=True)
+    expected = attend_naively(name, function, query, keys, values, triangle)
+    torch.testing.assert_close(result, expected, rtol=0, atol=1e-12)
 
 
 @given(SIZES, SIZES, st.integers(1, 19), st.integers(1, 7), st.booleans(), st.integers(0, 2**32))
@@ -108,11 +109,12 @@ def test_a_restricted_neighbourhood_is_a_band_of_the_whole(
     is_real = torch.arange(length) < lengths[:, None]
     distance = torch.arange(length) - torch.arange(length)[:, None]
     band = (distance.abs() <= reach) & ((distance <= 0) | (not is_causal))
-    whole = DotProductAttention(num_heads=num_heads, d_k=3)
     memory = KeysValues(keys, values)
 
     result = RestrictedAttention(reach=reach)(query, memory, is_real=is_real, is_causal=is_causal)[is_real]
-    expected = whole(query, memory, mask=(band & is_real[:, None])[:, None])[is_real]
+    seen = (band & is_real[:, None])[:, None]
+    heads = F.scaled_dot_product_attention(query, keys, values, attn_mask=seen)
+    expected = heads.transpose(1, 2).flatten(2)[is_real]
     torch.testing.assert_close(result, expected, rtol=0, atol=1e-12)
     weights = torch.randn_like(result)
     ours, theirs = (torch.autograd.grad((each * weights).sum(), memory) for each in (result, expected))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from aiayn.models import attention
+from aiayn.models.attention_functions import AdditiveAttention, DotProductAttention, RestrictedAttention
 from aiayn.models.attention_weights import attention_weights
 from aiayn.models.keys_values import KeysValues
 from aiayn.models.transformer import Transformer
@@ -29,6 +29,11 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, 
         {"d_k": 3, "d_v": 5},
         {"projection_bias": True, "num_layers": 3, "num_heads": 1},
         {"dropout": 0.5},
+        {"attention": "additive"},
+        {"attention": "concat"},
+        {"attention": "general"},
+        {"attention": "restricted", "neighbourhood": 4},
+        {"positions": "rotary"},
     ],
     ids=str,
 )
@@ -44,11 +49,12 @@ def test_a_model_that_weighs_by_them_says_the_same(
     pairs = [each for layer in zip(weights.decoder, weights.cross, strict=True) for each in layer]
     in_turn = iter([*weights.encoder, *pairs])
 
-    def weigh(_: Tensor, memory: KeysValues, **__: Any) -> Tensor:
+    def weigh(_: object, query: Tensor, memory: KeysValues, **__: Any) -> Tensor:
         heads: Tensor = next(in_turn) @ memory.values
         return heads.transpose(1, 2).flatten(2)
 
-    monkeypatch.setattr(attention, "attend", weigh)
+    for function in (DotProductAttention, AdditiveAttention, RestrictedAttention):
+        monkeypatch.setattr(function, "forward", weigh)
     with torch.no_grad():
         result = model(source, target_input)
     assert next(in_turn, None) is None, "every weight has been used"

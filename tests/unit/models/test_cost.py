@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.models.architecture import Architecture
+from aiayn.models.architecture import CHOICES, Architecture
 from aiayn.models.cost import BYTES_OF_STATE, HALF, SINGLE, Cost
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.training.loss import output_losses
@@ -26,11 +26,14 @@ architectures = st.builds(
     d_k=sizes,
     d_v=sizes,
     dropout=st.just(0.1),
-    positions=st.sampled_from(["sinusoidal", "learned"]),
+    positions=st.sampled_from(sorted({*CHOICES["positions"]} - {"rotary"})),
     norm=st.sampled_from(["post", "pre"]),
     projection_bias=st.booleans(),
     layer_norm_epsilon=st.just(1e-6),
     max_positions=st.integers(1, 40),
+    attention=st.sampled_from(CHOICES["attention"]),
+    normalization=st.sampled_from(CHOICES["normalization"]),
+    tied_embeddings=st.booleans(),
 )
 
 

@@ -5,8 +5,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.convolutional import ConvolutionalArchitecture, ConvolutionalTranslator, GatedConvolution
-from aiayn.models.recurrent import RecurrentArchitecture, RecurrentTranslator
+from aiayn.models.convolutional import ConvolutionalTranslator, GatedConvolution
+from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.cost import BYTES_OF_STATE, SINGLE
+from aiayn.models.recurrent import RecurrentTranslator
+from aiayn.models.recurrent_architecture import RecurrentArchitecture
+from aiayn.models.transformer import count_parameters
+from aiayn.training.loss import output_losses
 
 CELLS = ("gru", "lstm")
 
@@ -18,20 +23,21 @@ RIVALS = ["convolutional", *(f"{attention} {cell}" for attention in ("none", "ad
 @pytest.fixture(params=RIVALS)
 def model(request: pytest.FixtureRequest) -> Rival:
     torch.manual_seed(0)
-    made = build(request.param).double().eval()
+    made: Rival = build(request.param).double().eval()
     for parameter in made.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, std=0.3)
     return made
 
 
-def build(kind: str) -> Rival:
+def build(kind: str, *, d_model: int = 8, num_layers: int = 2, dropout: float = 0.0) -> Any:
+    sizes: dict[str, Any] = {"d_model": d_model, "num_layers": num_layers, "dropout": dropout}
     if kind == "convolutional":
-        sizes = ConvolutionalArchitecture(d_model=8, num_layers=2, kernel_size=3, dropout=0.0, max_positions=16)
-        return ConvolutionalTranslator(sizes, vocabulary_size=23)
+        return ConvolutionalTranslator(
+            ConvolutionalArchitecture(**sizes, kernel_size=3, max_positions=64), vocabulary_size=23
+        )
     attention, cell = cast("tuple[Any, Any]", kind.split())
-    architecture = RecurrentArchitecture(d_model=8, num_layers=2, cell=cell, attention=attention, dropout=0.0)
-    return RecurrentTranslator(architecture, vocabulary_size=23)
+    return RecurrentTranslator(RecurrentArchitecture(**sizes, cell=cell, attention=attention), vocabulary_size=23)
 
 
 def sentences(*lengths: int) -> Tensor:
@@ -91,8 +97,21 @@ def test_beams_go_on_from_their_own_past(model: Rival) -> None:
             torch.testing.assert_close(logits[row, beam], alone, rtol=0, atol=1e-12)
 
 
+def test_sentences_join_a_search_that_others_have_begun(model: Rival) -> None:
+    source, later = sentences(5, 3), sentences(6, 2)
+    state: Any = model.begin(source)
+    model.step(torch.ones(2, 1, dtype=torch.int64), state)
+    model.step(torch.tensor([[2], [3]]), state)
+    state.join(model.begin(later))
+    logits, _ = model.step(torch.tensor([[4], [5], [1], [1]]), state)
+    paths = ([1, 2, 4], [1, 3, 5], [1], [1])
+    for row, (sentence, path) in enumerate(zip([*source, *later], paths, strict=True)):
+        alone = model(sentence[sentence != 0][None], torch.tensor([path]))[0, -1]
+        torch.testing.assert_close(logits[row, 0], alone, rtol=0, atol=1e-11)
+
+
 def test_a_fixed_context_is_the_same_at_every_step() -> None:
-    model = cast("RecurrentTranslator", build("none gru"))
+    model = build("none gru")
     memory, _ = model.encode(sentences(5, 3))
     assert memory.values.shape == (2, 1, 8)
 
@@ -107,3 +126,41 @@ def test_a_gated_convolution_is_torchs_own_and_its_steps_are_its_positions(befor
     torch.testing.assert_close(layer(states, before=before), expected, rtol=0, atol=1e-12)
     if before == 2:
         torch.testing.assert_close(layer.step(states[:, 1:4]), expected[:, 3], rtol=0, atol=1e-12)
+
+
+def test_parameters_are_counted_without_building(model: Rival) -> None:
+    assert model.cost.parameters == count_parameters(model)
+
+
+def test_operations_are_three_times_those_of_the_products_that_tokens_meet(model: Rival) -> None:
+    """A recurrent kernel hides its products from the counter; all else is torch's own count, by its weights' shapes."""
+    matrices = {name: each.numel() for name, each in model.named_parameters() if each.dim() == 2}
+    of_source = sum(count for name, count in matrices.items() if name.startswith(("encoder", "key")))
+    of_target = sum(count for name, count in matrices.items() if name.startswith(("decoder", "query", "readout")))
+    of_target += model.output_weight.numel()
+    flops = model.cost.training_flops(source_tokens=5, target_tokens=7)
+    assert flops == 6 * (5 * of_source + 7 * of_target)
+
+
+@pytest.mark.parametrize("kind", [each for each in RIVALS if "additive" not in each])
+@pytest.mark.parametrize(("source_len", "target_len"), [(24, 24), (8, 40), (40, 8)])
+def test_memory_of_a_step_is_about_what_autograd_holds(kind: str, source_len: int, target_len: int) -> None:
+    model = build(kind, d_model=128, num_layers=2, dropout=0.1)
+    weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    storages: dict[int, int] = {}
+    held: list[Tensor] = []  # while they live, no address is used twice
+
+    def pack(tensor: Tensor) -> Tensor:
+        held.append(tensor)
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in weights:
+            storages[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    source, target = (torch.ones(8, length, dtype=torch.int64) for length in (source_len, target_len))
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        states, packing = model.decode(target, model.encode(source))
+        targets = packing.pack_targets(target, pad_id=model.pad_id)
+        output_losses(states, model.output_weight, targets, label_smoothing=0.1, ignored_id=model.pad_id)
+    said = model.cost.training_bytes(source_tokens=8 * source_len, target_tokens=8 * target_len, of=SINGLE)
+    assert said - BYTES_OF_STATE * model.cost.parameters == pytest.approx(sum(storages.values()), rel=0.35)

@@ -48,7 +48,8 @@ def counterparts(ours: Transformer, theirs: nn.Transformer) -> Iterator[Pair]:
             yield from same(norm, other_norm)
 
 
-def same(mine: nn.Linear | nn.LayerNorm, other: nn.Linear | nn.LayerNorm) -> Iterator[Pair]:
+def same(mine: nn.Module, other: nn.Linear | nn.LayerNorm) -> Iterator[Pair]:
+    assert isinstance(mine, nn.Linear | nn.LayerNorm)
     yield [mine.weight], other.weight
     yield [mine.bias], other.bias
 
@@ -80,6 +81,7 @@ def test_equals_torch(build: Build, sentences: Sentences, norm: str) -> None:
 
     states, packing = ours.decode(target, ours.encode(source))
     result = packing.unpack(states)
+    assert ours.positions is not None
     embedded = [ours.embedding(tokens).detach() + ours.positions(tokens.shape[1]) for tokens in (source, target)]
     expected = theirs(
         *embedded,
@@ -179,6 +181,7 @@ def test_dropout_falls_on_the_sums_of_embeddings_and_positions(build: Build) -> 
         layer.register_forward_pre_hook(lambda _module, inputs: seen.append(inputs[0]))
     tokens = torch.randint(1, 23, (64, 20))
     model(tokens, tokens)
+    assert model.positions is not None
     whole = (model.embedding(tokens) + model.positions(20)).flatten(0, 1)
     for states in seen:
         dropped = states == 0
@@ -238,7 +241,7 @@ def test_counting_leaves_out_buffers_and_repetitions(build: Build) -> None:
         ("dropout", 1.0),
         ("dropout", -0.1),
         ("dropout", float("nan")),
-        ("positions", "rotary"),
+        ("positions", "backwards"),
         ("norm", "both"),
         ("layer_norm_epsilon", 0.0),
         ("max_positions", 0),

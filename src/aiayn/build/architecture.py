@@ -3,12 +3,18 @@
 import math
 
 from aiayn.config.errors import UserError
-from aiayn.config.schema import ModelConfig, TrainConfig
+from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.models.architecture import Architecture
+from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.cost import Cost
+from aiayn.models.recurrent_architecture import RecurrentArchitecture
+from aiayn.models.rival_costs import ConvolutionalCost, ModelCost, RecurrentCost
 
 
 def build_architecture(config: ModelConfig) -> Architecture:
-    """What distinguishes the model from others, but for its vocabulary."""
+    """What distinguishes one Transformer from others, but for its vocabulary."""
+    assert isinstance(config, TransformerConfig)
     return Architecture(
         d_model=config.d_model,
         d_ff=config.d_ff,
@@ -17,12 +23,66 @@ def build_architecture(config: ModelConfig) -> Architecture:
         d_k=config.d_k,
         d_v=config.d_v,
         dropout=config.dropout,
+        attention_dropout=config.attention_dropout,
+        activation_dropout=config.activation_dropout,
+        attention=config.attention.value,
+        neighbourhood=config.neighbourhood,
         positions=config.positions.value,
         norm=config.norm.value,
+        normalization=config.normalization.value,
+        residual=config.residual,
+        tied_embeddings=config.tied_embeddings,
+        reads_bos=config.reads_bos,
         projection_bias=config.projection_bias,
         layer_norm_epsilon=config.layer_norm_epsilon,
         max_positions=config.max_positions,
     )
+
+
+def build_recurrent_architecture(config: RecurrentConfig) -> RecurrentArchitecture:
+    """What distinguishes one recurrent model from others, but for its vocabulary."""
+    return RecurrentArchitecture(
+        d_model=config.d_model,
+        num_layers=config.num_layers,
+        cell=config.cell.value,
+        attention=config.attention.value,
+        dropout=config.dropout,
+    )
+
+
+def build_convolutional_architecture(config: ConvolutionalConfig) -> ConvolutionalArchitecture:
+    """What distinguishes one convolutional model from others, but for its vocabulary."""
+    return ConvolutionalArchitecture(
+        d_model=config.d_model,
+        num_layers=config.num_layers,
+        kernel_size=config.kernel_size,
+        dropout=config.dropout,
+        max_positions=config.max_positions,
+    )
+
+
+def architecture_of(config: ModelConfig) -> Architecture | RecurrentArchitecture | ConvolutionalArchitecture:
+    """The same for a model of any kind."""
+    if isinstance(config, RecurrentConfig):
+        return build_recurrent_architecture(config)
+    if isinstance(config, ConvolutionalConfig):
+        return build_convolutional_architecture(config)
+    return build_architecture(config)
+
+
+def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:
+    """What training the model takes; it is not built.
+
+    Args:
+        config: of the model.
+        vocabulary_size: rows of the embedding matrix.
+    """
+    architecture = architecture_of(config)
+    if isinstance(architecture, RecurrentArchitecture):
+        return RecurrentCost(architecture, vocabulary_size)
+    if isinstance(architecture, ConvolutionalArchitecture):
+        return ConvolutionalCost(architecture, vocabulary_size)
+    return Cost(architecture, vocabulary_size)
 
 
 def embedding_rows(config: ModelConfig, *, vocabulary_size: int) -> int:

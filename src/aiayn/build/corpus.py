@@ -4,7 +4,8 @@ from pathlib import Path
 
 from aiayn.config.data_schema import DataConfig, GrammarDataConfig, HubDataConfig, SplitFilesConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
-from aiayn.config.schema import Positions, TrainConfig
+from aiayn.config.schema import TrainConfig
+from aiayn.config.validation import has_learned_positions
 from aiayn.data.corpus import SPLITS, Corpus, Split
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.hub import HubCorpus
@@ -68,7 +69,7 @@ def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
     Raises:
         UserError: naming the split, its longest sentence and what to raise.
     """
-    if config.model.positions is not Positions.learned:
+    if not has_learned_positions(config.model):
         return
     for split in SPLITS[1:]:
         prepared = data.split(split)

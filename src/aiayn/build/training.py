@@ -1,13 +1,21 @@
 """The objects of a training and of a search."""
 
+from typing import Any
+
 import torch
 
-from aiayn.build.architecture import accumulation, build_architecture, embedding_rows
+from aiayn.build.architecture import accumulation, architecture_of, embedding_rows
 from aiayn.config.devices import stated_devices
 from aiayn.config.freeze import plain
-from aiayn.config.schema import DecodingConfig, TrainConfig
+from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
 from aiayn.data.prepared import PreparedData
+from aiayn.models.architecture import Architecture
+from aiayn.models.convolutional import ConvolutionalTranslator
+from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.recurrent import RecurrentTranslator
+from aiayn.models.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
@@ -20,7 +28,7 @@ LENGTH_MULTIPLE = 8
 """Of sentences for a compiled model: what GPUs multiply in one go in half precision."""
 
 
-def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:
+def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
     """The model, its weights drawn from `seed`.
 
     Args:
@@ -29,16 +37,32 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> Transformer:
     """
     rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
     torch.manual_seed(config.seed)
-    return Transformer(build_architecture(config.model), vocabulary_size=rows)
+    return made_model(architecture_of(config.model), rows=rows)
 
 
-def build_module(config: TrainConfig, model: Transformer, *, data_fingerprint: str) -> TranslationModule:
+def made_model(
+    architecture: Architecture | RecurrentArchitecture | ConvolutionalArchitecture, *, rows: int
+) -> TranslationModel[Any]:
+    """A model of any kind, its weights drawn by torch's generator.
+
+    Args:
+        architecture: sizes and choices.
+        rows: of the embedding matrix.
+    """
+    if isinstance(architecture, RecurrentArchitecture):
+        return RecurrentTranslator(architecture, vocabulary_size=rows)
+    if isinstance(architecture, ConvolutionalArchitecture):
+        return ConvolutionalTranslator(architecture, vocabulary_size=rows)
+    return Transformer(architecture, vocabulary_size=rows)
+
+
+def build_module(config: TrainConfig, model: TranslationModel[Any], *, data_fingerprint: str) -> TranslationModule:
     """The model with its recipe."""
     recipe = config.optimization
     return TranslationModule(
         model=model,
         d_model=config.model.d_model,
-        label_smoothing=recipe.label_smoothing,
+        label_smoothing=smoothing_over_all(recipe, classes=len(model.output_weight)),
         warmup_steps=recipe.warmup_steps,
         learning_rate_factor=recipe.learning_rate_factor,
         adam=AdamSettings(beta1=recipe.adam_beta1, beta2=recipe.adam_beta2, epsilon=recipe.adam_epsilon),
@@ -48,6 +72,14 @@ def build_module(config: TrainConfig, model: Transformer, *, data_fingerprint: s
         is_compiled=config.launch.compile,
         provenance={"config_hash": config.identity.hash, "data_fingerprint": data_fingerprint},
     )
+
+
+def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
+    """The epsilon that, shared by all classes, gives each wrong one what the recipe gives it.
+
+    Shared by the wrong ones alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
+    """
+    return recipe.label_smoothing * (classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1)
 
 
 def build_search(config: DecodingConfig) -> Search:

@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 from aiayn.config.command_schema import AttentionConfig, AttentionKind
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw, typed
+from aiayn.config.model_schema import TransformerConfig
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import open_run
 
@@ -24,6 +25,10 @@ def main(composed: DictConfig) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         raise UserError("aiayn attention: matplotlib is not installed; pip install 'aiayn[figures]'")
     model = thaw(run.config).model
+    if not isinstance(model, TransformerConfig):
+        raise UserError(
+            f"run={config.run}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run"
+        )
     layers = chosen(config.layers, of=model.num_layers, key="layers")
     heads = chosen(config.heads, of=model.num_heads, key="heads")
     folder = run.attention if config.output is None else Path(config.output).expanduser()

@@ -85,6 +85,16 @@ def _in_a_file(text: str, verb: str) -> str | None:
     return f"{_no_such_key(key, verb)} (in {file}.yaml)"
 
 
+OTHER_KINDS: tuple[list[str], ...] = (
+    [],
+    ["data=text_files"],
+    ["data=multi30k"],
+    ["model=recurrent"],
+    ["model=convolutional"],
+)
+"""Choices under which there are other keys."""
+
+
 def _no_such_key(key: str, verb: str) -> str:
     group, _, argument = key.partition(".")
     if group == "trainer" and argument in STATED_ELSEWHERE:
@@ -92,6 +102,10 @@ def _no_such_key(key: str, verb: str) -> str:
     if group == "trainer" and _is_trainer_argument(argument):
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
     keys = _keys(verb)
+    if key in keys:
+        return (
+            f"{key}: a key of another kind of {group} than the one chosen; choose that with {group}=, or leave it out"
+        )
     siblings = [
         last for folder, last in map(_split, keys) if folder and folder == _split(key)[0] and last != "_target_"
     ]
@@ -188,12 +202,12 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _keys(verb: str) -> list[str]:
-    """Every key that the command knows, dotted, whichever kind of corpus it belongs to, and the groups."""
+    """Every key that the command knows, dotted, whichever kind of corpus or model it belongs to, and the groups."""
     from aiayn.config.compose import compose_command
     from aiayn.config.identity import flatten
 
     found: dict[str, Any] = {}
-    for overrides in ([], ["data=text_files"], ["data=multi30k"]) if verb in ("train", "prepare") else ([],):
+    for overrides in OTHER_KINDS if verb in ("train", "prepare", "plan") else ([],):
         content = OmegaConf.to_container(compose_command(verb, overrides), resolve=False)
         assert isinstance(content, dict)
         found |= flatten({str(key): value for key, value in content.items()}) | dict.fromkeys(map(str, content))

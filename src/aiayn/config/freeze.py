@@ -11,6 +11,7 @@ from omegaconf.errors import OmegaConfBaseException
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
 from aiayn.config.history import BEFORE
+from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import TrainConfig
 
 Config = TypeVar("Config")
@@ -58,10 +59,11 @@ def thaw(path: Path) -> TrainConfig:
         assert isinstance(content, DictConfig)
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
-        before = OmegaConf.create()
-        for key, value in BEFORE.items():
-            OmegaConf.update(before, key, value)
-        return cast("TrainConfig", OmegaConf.to_object(OmegaConf.merge(schema, before, content)))
+        schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content.model.get("kind", BEFORE["model.kind"])]])
+        merged = OmegaConf.merge(schema, content)
+        for key in OmegaConf.missing_keys(merged) & BEFORE.keys():
+            OmegaConf.update(merged, key, BEFORE[key])
+        return cast("TrainConfig", OmegaConf.to_object(merged))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     except (OmegaConfBaseException, yaml.YAMLError, AssertionError, KeyError) as error:

@@ -5,6 +5,16 @@ from typing import Any, Final
 
 BEFORE: Final[Mapping[str, Any]] = {
     "decoding.ends_among": "candidates",
+    "model.kind": "transformer",
+    "model.attention": "scaled_dot",
+    "model.neighbourhood": 16,
+    "model.normalization": "layer",
+    "model.residual": True,
+    "model.attention_dropout": 0.0,
+    "model.activation_dropout": 0.0,
+    "model.tied_embeddings": True,
+    "model.reads_bos": True,
+    "optimization.smooths": "all",
     "launch.jobs_per_device": 1,
     "launch.cores_per_job": None,
     "launch.compile": False,

@@ -1,6 +1,6 @@
 """The schema of a run's configuration: names and types; the values live in conf/.
 
-Corpora have theirs in `data_schema`, commands that train nothing in `command_schema`.
+Corpora have theirs in `data_schema`, models in `model_schema`, commands that train nothing in `command_schema`.
 
 No field has a default: a value that no file under conf/ states is an error when the configuration is composed.
 """
@@ -12,20 +12,7 @@ from typing import Any
 from omegaconf import MISSING
 
 from aiayn.config.data_schema import DataConfig
-
-
-class Positions(Enum):
-    """How a model knows word order (section 3.5, Table 3 row E)."""
-
-    sinusoidal = "sinusoidal"
-    learned = "learned"
-
-
-class Norm(Enum):
-    """Where layer normalisation stands: after the residual sum (the paper) or before the sub-layer."""
-
-    post = "post"
-    pre = "pre"
+from aiayn.config.model_schema import ModelConfig
 
 
 class EndsAmong(Enum):
@@ -33,6 +20,13 @@ class EndsAmong(Enum):
 
     candidates = "candidates"
     beam = "beam"
+
+
+class Smooths(Enum):
+    """What label smoothing gives epsilon_ls to: every class of the vocabulary, or the wrong ones alone."""
+
+    all = "all"
+    wrong = "wrong"
 
 
 class TokenizerKind(Enum):
@@ -71,38 +65,6 @@ class TokenizerConfig:
 
 
 @dataclass
-class ModelConfig:
-    """The architecture, in the paper's symbols (section 3)."""
-
-    d_model: int = MISSING
-    """Width of every layer's output."""
-    d_ff: int = MISSING
-    """Inner width of the position-wise feed-forward layers."""
-    num_layers: int = MISSING
-    """N: layers of the encoder, and of the decoder."""
-    num_heads: int = MISSING
-    """h: attention heads."""
-    d_k: int = MISSING
-    """Width of one head's queries and keys."""
-    d_v: int = MISSING
-    """Width of one head's values."""
-    dropout: float = MISSING
-    """P_drop: on each sub-layer's output and on the sums of embeddings and positions (section 5.4)."""
-    positions: Positions = MISSING
-    """Sinusoidal or learned."""
-    norm: Norm = MISSING
-    """Post (the paper) or pre."""
-    projection_bias: bool = MISSING
-    """Whether the attention's projections have biases."""
-    layer_norm_epsilon: float = MISSING
-    """Added to the variance in layer normalisation."""
-    max_positions: int = MISSING
-    """Rows of the table of learned positions; sinusoids grow on demand."""
-    vocabulary_rows: int | None = MISSING
-    """Rows of the embedding matrix; null: as many as the vocabulary has entries."""
-
-
-@dataclass
 class OptimizationConfig:
     """The training recipe (section 5)."""
 
@@ -120,6 +82,8 @@ class OptimizationConfig:
     """Adam's epsilon."""
     label_smoothing: float = MISSING
     """Epsilon_ls (section 5.4)."""
+    smooths: Smooths = MISSING
+    """Whether epsilon_ls is shared by all classes, or by the wrong ones alone, as in the authors' code."""
     source_tokens: int = MISSING
     """Global batch of one optimizer step, in padded source tokens."""
     target_tokens: int = MISSING
@@ -321,5 +285,7 @@ class PlanConfig(TrainConfig):
 
     data: Any = MISSING  # OmegaConf would make the corpus chosen before a plain DataConfig again
     """The corpus."""
+    model: Any = MISSING  # likewise
+    """The architecture."""
     hardware: HardwareConfig = MISSING
     """The devices that a plan is made for."""

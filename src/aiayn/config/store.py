@@ -7,7 +7,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
-from aiayn.config import command_schema, data_schema, schema
+from aiayn.config import command_schema, data_schema, model_schema, schema
 from aiayn.config.resolvers import register_resolvers
 
 COMMANDS: dict[str, type] = {
@@ -44,6 +44,8 @@ def register() -> None:
         store.store(name=f"{command}_schema", node=node)
     for kind, node in data_schema.DATA_TYPES.items():
         store.store(name=f"{kind.name}_data_schema", node=node)
+    for model, node in model_schema.MODEL_TYPES.items():
+        store.store(name=f"{model.name}_model_schema", node=node)
     store.store(group="hydra/sweeper", name="search", node=schema.SearchConfig, provider="aiayn")
     # Hydra reads groups from folders; the folder above sweeps/ holds much besides, all of which would become groups.
     for path in sweeps_directory().glob("*.yaml"):

@@ -6,7 +6,8 @@ from typing import Any
 
 from aiayn.config.data_schema import DataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
-from aiayn.config.schema import DecodingConfig, Positions, TrainConfig
+from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Positions, RecurrentConfig, TransformerConfig
+from aiayn.config.schema import DecodingConfig, TrainConfig
 
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""
@@ -70,6 +71,7 @@ def validate(config: TrainConfig) -> None:
     _validate_counts(config)
     _validate_ranges(config)
     _validate_positions(config)
+    _validate_structure(config)
     validate_decoding(config.decoding)
     _validate_files(config)
     for name, folder in vars(config.paths).items():
@@ -110,17 +112,22 @@ def _validate_wandb(logger: dict[str, Any]) -> None:
 
 def _validate_ranges(config: TrainConfig) -> None:
     """Real numbers within their bounds."""
-    model, optimization = config.model, config.optimization
-    _in_range("model.dropout", model.dropout, 0.0, 1.0)
+    optimization = config.optimization
+    positive: dict[str, float] = {}
+    _in_range("model.dropout", config.model.dropout, 0.0, 1.0)
+    if isinstance(config.model, TransformerConfig):
+        _in_range("model.attention_dropout", config.model.attention_dropout, 0.0, 1.0)
+        _in_range("model.activation_dropout", config.model.activation_dropout, 0.0, 1.0)
+        positive["model.layer_norm_epsilon"] = config.model.layer_norm_epsilon
     _in_range("optimization.label_smoothing", optimization.label_smoothing, 0.0, 1.0)
     _in_range("optimization.adam_beta1", optimization.adam_beta1, 0.0, 1.0)
     _in_range("optimization.adam_beta2", optimization.adam_beta2, 0.0, 1.0)
-    for key, value in {
+    positive |= {
         "optimization.learning_rate_factor": optimization.learning_rate_factor,
         "optimization.adam_epsilon": optimization.adam_epsilon,
         "optimization.divergence_factor": optimization.divergence_factor,
-        "model.layer_norm_epsilon": model.layer_norm_epsilon,
-    }.items():
+    }
+    for key, value in positive.items():
         if not 0 < value < math.inf:
             raise UserError(f"{key}={value}: must be greater than 0, and finite")
 
@@ -171,23 +178,50 @@ def _listed(named: object) -> list[object]:
     return named if isinstance(named, list) else [named]
 
 
+def has_learned_positions(model: ModelConfig) -> bool:
+    """Whether sentences may not be longer than `model.max_positions`."""
+    if isinstance(model, TransformerConfig):
+        return model.positions is Positions.learned
+    return isinstance(model, ConvolutionalConfig)
+
+
 def _validate_positions(config: TrainConfig) -> None:
     """What each kind of positions asks of the sizes."""
     model = config.model
-    if model.positions is Positions.sinusoidal and model.d_model % 2:
-        raise UserError(f"model.d_model={model.d_model}: must be even with model.positions=sinusoidal")
-    if model.positions is Positions.learned and model.max_positions < config.data.max_length:
+    if has_learned_positions(model) and model.max_positions < config.data.max_length:
         raise UserError(
             f"model.max_positions={model.max_positions}: fewer than data.max_length={config.data.max_length}, "
             "and learned positions end there"
         )
+    if not isinstance(model, TransformerConfig):
+        return
+    in_pairs = (Positions.sinusoidal, Positions.sinusoidal_blocks, Positions.concatenated)
+    if model.positions in in_pairs and model.d_model % 2:
+        raise UserError(f"model.d_model={model.d_model}: must be even with model.positions={model.positions.name}")
+    if model.positions is Positions.rotary and model.d_k % 2:
+        raise UserError(f"model.d_k={model.d_k}: must be even with model.positions=rotary, which turns pairs")
+
+
+def _validate_structure(config: TrainConfig) -> None:
+    """What sizes of one kind of model alone have to be."""
+    model = config.model
+    if isinstance(model, TransformerConfig):
+        if model.neighbourhood < 2:
+            raise UserError(f"model.neighbourhood={model.neighbourhood}: must be at least 2, one position on each side")
+        return
+    if isinstance(model, ConvolutionalConfig) and model.kernel_size % 2 == 0:
+        raise UserError(f"model.kernel_size={model.kernel_size}: must be odd, so that each position is at a centre")
+    if isinstance(model, RecurrentConfig) and model.d_model % 2:
+        raise UserError(f"model.d_model={model.d_model}: must be even: an encoder reads in both directions")
+    if config.launch.compile:
+        raise UserError(f"launch.compile=true: made for model.kind=transformer, not {model.kind.name}; leave it out")
 
 
 def _validate_counts(config: TrainConfig) -> None:
     """Everything that counts something must count at least one."""
     groups = {
         "data": (config.data, ("max_length",)),
-        "model": (config.model, ("d_model", "d_ff", "num_layers", "num_heads", "d_k", "d_v", "max_positions")),
+        "model": (config.model, _counted(config.model)),
         "optimization": (
             config.optimization,
             (
@@ -208,16 +242,28 @@ def _validate_counts(config: TrainConfig) -> None:
         )
     if config.launch.cores_per_job is not None and config.launch.cores_per_job < 1:
         raise UserError(f"launch.cores_per_job={config.launch.cores_per_job}: must be at least 1, or null")
-    model = config.model
+    if isinstance(config.model, TransformerConfig):
+        _refuse_uneven_heads(config.model)
+    for group, (node, names) in groups.items():
+        for name in names:
+            if getattr(node, name) < 1:
+                raise UserError(f"{group}.{name}={getattr(node, name)}: must be at least 1")
+
+
+def _refuse_uneven_heads(model: TransformerConfig) -> None:
     if model.num_heads > 0 and 0 in (model.d_k, model.d_v) and model.d_model % model.num_heads:
         raise UserError(
             f"model.num_heads={model.num_heads} does not divide model.d_model={model.d_model}: "
             "choose heads that do, or state model.d_k and model.d_v"
         )
-    for group, (node, names) in groups.items():
-        for name in names:
-            if getattr(node, name) < 1:
-                raise UserError(f"{group}.{name}={getattr(node, name)}: must be at least 1")
+
+
+def _counted(model: ModelConfig) -> tuple[str, ...]:
+    """The sizes of a model."""
+    names = ("d_model", "num_layers", "max_positions")
+    if isinstance(model, TransformerConfig):
+        return (*names, "d_ff", "num_heads", "d_k", "d_v")
+    return (*names, "kernel_size") if isinstance(model, ConvolutionalConfig) else names
 
 
 def _in_range(key: str, value: float, low: float, high: float) -> None:

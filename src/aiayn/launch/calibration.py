@@ -5,18 +5,18 @@ import time
 from contextlib import nullcontext
 from functools import cache
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from aiayn.build.training import device_of
+from aiayn.build.training import device_of, made_model
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.memory import shortage_explained
-from aiayn.models.cost import Cost
-from aiayn.models.transformer import Transformer
+from aiayn.models.rival_costs import ModelCost
+from aiayn.models.translation_model import TranslationModel
 from aiayn.progress import Bar
 from aiayn.training.loss import output_losses
 
@@ -41,7 +41,9 @@ class Timing(NamedTuple):
     """Adam's."""
 
 
-def seconds_per_step(config: PlanConfig, model: Cost, *, source_tokens: int, target_tokens: int, count: int) -> float:
+def seconds_per_step(
+    config: PlanConfig, model: ModelCost, *, source_tokens: int, target_tokens: int, count: int
+) -> float:
     """Wall time of one optimizer step, if every device does as well as the one here.
 
     Args:
@@ -82,12 +84,12 @@ def seconds_per_step(config: PlanConfig, model: Cost, *, source_tokens: int, tar
 
 @cache
 def _measured(
-    model: Cost, *, sentences: int, target_length: int, device: torch.device, is_half: bool, seconds: float
+    model: ModelCost, *, sentences: int, target_length: int, device: torch.device, is_half: bool, seconds: float
 ) -> Timing:
     """Do steps until the time is over; a model that differs in nothing is measured once."""
     logger.info("measuring %s parameters on %s", f"{model.parameters:,}", device)
-    transformer = Transformer(model.architecture, vocabulary_size=model.vocabulary_size).to(device).train()
-    optimizer = torch.optim.Adam(transformer.parameters(), lr=1e-9, fused=True)
+    trained = made_model(model.architecture, rows=model.vocabulary_size).to(device).train()
+    optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
     source, target = (
         torch.randint(1, model.vocabulary_size, (sentences, length), device=device)
         for length in (SENTENCE_LENGTH, target_length)
@@ -98,7 +100,7 @@ def _measured(
         while len(passes) <= LEAST_STEPS or sum(passes) + sum(updates) < seconds:
             started = _now(device)
             with torch.autocast(device.type, torch.bfloat16) if is_half else nullcontext():
-                loss = _loss(transformer, source, target)
+                loss = _loss(trained, source, target)
             torch.autograd.backward(loss)
             between = _now(device)
             optimizer.step()
@@ -109,7 +111,7 @@ def _measured(
     return Timing(median(passes[1:]), median(updates[1:]))
 
 
-def _loss(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
+def _loss(model: TranslationModel[Any], source: Tensor, target: Tensor) -> Tensor:
     decoded = model.decode(target, model.encode(source))
     targets = decoded.packing.pack_targets(target, pad_id=model.pad_id)
     return output_losses(

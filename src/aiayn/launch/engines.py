@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -22,7 +22,7 @@ from aiayn.launch.export import kept_ctranslate2, require
 from aiayn.launch.export_ctranslate2 import table_length
 from aiayn.launch.opened_run import OpenedRun
 from aiayn.models.products import packed
-from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search, search_all
 
@@ -54,7 +54,7 @@ class SearchEngine:
 
 
 def torch_engine(
-    model: Transformer, tokenizer: SubwordTokenizer, search: Search, *, device: torch.device
+    model: TranslationModel[Any], tokenizer: SubwordTokenizer, search: Search, *, device: torch.device
 ) -> SearchEngine:
     """The search over the model itself, in evaluation mode and on `device`."""
     find = partial(search_all, model, tokenizer=tokenizer, search=search, device=device)

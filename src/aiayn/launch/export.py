@@ -16,10 +16,12 @@ from aiayn.build.architecture import build_architecture
 from aiayn.config.command_schema import ExportConfig, ExportFormat, Quantization
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_text
+from aiayn.config.model_schema import ModelKind
 from aiayn.data.durable import open_or_build
 from aiayn.launch.disk import refusals_explained
-from aiayn.launch.export_ctranslate2 import SpecialTokens, transformer_spec
+from aiayn.launch.export_ctranslate2 import SpecialTokens, refuse_what_cannot_be_held, transformer_spec
 from aiayn.launch.opened_run import OpenedRun, open_for_use
+from aiayn.models.architecture import Architecture
 
 VERSION = 1
 """Of what an export holds; another one is made where a run directory keeps one of an older version."""
@@ -90,10 +92,11 @@ def kept_ctranslate2(run: OpenedRun, quantization: Quantization) -> Path:
 
 def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) -> None:
     """Fill an empty folder: the model, its vocabulary, its configuration, and the tokenizer that goes with it."""
+    architecture = _held_architecture(run)
     tokenizer = run.tokenizer()
     spec = transformer_spec(
         _weights(run, vocabulary_size=tokenizer.vocabulary_size),
-        build_architecture(run.config.model),
+        architecture,
         pieces=tokenizer.pieces,
         special=SpecialTokens(pad_id=tokenizer.pad_id, bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id),
     )
@@ -102,6 +105,23 @@ def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) 
     spec.optimize(quantization.value)
     spec.save(str(folder))
     tokenizer.save(folder / "tokenizer.json")
+
+
+def _held_architecture(run: OpenedRun) -> Architecture:
+    """The architecture of a run that CTranslate2 can hold.
+
+    Raises:
+        UserError: it cannot.
+    """
+    setting, model = f"run={run.directory.path}", run.config.model
+    if model.kind is not ModelKind.transformer:
+        raise UserError(
+            f"{setting}: CTranslate2 has no model.kind={model.kind.name}, only transformer; take engine=torch, or "
+            "format=safetensors"
+        )
+    architecture = build_architecture(model)
+    refuse_what_cannot_be_held(architecture, setting=setting)
+    return architecture
 
 
 SAFETENSORS_TYPES = {

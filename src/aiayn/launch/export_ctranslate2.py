@@ -9,14 +9,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from aiayn.config.errors import UserError
 from aiayn.models.architecture import Architecture
-from aiayn.models.positions import sinusoids
+from aiayn.models.positions import sinusoids, sinusoids_in_blocks
 
 NEVER = -1e4
 """Added to the logits of what no output may hold; the largest that half precision holds in full."""
 
 SINUSOIDS = 2
 """Sinusoids have no end, but a table has: this many times `model.max_positions`."""
+
+
+HELD: Mapping[str, Sequence[object]] = {
+    "attention": ("scaled_dot",),
+    "positions": ("sinusoidal", "sinusoidal_blocks", "learned", "none"),
+    "normalization": ("layer",),
+    "residual": (True,),
+}
+"""What an exported model may be, where not everything can."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,27 @@ class SpecialTokens:
 
 def table_length(architecture: Architecture) -> int:
     """How many tokens a source or an output of the exported model may have."""
-    return architecture.max_positions * (SINUSOIDS if architecture.positions == "sinusoidal" else 1)
+    return architecture.max_positions * (1 if architecture.positions == "learned" else SINUSOIDS)
+
+
+def refuse_what_cannot_be_held(architecture: Architecture, *, setting: str) -> None:
+    """Refuse what CTranslate2's Transformer has no place for.
+
+    Args:
+        architecture: of the model.
+        setting: what asked for the export, to be blamed.
+
+    Raises:
+        UserError: naming the key.
+    """
+    for key, held in HELD.items():
+        value = getattr(architecture, key)
+        if value not in held:
+            is_or = " or ".join(str(each).lower() for each in held)
+            raise UserError(
+                f"{setting}: CTranslate2 has no model.{key}={str(value).lower()}, only {is_or}; take engine=torch, or "
+                "format=safetensors"
+            )
 
 
 def transformer_spec(
@@ -41,7 +71,7 @@ def transformer_spec(
     They know no `d_k` and `d_v`: a head has the width that the projections leave it, one for queries, keys and values.
     So heads are padded with zeros to the wider of both, which adds nothing to any product, and the scale 1 / sqrt(d_k)
     is stated. A lone head they take for one as wide as d_model: where ours is not, one of zeros stands beside it. So
-    every architecture of ours can be held.
+    any widths of ours can be held; for what cannot see `refuse_what_cannot_be_held`.
 
     Args:
         weights: the model's `state_dict`.
@@ -60,26 +90,37 @@ def transformer_spec(
     spec.config.eos_token = pieces[special.eos_id]
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
-    embedding = source.named("embedding.weight")[: len(pieces)]
-    if architecture.positions == "sinusoidal":
-        positions = sinusoids(0, table_length(architecture), architecture.d_model)
-    else:
-        positions = source.named("positions.table")
-    for name, part, embeddings in (
-        ("encoder", spec.encoder, spec.encoder.embeddings[0]),
-        ("decoder", spec.decoder, spec.decoder.embeddings),
+    positions = _positions(source)
+    target = "embedding" if architecture.tied_embeddings else "own_target_embedding"
+    for name, part, embeddings, of_side in (
+        ("encoder", spec.encoder, spec.encoder.embeddings[0], "embedding"),
+        ("decoder", spec.decoder, spec.decoder.embeddings, target),
     ):
-        embeddings.weight = embedding
+        embeddings.weight = source.named(f"{of_side}.weight")[: len(pieces)]
+        if part is spec.decoder and not architecture.reads_bos:
+            embeddings.weight[special.bos_id] = 0.0
         part.position_encodings.encodings = positions
         for number, layer in enumerate(part.layer):
             source.fill_layer(layer, f"{name}.{number}")
         if is_pre:
             source.fill_norm(part.layer_norm, f"{name}_norm")
-    spec.decoder.projection.weight = embedding
+    output = "embedding" if architecture.tied_embeddings else "own_output"
+    spec.decoder.projection.weight = source.named(f"{output}.weight")[: len(pieces)]
     spec.decoder.projection.bias = torch.zeros(len(pieces)).index_fill_(
         0, torch.tensor([special.pad_id, special.bos_id]), NEVER
     )
     return spec
+
+
+def _positions(source: "_Weights") -> Tensor:
+    """The table of positions, `[table_length, d_model]`."""
+    shape = source.architecture
+    if shape.positions == "learned":
+        return source.named("positions.table")
+    length = table_length(shape)
+    if shape.positions == "none":
+        return torch.zeros(length, shape.d_model)
+    return (sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks)(0, length, shape.d_model)
 
 
 class _Heads(NamedTuple):

@@ -5,6 +5,7 @@ import logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -18,7 +19,7 @@ from aiayn.data.prepared import find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.quiet import quiet_libraries
-from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import Record, read_record
 from aiayn.training.checkpoint_io import load_checkpoint
@@ -61,7 +62,7 @@ class OpenedRun:
             raise UserError(f"{path}: has {entries} entries, but the run was trained with {rows}: bring its own back")
         return tokenizer
 
-    def model(self, *, vocabulary_size: int, device: torch.device) -> Transformer:
+    def model(self, *, vocabulary_size: int, device: torch.device) -> TranslationModel[Any]:
         """The model with the checkpoint's weights, in evaluation mode.
 
         Raises:

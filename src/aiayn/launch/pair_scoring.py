@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
@@ -18,7 +18,7 @@ from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.launch.opened_run import open_for_use, usable_device
 from aiayn.launch.text_stream import INPUT, input_is_terminal, input_lines, progress_bar, windows, write_lines
-from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.training.scoring import sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
@@ -68,7 +68,7 @@ def score_input(request: ScoreConfig) -> None:
 class PairScorer:
     """A model ready to score text."""
 
-    model: Transformer
+    model: TranslationModel[Any]
     """In evaluation mode, on `device`."""
     tokenizer: SubwordTokenizer
     batch_tokens: int

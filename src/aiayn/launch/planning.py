@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiayn.build.architecture import accumulation, build_architecture, embedding_rows
+from aiayn.build.architecture import accumulation, embedding_rows, model_cost
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.launch import processes
-from aiayn.models.cost import HALF, SINGLE, Cost, ValueBytes
+from aiayn.models.cost import HALF, SINGLE, ValueBytes
+from aiayn.models.rival_costs import ModelCost
 from aiayn.runs.plan import Plan
 
 BYTES_OF_CHECKPOINT = 12
@@ -36,10 +37,8 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
     Raises:
         UserError: the hardware is not stated, or not to be found here.
     """
-    model = Cost(
-        build_architecture(config.model),
-        embedding_rows(config.model, vocabulary_size=config.tokenizer.vocabulary_size),
-    )
+    rows = embedding_rows(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
+    model = model_cost(config.model, vocabulary_size=rows)
     devices = processes.devices_per_node(config.trainer) * int(config.trainer.get("num_nodes") or 1)
     recipe = config.optimization
     flops = model.training_flops(source_tokens=recipe.source_tokens, target_tokens=recipe.target_tokens)
@@ -72,7 +71,7 @@ def micro_batch(config: TrainConfig, *, devices: int) -> Micro:
     return Micro(source_tokens=source, target_tokens=target, count=count)
 
 
-def _seconds_per_step(config: PlanConfig, model: Cost, *, flops: float, micro: Micro, devices: int) -> float:
+def _seconds_per_step(config: PlanConfig, model: ModelCost, *, flops: float, micro: Micro, devices: int) -> float:
     hardware = config.hardware
     if hardware.calibration_seconds is not None:
         from aiayn.launch.calibration import seconds_per_step  # imports torch

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import filelock
 import numpy as np
@@ -24,7 +24,7 @@ from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
-from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SignedScore, SplitScores, json_text
@@ -51,7 +51,7 @@ def scored_splits(names: Sequence[str] | str) -> list[Split]:
 
 
 def score_splits(
-    model: Transformer,
+    model: TranslationModel[Any],
     data: PreparedData,
     search: Search,
     directory: RunDirectory,
@@ -117,7 +117,7 @@ def score_splits(
 class _Job:
     """What scoring each split needs."""
 
-    model: Transformer
+    model: TranslationModel[Any]
     data: PreparedData
     search: Search
     engine: SearchEngine

@@ -52,6 +52,7 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
     device, tokenizer = usable_device(request.device), run.tokenizer()
     lines = list(_lines(request.max_sentences))
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
+    assert isinstance(model, Transformer), "the command refuses others"
     engine = torch_engine(model, tokenizer, build_search(run.config.decoding), device=device)
     attender = Attender(model, tokenizer, Translator(engine.find, tokenizer, longest), request.units, device, longest)
     with shortage_explained("max_length, max_sentences or decoding.batch_tokens"):

@@ -173,7 +173,7 @@ def _train(
         load_weights(model, start, key="init_from")
     module = build.build_module(config, model, data_fingerprint=data.fingerprint)
     record.parameters = count_parameters(model)
-    record.vocabulary_rows = len(model.embedding.weight)
+    record.vocabulary_rows = len(model.output_weight)
     job.write_record()
     try:
         with shortage_explained("optimization.max_tokens_per_device, or data.max_length"):

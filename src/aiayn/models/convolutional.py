@@ -17,6 +17,7 @@ from aiayn.models.packing import Packed, Packing
 from aiayn.models.positions import LearnedPositions
 from aiayn.models.products import ROWS_MULTIPLE, linear
 from aiayn.models.rival_costs import ConvolutionalCost
+from aiayn.models.translation_model import TranslationModel
 
 HALVED = math.sqrt(0.5)
 """Keeps the variance of a sum of two."""
@@ -71,7 +72,7 @@ class AttendingLayer(nn.Module):
         return (states + found) * HALVED
 
 
-class ConvolutionalTranslator(nn.Module):
+class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
     """Stacks of gated convolutions with tied embeddings and learned positions; the same steps as the Transformer's.
 
     Attention in each block takes the encoder's output for keys, and that plus the source's embeddings for values. Left
@@ -107,11 +108,6 @@ class ConvolutionalTranslator(nn.Module):
     def max_length(self) -> int:
         """The most tokens of a source or a target, end mark included."""
         return self.architecture.max_positions
-
-    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Logits of every next token, `[batch, target_len, vocabulary_size]`; as `Transformer.forward`."""
-        states, packing = self.decode(target_input, self.encode(source))
-        return packing.unpack(self.embedding.project(states))
 
     def encode(self, source: Tensor) -> SourceMemory:
         """Read sources int64 `[batch, source_len]`, pads at the end."""
@@ -159,7 +155,7 @@ class ConvolutionalTranslator(nn.Module):
             state.past[number] = windows[:, :, 1:]
             states = (states + layer.attend(layer.convolution.step(windows), embedded, state.memory)) * HALVED
         state.lengths = state.lengths + 1
-        logits = self.embedding.project(self._read_out(states))
+        logits = self.project(self._read_out(states))
         return logits, log_sum_exp(logits)
 
     def _read_out(self, states: Tensor) -> Tensor:

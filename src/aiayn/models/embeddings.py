@@ -6,7 +6,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aiayn.models.initialization import table
-from aiayn.models.products import linear
 
 
 class TiedEmbedding(nn.Module):
@@ -20,7 +19,3 @@ class TiedEmbedding(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """Look tokens up, int64 `[batch, length]`, and scale by sqrt(d_model): `[batch, length, d_model]`."""
         return F.embedding(tokens, self.weight) * self.scale
-
-    def project(self, states: Tensor) -> Tensor:
-        """Logits `[..., vocabulary_size]` of states `[..., d_model]`: unscaled, and without a bias."""
-        return linear(states, self.weight)

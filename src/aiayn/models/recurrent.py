@@ -15,6 +15,7 @@ from aiayn.models.products import ROWS_MULTIPLE
 from aiayn.models.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.recurrent_state import Hidden, Memory, RecurrentState
 from aiayn.models.rival_costs import RecurrentCost
+from aiayn.models.translation_model import TranslationModel
 
 
 class _Encoded(NamedTuple):
@@ -25,7 +26,7 @@ class _Encoded(NamedTuple):
     """What the decoder begins with."""
 
 
-class RecurrentTranslator(nn.Module):
+class RecurrentTranslator(TranslationModel[RecurrentState]):
     """An encoder and a decoder of recurrent layers with tied embeddings; the same steps as the Transformer's.
 
     - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states begin the decoder, and
@@ -42,9 +43,6 @@ class RecurrentTranslator(nn.Module):
         vocabulary_size: rows of the one embedding matrix.
         pad_id: fills sentences up at their ends. Every source needs one real token.
     """
-
-    max_length = None
-    """The most tokens of a source or a target: any number."""
 
     def __init__(self, architecture: RecurrentArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
         super().__init__()
@@ -74,10 +72,9 @@ class RecurrentTranslator(nn.Module):
         """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own."""
         return self.embedding.weight
 
-    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Logits of every next token, `[batch, target_len, vocabulary_size]`; as `Transformer.forward`."""
-        states, packing = self.decode(target_input, self.encode(source))
-        return packing.unpack(self.embedding.project(states))
+    @property
+    def max_length(self) -> None:
+        """The most tokens of a source or a target: any number."""
 
     def encode(self, source: Tensor) -> _Encoded:
         """Read sources int64 `[batch, source_len]`, pads at the end."""
@@ -136,7 +133,7 @@ class RecurrentTranslator(nn.Module):
         moved, found, hidden = self._move(rows, state.memory.repeated(beam), hidden)
         state.hidden = tuple(torch.unflatten(each, 1, (sentences, beam)) for each in hidden)
         read = self._read_out(torch.cat([moved, found], dim=-1)).view(sentences, beam, -1)
-        logits = self.embedding.project(read)
+        logits = self.project(read)
         return logits, log_sum_exp(logits)
 
     def _move(self, embedded: Tensor, memory: Memory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:

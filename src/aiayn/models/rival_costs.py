@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.cost import BYTES_OF_STATE, ValueBytes
@@ -18,6 +18,20 @@ KEPT = {"gru": 7, "lstm": 14}
 
 class ModelCost(Protocol):
     """The costs of one model; see `cost.Cost` for what each is."""
+
+    def __hash__(self) -> int:
+        """Models that differ in nothing are one."""
+        ...
+
+    @property
+    def architecture(self) -> Any:
+        """Sizes and choices."""
+        ...
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Rows of the embedding matrix."""
+        ...
 
     @property
     def parameters(self) -> int:

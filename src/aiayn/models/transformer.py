@@ -17,9 +17,10 @@ from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.packing import Packed, Packing
 from aiayn.models.positions import positions_table
 from aiayn.models.products import ROWS_MULTIPLE
+from aiayn.models.translation_model import TranslationModel
 
 
-class Transformer(nn.Module):
+class Transformer(TranslationModel[DecoderState]):
     """Encoder and decoder with tied embeddings, for training by `forward` and for searching by `begin` and `step`.
 
     Args:
@@ -35,7 +36,7 @@ class Transformer(nn.Module):
         super().__init__()
         assert 0 <= pad_id < vocabulary_size, "pads are looked up as every token is"
         width = architecture.d_model
-        self.cost = Cost(architecture, vocabulary_size)
+        self.cost: Cost = Cost(architecture, vocabulary_size)
         self.pad_id = pad_id
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         self.own_target_embedding, self.own_output = (
@@ -63,20 +64,14 @@ class Transformer(nn.Module):
         """The most tokens of a source or a target, end mark included; None: any number."""
         return None if self.positions is None else self.positions.end
 
-    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Logits of every next token, `[batch, target_len, vocabulary_size]`, given those before it.
+    def states(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """The decoder's states of every target position, pads too: `[batch * target_len, d_model]`, to be compiled.
+
+        One graph for all shapes: which positions are pads is not looked at.
 
         Args:
             source: int64 `[batch, source_len]`, pads at the end.
             target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
-        """
-        states, packing = self.decode(target_input, self.encode(source))
-        return packing.unpack(self.project(states))
-
-    def states(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """The decoder's states of every target position, pads too: `[batch * target_len, d_model]`, to be compiled.
-
-        One graph for all shapes: which positions are pads is not looked at. Arguments as for `forward`.
         """
         memory = self._encode(source, Packing.unlooked(source != self.pad_id))
         return self._decode(target_input, Packing.unlooked(target_input != self.pad_id), memory).states
@@ -101,10 +96,6 @@ class Transformer(nn.Module):
             keys_values = layer.cross_attention.keys_values(memory)
             states = layer(states, packing, keys_values, memory_is_real=memory.packing.is_real)
         return Packed(self.decoder_norm(states), packing)
-
-    def project(self, states: Tensor) -> Tensor:
-        """Logits `[..., vocabulary_size]` of decoder states `[..., d_model]`, by `output_weight`."""
-        return (self.own_output or self.embedding).project(states)
 
     @torch.no_grad()
     def begin(self, source: Tensor) -> DecoderState:

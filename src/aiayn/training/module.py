@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from aiayn.config.errors import RunFailedError
 from aiayn.data.collation import TranslationBatch
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import TokenLosses, output_losses
 from aiayn.training.meter import Meter, Progress
 from aiayn.training.schedule import learning_rate
@@ -52,7 +54,7 @@ class TranslationModule(LightningModule):
     def __init__(
         self,
         *,
-        model: Transformer,
+        model: TranslationModel[Any],
         d_model: int,
         label_smoothing: float,
         warmup_steps: int,
@@ -76,7 +78,7 @@ class TranslationModule(LightningModule):
         self.log_interval = log_interval
         self.provenance = provenance
         # Sizes are symbols: one graph serves all batches, where one a shape would be compiled a hundred times.
-        self._compiled_states = torch.compile(model.states, dynamic=True) if is_compiled else None
+        self._compiled_states = torch.compile(_states_of(model), dynamic=True) if is_compiled else None
         self.progress = Progress()
         self.latest_metrics: dict[str, float] = {}
         self._meter = Meter()
@@ -215,3 +217,9 @@ class TranslationModule(LightningModule):
         counters = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
         for counter in (counters["total"], counters["current"]):
             counter.update(dict.fromkeys(counter, done))
+
+
+def _states_of(model: TranslationModel[Any]) -> Callable[[Tensor, Tensor], Tensor]:
+    """What is compiled, which Transformers alone have: the configuration refuses it for others."""
+    assert isinstance(model, Transformer)
+    return model.states

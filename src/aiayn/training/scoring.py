@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.products import packed
-from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
 from aiayn.training.data_module import EvaluationStream
 from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
@@ -38,7 +39,7 @@ class Search:
 
 @torch.inference_mode()
 def sentence_likelihoods(
-    model: Transformer,
+    model: TranslationModel[Any],
     pairs: SentencePairs,
     *,
     tokens: int,
@@ -82,7 +83,7 @@ def sentence_likelihoods(
 
 
 def search_all(
-    model: Transformer,
+    model: TranslationModel[Any],
     sources: Sentences,
     tokenizer: SubwordTokenizer,
     search: Search,
@@ -129,9 +130,11 @@ def search_all(
     return found
 
 
-def beam_search(model: Transformer, tokenizer: SubwordTokenizer, search: Search, n_best: int = 1) -> BeamSearch:
+def beam_search(
+    model: TranslationModel[Any], tokenizer: SubwordTokenizer, search: Search, n_best: int = 1
+) -> BeamSearch:
     """The search with these settings; no output holds what stands for no text."""
-    rows = len(model.embedding.weight)
+    rows = len(model.output_weight)
     return BeamSearch(
         beam_size=search.beam_size,
         length_penalty_alpha=search.length_penalty_alpha,
@@ -149,7 +152,7 @@ class _Supply:
 
     def __init__(
         self,
-        model: Transformer,
+        model: TranslationModel[Any],
         sources: Sentences,
         chunks: Sequence[Indices],
         search: Search,

@@ -1,4 +1,4 @@
-"""Every architecture of ours becomes a model of CTranslate2's that finds every sentence as likely as ours does."""
+"""What CTranslate2 can hold of ours becomes a model that finds every sentence as likely as ours does."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,9 @@ from exported_models import SPECIAL, TEXT, TINY, TOKENIZER, drawn_model, exporte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.launch.export_ctranslate2 import table_length
-from aiayn.models.architecture import Architecture
+from aiayn.config.errors import UserError
+from aiayn.launch.export_ctranslate2 import HELD, refuse_what_cannot_be_held, table_length
+from aiayn.models.architecture import CHOICES, Architecture
 from aiayn.models.transformer import Transformer
 
 ARCHITECTURES = st.builds(
@@ -22,11 +23,13 @@ ARCHITECTURES = st.builds(
     d_k=st.integers(1, 20),
     d_v=st.integers(1, 20),
     dropout=st.just(0.1),
-    positions=st.sampled_from(["sinusoidal", "learned"]),
+    positions=st.sampled_from(HELD["positions"]),
     norm=st.sampled_from(["post", "pre"]),
     projection_bias=st.booleans(),
     layer_norm_epsilon=st.sampled_from([1e-6, 1e-2]),
     max_positions=st.just(20),
+    tied_embeddings=st.booleans(),
+    reads_bos=st.booleans(),
 )
 SENTENCES = st.lists(st.sampled_from(TEXT), min_size=1, max_size=9)
 
@@ -67,3 +70,16 @@ def test_fewer_bits_leave_the_model_itself_alone(quantization: str, tmp_path: Pa
 
 def test_sinusoids_make_a_longer_table_than_learned_positions() -> None:
     assert table_length(replace(TINY, positions="learned")) == TINY.max_positions < table_length(TINY)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [*((key, value) for key, values in CHOICES.items() for value in values), ("residual", True), ("residual", False)],
+)
+def test_what_cannot_be_held_is_named(key: str, value: object) -> None:
+    changed = replace(TINY, **{key: value})  # type: ignore[arg-type]
+    if value in HELD.get(key, (value,)):
+        refuse_what_cannot_be_held(changed, setting="x")
+        return
+    with pytest.raises(UserError, match=rf"^x: CTranslate2 has no model\.{key}={str(value).lower()}, only"):
+        refuse_what_cannot_be_held(changed, setting="x")

@@ -129,6 +129,7 @@ def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shap
     module: TranslationModule, pairs: PairsInMemory
 ) -> None:
     counter = CompileCounterWithBackend("aot_eager")
+    assert isinstance(module.model, Transformer)
     compiled = torch.compile(module.model.states, dynamic=True, backend=counter)
     for sentences in ([0, 1], [2], [0, 1, 2], [1], [2, 1], [0, 0, 0, 1], [2, 2, 2, 2, 2]):
         batch = micro_batch(pairs, *sentences)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.length_penalty import length_penalty
@@ -31,7 +31,9 @@ def small(architecture: Architecture) -> Transformer:
             parameter.mul_(2.0)
         last = model.decoder[-1]
         assert isinstance(last, DecoderLayer)
-        last.around_feed_forward.norm.bias.copy_(2.0 * model.embedding.weight[EOS])
+        norm = last.around_feed_forward.norm
+        assert isinstance(norm, nn.LayerNorm)
+        norm.bias.copy_(2.0 * model.embedding.weight[EOS])
     return model.eval()
 
 

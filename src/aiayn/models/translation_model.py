@@ -1,0 +1,67 @@
+"""What every model of translation can do: be trained on whole targets, and be searched step by step."""
+
+from abc import ABC, abstractmethod
+from typing import Any, Generic, TypeVar
+
+from torch import Tensor, nn
+
+from aiayn.models.packing import Packed
+from aiayn.models.products import linear
+from aiayn.models.rival_costs import ModelCost
+
+State = TypeVar("State")
+"""What a search of the model remembers; see `decoding.step.DecodingState`."""
+
+
+class TranslationModel(nn.Module, ABC, Generic[State]):
+    """An encoder and a decoder."""
+
+    pad_id: int
+    """Fills sentences up at their ends. Every source needs one real token."""
+    cost: ModelCost
+    """What training it takes."""
+
+    @property
+    @abstractmethod
+    def output_weight(self) -> Tensor:
+        """The matrix of the output layer, `[vocabulary_size, d_model]`."""
+
+    @property
+    @abstractmethod
+    def max_length(self) -> int | None:
+        """The most tokens of a source or a target, end mark included; None: any number."""
+
+    @abstractmethod
+    def encode(self, source: Tensor) -> Any:
+        """Read sources int64 `[batch, source_len]`, pads at the end, for `decode`."""
+
+    @abstractmethod
+    def decode(self, target_input: Tensor, encoded: Any) -> Packed:
+        """What the output layer reads at every target position, given those before it.
+
+        Args:
+            target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
+            encoded: from `encode`.
+        """
+
+    @abstractmethod
+    def begin(self, source: Tensor) -> State:
+        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor]:
+        """Read one token a beam and predict the next; see `decoding.step.StepFunction`.
+
+        Args:
+            tokens: int64 `[sentences, beam]`; bos at the first step, where every sentence has one beam.
+            state: from `begin`; afterwards the state after `tokens`.
+        """
+
+    def project(self, states: Tensor) -> Tensor:
+        """Logits `[..., vocabulary_size]` of what the output layer reads, `[..., d_model]`: without a bias."""
+        return linear(states, self.output_weight)
+
+    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """Logits of every next token, `[batch, target_len, vocabulary_size]`; arguments as above."""
+        states, packing = self.decode(target_input, self.encode(source))
+        return packing.unpack(self.project(states))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from aiayn.evaluation.significance import Interval
-from aiayn.paper.claims import Metric, Sameness
+from aiayn.paper.claims import Comparison, Metric, Sameness
 from aiayn.paper.table3 import Row, load_table3
 from aiayn.reports.grids import Grid
 from aiayn.reports.table3 import Line, Measurement, Report, paper_cell, paper_value
@@ -155,13 +155,23 @@ def _comparisons(report: Report) -> Grid:
 
 
 def _comparison(claim: str, judged: Judged) -> tuple[str, ...]:
-    comparison, table = judged.comparison, load_table3()
+    comparison = judged.comparison
+    decimals = paper_cell(load_table3().row(comparison.rows[0]), comparison.metric).decimals
+    interval = interval_text(judged.interval, decimals + 1)
+    return claim, claimed(comparison), printed_difference(comparison), interval, judged.verdict
+
+
+def claimed(comparison: Comparison) -> str:
+    """What is claimed, in symbols, as in PPL of base < a_h32."""
     first, second = comparison.rows
     metric = comparison.metric
-    decimals = paper_cell(table.row(first), metric).decimals
-    printed = signed(paper_value(table.row(first), metric) - paper_value(table.row(second), metric), decimals)
     if isinstance(comparison, Sameness):
-        claimed = f"{first}, {second} within {comparison.within} {metric.upper()}"
-    else:
-        claimed = f"{metric.upper()} of {first} {'>' if metric.sign > 0 else '<'} {second}"
-    return claim, claimed, printed, interval_text(judged.interval, decimals + 1), judged.verdict
+        return f"{first}, {second} within {comparison.within} {metric.upper()}"
+    return f"{metric.upper()} of {first} {'>' if metric.sign > 0 else '<'} {second}"
+
+
+def printed_difference(comparison: Comparison) -> str:
+    """The first row minus the second as the paper prints them."""
+    metric = comparison.metric
+    first, second = (load_table3().row(row) for row in comparison.rows)
+    return signed(paper_value(first, metric) - paper_value(second, metric), paper_cell(first, metric).decimals)

@@ -48,7 +48,7 @@ COMMANDS = {
     "report": Command(
         "tables from records and the paper",
         "aiayn.commands.report",
-        ("configuration", "paper", "parameters", "run", "table3"),
+        ("configuration", "page", "paper", "parameters", "run", "table3"),
     ),
 }
 

@@ -66,14 +66,14 @@ def _results(report: Report, *, bleu_name: str, has_settings: bool) -> Grid:
 def _result(line: Line, *, has_settings: bool) -> tuple[str, ...]:
     row = line.row
     group = f"({row.group})" if len(row.group) == 1 else ""
-    settings = (group, row.id, *(_setting(row, key) for key in SETTINGS)) if has_settings else (row.id,)
+    settings = (group, row.id, *(setting(row, key) for key in SETTINGS)) if has_settings else (row.id,)
     scores = [text for metric in Metric for text in (str(paper_cell(row, metric)), _measured(line, metric))]
     parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
 
 
-def _setting(row: Row, key: str) -> str:
+def setting(row: Row, key: str) -> str:
     """As printed: base states all, the others what they change."""
     value = load_table3().base[key] if row.group == "base" else row.changes.get(key)
     if value is None:

@@ -152,7 +152,11 @@ def marked(hypothesis: str, reference: str) -> Html:
 
 def _attention(run: RunContent, maps: AttentionMaps) -> Html:
     omitted = f" {maps.omitted} more sentences are in the run's folder." if maps.omitted else ""
-    note = tag("p", f"Weights after {maps.step:,} steps; a row is what one token attends to.{omitted}", class_="note")
+    note = tag(
+        "p",
+        f"Weights after {maps.step:,} steps: each row is one position, and what it attends to.{omitted}",
+        class_="note",
+    )
     place = tag("div", class_="attention", data_attention=f"{run.anchor}-attention")
     return tag(
         "section", tag("h4", "Attention"), note, place, data_block(attention_data(maps), id=f"{run.anchor}-attention")

@@ -12,7 +12,7 @@ from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
 from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.table3_grids import SETTINGS, mean_and_deviation, signed
+from aiayn.reports.table3_grids import SETTINGS, mean_and_deviation, setting, signed
 
 
 def results_table(content: PageContent) -> Html:
@@ -77,12 +77,9 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
 
 def _change(row: Row) -> str:
     """What the row prints as different from base: its label, or where that is but a name, the settings."""
-    if row.label != row.id:
-        return row.label
-    return ", ".join(
-        f"{SETTINGS[key]}={value:,}" if isinstance(value, int) else f"{SETTINGS[key]}={value}"
-        for key, value in row.changes.items()
-    )
+    if row.label != row.id or row.group == "base":
+        return row.label if row.label != row.id else ""
+    return ", ".join(f"{SETTINGS[key]}={setting(row, key)}" for key in row.changes)
 
 
 def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Html:

@@ -22,6 +22,7 @@ from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table3 import Row, load_table3
 from aiayn.reports.table3_runs import SCALED
+from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, write_attention_maps
 from aiayn.runs.record import Record, Status, read_record
 
 RECORD = Path(__file__).parents[2] / "docs" / "results" / "multi30k-small.json"
@@ -76,12 +77,12 @@ def write_run(folder: Path, row: Row, config: str, record: Record, data: Prepare
 
 def write_maps(folder: Path) -> None:
     """Attention of two layers and three heads, as sharp as can be."""
-    source, target = ["A", "dog", "barks", "⟨eos⟩"], ["Ein", "Hund", ATTACK]
-    shapes = {"encoder": (4, 4), "decoder": (3, 3), "cross": (3, 4)}
-    weights = {kind: np.broadcast_to(np.eye(*shape), (2, 3, *shape)).tolist() for kind, shape in shapes.items()}
-    folder.mkdir()
-    content = {"version": 1, "checkpoint_step": STEPS, "sentences": [{"source": source, "target": target, **weights}]}
-    (folder / f"step-{STEPS}.json").write_text(json.dumps(content), encoding="utf-8")
+    source, target, read = ["A", "dog", "barks", "⟨eos⟩"], ["Ein", "Hund", ATTACK], ["⟨bos⟩", "Ein", "Hund"]
+    shapes = ((4, 4), (3, 3), (3, 4))
+    encoder, decoder, cross = (np.broadcast_to(np.eye(*shape), (2, 3, *shape)) for shape in shapes)
+    sentence = AttendedSentence(1, source, target, read, encoder, decoder, cross)
+    maps = AttentionMaps(checkpoint_step=STEPS, units="tokens", sentences=[sentence])
+    write_attention_maps(folder / f"step-{STEPS}.json", maps)
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from omegaconf import DictConfig
 from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.launch.signals import SignalledInterrupt
 
 PAGE = "report.html"
 """Where the page goes unless it is said: it is no reading for a terminal."""
@@ -47,12 +48,22 @@ def _report(config: ReportConfig, output: Path | None) -> None:
 
         report_paper(config.table, output)
     elif config.noun == "page":
-        from aiayn.reports.page.writing import report_page
-
-        report_page(config, Path(PAGE) if output is None else output)
+        _page(config, Path(PAGE) if output is None else output)
     elif config.noun == "table3":
         from aiayn.reports.table3_formats import report_table3
 
         report_table3(config, output)
     else:
         raise UserError(f"noun={config.noun}: choose from configuration, page, paper, parameters, run, table3")
+
+
+def _page(config: ReportConfig, output: Path) -> None:
+    from aiayn.reports.page.writing import report_page
+
+    try:
+        report_page(config, output)
+    except SignalledInterrupt:
+        raise
+    except KeyboardInterrupt:
+        if not config.watch:
+            raise  # otherwise this is how it is ended

@@ -2,20 +2,13 @@
 
 import base64
 import gzip
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from aiayn.config.errors import UserError
-
-VERSION = 1
-"""Of the files that are read here."""
-
-KINDS = ("encoder", "decoder", "cross")
+from aiayn.runs.attention_maps import KINDS, AttendedSentence, AttentionMaps, Kind, Weights, read_attention_maps
 
 LEVELS = 255
 """A weight from 0 to 1 becomes one byte: no eye tells more shades apart."""
@@ -27,7 +20,7 @@ FILE = re.compile(r"step-(\d+)\.json")
 
 
 @dataclass(frozen=True)
-class Weights:
+class PackedWeights:
     """One kind of attention of one sentence."""
 
     layers: int
@@ -37,31 +30,30 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class AttentionSentence:
-    """One sentence pair."""
+class PackedSentence:
+    """One sentence pair, in the units that the maps were drawn in."""
 
     source: tuple[str, ...]
-    """Tokens, as shown to people."""
     target: tuple[str, ...]
     """What each position of the decoder predicts."""
     read: tuple[str, ...]
-    """What each position of the decoder has read: the target, one token later."""
-    weights: dict[str, Weights]
-    """By kind: encoder [source, source], decoder [target, read], cross [target, source]."""
+    """What each position of the decoder has read."""
+    weights: dict[Kind, PackedWeights]
+    """Encoder [source, source], decoder [target, read], cross [target, source]."""
 
 
 @dataclass(frozen=True)
-class AttentionMaps:
+class PackedMaps:
     """What one run attends to."""
 
     step: int
     """Of the checkpoint, in optimizer steps."""
-    sentences: tuple[AttentionSentence, ...]
+    sentences: tuple[PackedSentence, ...]
     omitted: int
     """Sentences of the file that would have made the page too large."""
 
 
-def read_attention(folder: Path) -> AttentionMaps | None:
+def read_attention(folder: Path) -> PackedMaps | None:
     """The maps of a run's last checkpoint that has some; None where none has.
 
     Args:
@@ -71,48 +63,31 @@ def read_attention(folder: Path) -> AttentionMaps | None:
         UserError: the file is no such file.
     """
     found = {int(match[1]): path for path in folder.glob("step-*.json") if (match := FILE.fullmatch(path.name))}
-    if not found:
-        return None
-    path = found[max(found)]
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["version"] != VERSION:
-            raise UserError(f"{path}: version={content['version']}: this aiayn reads version {VERSION}")
-        sentences = [_sentence(each) for each in content["sentences"]]
-        step = int(content["checkpoint_step"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: no attention maps ({type(error).__name__}: {error}); draw them again") from error
-    kept = _affordable(sentences)
-    return AttentionMaps(step, tuple(kept), len(sentences) - len(kept))
+    return packed_maps(read_attention_maps(found[max(found)])) if found else None
 
 
-def _sentence(content: dict[str, Any]) -> AttentionSentence:
-    source, target = (tuple(map(str, content[side])) for side in ("source", "target"))
-    read = tuple(map(str, content.get("target_input", target)))
-    shapes = {"encoder": (source, source), "decoder": (target, read), "cross": (target, source)}
-    return AttentionSentence(
-        source,
-        target,
-        read,
-        {kind: _weights(content[kind], len(queries), len(keys)) for kind, (queries, keys) in shapes.items()},
+def packed_maps(maps: AttentionMaps) -> PackedMaps:
+    """Maps as a page holds them: as many sentences as it can afford, the first ones."""
+    kept: list[PackedSentence] = []
+    size = 0
+    for sentence in map(_packed, maps.sentences):
+        size += sum(len(weights.packed) for weights in sentence.weights.values())
+        if kept and size > MOST_BYTES:
+            break
+        kept.append(sentence)
+    return PackedMaps(maps.checkpoint_step, tuple(kept), len(maps.sentences) - len(kept))
+
+
+def _packed(sentence: AttendedSentence) -> PackedSentence:
+    return PackedSentence(
+        tuple(sentence.source),
+        tuple(sentence.target),
+        tuple(sentence.target_input),
+        {kind: _packed_weights(sentence.map(kind).weights) for kind in KINDS},
     )
 
 
-def _weights(matrices: list[list[list[list[float]]]], queries: int, keys: int) -> Weights:
-    weights = np.asarray(matrices, dtype=np.float64)
-    if weights.ndim != 4 or weights.shape[2:] != (queries, keys):
-        raise ValueError(f"weights of shape {weights.shape} for {queries} and {keys} tokens")
-    levels = np.rint(np.clip(np.nan_to_num(weights), 0, 1) * LEVELS).astype(np.uint8)
-    packed = base64.b64encode(gzip.compress(levels.tobytes(), mtime=0)).decode()
-    return Weights(weights.shape[0], weights.shape[1], packed)
-
-
-def _affordable(sentences: list[AttentionSentence]) -> list[AttentionSentence]:
-    kept, size = sentences[:1], 0
-    for sentence in sentences:
-        size += sum(len(weights.packed) for weights in sentence.weights.values())
-        if size > MOST_BYTES:
-            break
-        if sentence is not sentences[0]:
-            kept.append(sentence)
-    return kept
+def _packed_weights(weights: Weights) -> PackedWeights:
+    layers, heads = weights.shape[:2]
+    levels = np.rint(np.clip(weights, 0, 1) * LEVELS).astype(np.uint8)
+    return PackedWeights(layers, heads, base64.b64encode(gzip.compress(levels.tobytes(), mtime=0)).decode())

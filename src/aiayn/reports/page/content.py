@@ -11,7 +11,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.page.attention_maps import AttentionMaps, read_attention
+from aiayn.reports.page.attention_maps import PackedMaps, read_attention
 from aiayn.reports.page.curves import Curve, read_curves
 from aiayn.reports.page.samples import SPLIT, Sample, Texts, read_samples
 from aiayn.reports.row import paper_row
@@ -54,7 +54,7 @@ class RunContent:
     curves: Mapping[str, Curve]
     """By metric."""
     samples: tuple[Sample, ...]
-    attention: AttentionMaps | None
+    attention: PackedMaps | None
     notes: tuple[str, ...]
     """Why something is missing."""
 
@@ -135,7 +135,7 @@ class Reader:
         notes: list[str] = []
         row, group = _row_and_group(entry)
         folder = str(entry.directory.path.relative_to(self._runs))
-        attention = _or_note(lambda: read_attention(entry.directory.path / "attention"), notes)
+        attention = _or_note(lambda: read_attention(entry.directory.attention), notes)
         return RunContent(
             anchor=f"run-{re.sub(r'[^A-Za-z0-9_]+', '-', folder)}",
             folder=folder,

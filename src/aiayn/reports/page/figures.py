@@ -5,7 +5,7 @@ from typing import Any
 
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.page.attention_maps import AttentionMaps
+from aiayn.reports.page.attention_maps import PackedMaps
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.curves import METRICS
 from aiayn.reports.table3 import Line, Measurement, paper_value
@@ -25,7 +25,7 @@ def figure_data(content: PageContent) -> dict[str, Any]:
     }
 
 
-def attention_data(maps: AttentionMaps) -> dict[str, Any]:
+def attention_data(maps: PackedMaps) -> dict[str, Any]:
     """The maps of one run for the page's script."""
     return {
         "step": maps.step,

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterator, Sequence
 
-from aiayn.reports.page.attention_maps import AttentionMaps
+from aiayn.reports.page.attention_maps import PackedMaps
 from aiayn.reports.page.cells import chip, filtered, heading, number, scroller
 from aiayn.reports.page.content import RunContent
 from aiayn.reports.page.figures import attention_data
@@ -150,7 +150,7 @@ def marked(hypothesis: str, reference: str) -> Html:
     return joined(parts, " ")
 
 
-def _attention(run: RunContent, maps: AttentionMaps) -> Html:
+def _attention(run: RunContent, maps: PackedMaps) -> Html:
     omitted = f" {maps.omitted} more sentences are in the run's folder." if maps.omitted else ""
     note = tag(
         "p",

@@ -1,18 +1,16 @@
 """`aiayn report page`: write the page once, or again and again while a sweep runs."""
 
 import logging
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tqdm import tqdm
-
 from aiayn import files
 from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
+from aiayn.progress import Bar, draw_lines, has_bars, say
 from aiayn.reports.page.bundle import plotly_bundle
 from aiayn.reports.page.content import PageContent, Reader
 from aiayn.reports.page.render import page
@@ -45,7 +43,7 @@ def report_page(config: ReportConfig, output: Path) -> None:
 
     Raises:
         UserError: a value is not allowed, runs do not compare, or a file cannot be read.
-        KeyboardInterrupt: the page is no longer kept up to date.
+        KeyboardInterrupt: with watch=true, in the end.
     """
     check_resampling(config)
     if output.suffix not in SUFFIXES:
@@ -57,9 +55,10 @@ def report_page(config: ReportConfig, output: Path) -> None:
         return
     try:
         _watch(Path(config.paths.runs), press)
-    except KeyboardInterrupt as interrupt:
+    except KeyboardInterrupt:
         press.write(refresh=None)  # it must not go on loading itself
-        raise KeyboardInterrupt(f"{output} is as of now, and no longer kept up to date") from interrupt
+        say(f"{output} is as of now, and no longer kept up to date")
+        raise
 
 
 class _Press:
@@ -91,26 +90,30 @@ def _words(config: ReportConfig) -> Iterator[str]:
 
 
 def _counted(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """The runs one by one, counted where standard error is a terminal."""
-    shown = sys.stderr.isatty()
-    yield from tqdm(entries, desc="read", unit="run", file=sys.stderr, leave=False, disable=not shown)
+    """The runs one by one, counted on a terminal."""
+    with Bar("read", total=len(entries), unit=" runs") as bar:
+        for entry in entries:
+            yield entry
+            bar.advance()
 
 
 def _watch(runs: Path, press: _Press) -> None:
     """Write the page whenever the runs have changed, until interrupted."""
     seen = _look(runs)
-    with tqdm(bar_format="{desc}", file=sys.stderr, leave=False, disable=not sys.stderr.isatty()) as line:
-        while True:
-            time.sleep(POLL_SECONDS)
-            now = _look(runs)
-            if now == seen:
-                continue
-            try:
-                line.set_description_str(f"{press.write(refresh=RELOAD_SECONDS)}; Ctrl-C ends")
-            except UserError as error:  # a run that is begun anew lacks files for a moment; the page stays as it was
-                logger.warning("%s", error)
-            seen = now
-            time.sleep(REST_SECONDS - POLL_SECONDS)
+    while True:
+        time.sleep(POLL_SECONDS)
+        now = _look(runs)
+        if now == seen:
+            continue
+        try:
+            states = press.write(refresh=RELOAD_SECONDS)
+        except UserError as error:  # a run that is begun anew lacks files for a moment; the page stays as it was
+            logger.warning("%s", error)
+        else:
+            if has_bars():
+                draw_lines([f"{states}; Ctrl-C ends"])
+        seen = now
+        time.sleep(REST_SECONDS - POLL_SECONDS)
 
 
 def _look(runs: Path) -> Look:

@@ -2,80 +2,64 @@
 
 import base64
 import gzip
-import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from aiayn.config.errors import UserError
 from aiayn.reports.page import attention_maps
-from aiayn.reports.page.attention_maps import LEVELS, read_attention
+from aiayn.reports.page.attention_maps import LEVELS, packed_maps, read_attention
+from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, Weights, write_attention_maps
 
-SOURCE, TARGET = ["A", "dog", "⟨eos⟩"], ["Ein", "Hund", "⟨eos⟩", "."]
+SOURCE, TARGET, READ = ["A", "dog", "⟨eos⟩"], ["Ein", "Hund", "⟨eos⟩", "."], ["⟨bos⟩", "Ein", "Hund", "⟨eos⟩"]
 LAYERS, HEADS = 2, 3
 
 
-def weights(queries: int, keys: int) -> list[Any]:
+def weights(queries: int, keys: int) -> Weights:
     drawn = np.random.default_rng(queries * keys).random((LAYERS, HEADS, queries, keys))
-    softmax: list[Any] = (drawn / drawn.sum(-1, keepdims=True)).tolist()
+    softmax: Weights = drawn / drawn.sum(-1, keepdims=True)
     return softmax
 
 
-def sentence() -> dict[str, Any]:
-    return {
-        "source": SOURCE,
-        "target": TARGET,
-        "encoder": weights(3, 3),
-        "decoder": weights(4, 4),
-        "cross": weights(4, 3),
-    }
+SENTENCE = AttendedSentence(1, SOURCE, TARGET, READ, weights(3, 3), weights(4, 4), weights(4, 3))
 
 
-def write(folder: Path, step: int, **changes: Any) -> None:
-    folder.mkdir(exist_ok=True)
-    content = {"version": 1, "checkpoint_step": step, "sentences": [sentence()]} | changes
-    (folder / f"step-{step}.json").write_text(json.dumps(content))
+def maps(count: int = 1, *, step: int = 3) -> AttentionMaps:
+    return AttentionMaps(checkpoint_step=step, units="tokens", sentences=[SENTENCE] * count)
 
 
-def test_weights_come_back_to_half_a_level(tmp_path: Path) -> None:
-    write(tmp_path / "attention", 9)
-    write(tmp_path / "attention", 10)
-    maps = read_attention(tmp_path / "attention")
-    assert maps is not None
-    assert maps.step == 10  # by number, not by name
-    (shown,) = maps.sentences
-    assert (shown.source, shown.target, shown.read) == (tuple(SOURCE), tuple(TARGET), tuple(TARGET))
+def test_weights_come_back_to_half_a_level() -> None:
+    (shown,) = packed_maps(maps()).sentences
+    assert (shown.source, shown.target, shown.read) == (tuple(SOURCE), tuple(TARGET), tuple(READ))
     for kind, packed in shown.weights.items():
-        written = np.array(sentence()[kind])
+        written = SENTENCE.map(kind).weights
         levels = np.frombuffer(gzip.decompress(base64.b64decode(packed.packed)), dtype=np.uint8)
         assert (packed.layers, packed.heads) == (LAYERS, HEADS)
         assert np.abs(levels.reshape(written.shape) / LEVELS - written).max() <= 0.5 / LEVELS + 1e-9
 
 
-def test_a_run_without_maps_has_none(tmp_path: Path) -> None:
+def test_the_last_checkpoint_with_maps_is_shown(tmp_path: Path) -> None:
     assert read_attention(tmp_path / "attention") is None
+    for step in (9, 10):  # by number, not by name
+        write_attention_maps(tmp_path / "attention" / f"step-{step}.json", maps(step=step))
+    found = read_attention(tmp_path / "attention")
+    assert found is not None
+    assert found.step == 10
 
 
-@pytest.mark.parametrize(
-    "changes", [{"version": 2}, {"sentences": [{}]}, {"sentences": [sentence() | {"cross": weights(3, 4)}]}]
-)
-def test_what_is_no_map_is_refused_in_one_line(changes: dict[str, Any], tmp_path: Path) -> None:
-    write(tmp_path, 3, **changes)
+def test_what_is_no_map_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "step-3.json").write_text("[]")
     with pytest.raises(UserError, match=r"step-3\.json: ") as caught:
         read_attention(tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_what_would_make_the_page_large_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(tmp_path, 3, sentences=[sentence() for _ in range(5)])
-    maps = read_attention(tmp_path)
-    assert maps is not None
-    assert (len(maps.sentences), maps.omitted) == (5, 0)
-    size = sum(len(each.packed) for each in maps.sentences[0].weights.values())
+def test_what_would_make_the_page_large_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = packed_maps(maps(5))
+    assert (len(whole.sentences), whole.omitted) == (5, 0)
+    size = sum(len(each.packed) for each in whole.sentences[0].weights.values())
     for most, kept in ((3 * size, 3), (3 * size - 1, 2), (1, 1)):
         monkeypatch.setattr(attention_maps, "MOST_BYTES", most)
-        maps = read_attention(tmp_path)
-        assert maps is not None
-        assert (len(maps.sentences), maps.omitted) == (kept, 5 - kept)
+        found = packed_maps(maps(5))
+        assert (len(found.sentences), found.omitted) == (kept, 5 - kept)

@@ -86,8 +86,8 @@ RULES = (
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
     Rule(
-        r"aiayn report table3((?!.*only\.like).*)",
-        r'aiayn report table3 only.like="$(ls -d runs/table3/base/* | head -1)"\1',
+        r"aiayn report (table3|page)((?!.*only\.like).*)",
+        r'aiayn report \1 only.like="$(ls -d runs/table3/base/* | head -1)"\2',
         "the tour's runs differ in more than their rows",
     ),
     Rule(

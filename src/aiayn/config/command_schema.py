@@ -242,13 +242,17 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: comparison, configuration, paper, parameters, run, table1 or table3."""
+    """What to report: comparison, configuration, page, paper, parameters, run, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
     """Which of the paper's tables, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
-    """A Markdown file to write, for a table also .tex, .csv or .json; null prints to the terminal."""
+    """A Markdown file to write, for a table also .tex, .csv or .json, for the page .html; null: to the terminal."""
+    watch: bool = MISSING
+    """Keep the page up to date while runs go on, until Ctrl-C."""
+    plotly_bundle: str | None = MISSING
+    """A file of plotly.js for the page, such as plotly-basic.min.js; null: the whole of it, which is larger."""
     only: OnlyConfig = MISSING
     """Which of the runs below paths.runs a table is made of."""
     against: str | None = MISSING

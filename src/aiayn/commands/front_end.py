@@ -48,7 +48,7 @@ COMMANDS = {
     "report": Command(
         "tables from records and the paper",
         "aiayn.commands.report",
-        ("comparison", "configuration", "page", "paper", "parameters", "run", "table1", "table3"),
+        ("comparison", "configuration", "fidelity", "page", "paper", "parameters", "run", "table1", "table3"),
     ),
 }
 

@@ -1,5 +1,6 @@
 """`aiayn report <noun>`."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -28,52 +29,83 @@ def main(composed: DictConfig) -> None:
 
 
 def _report(config: ReportConfig, output: Path | None) -> None:
-    if config.noun == "comparison":
-        from aiayn.reports.comparison_formats import report_comparison
-
-        report_comparison(config, output)
-    elif config.noun == "parameters":
-        from aiayn.reports.parameters import report_parameters
-
-        report_parameters(output)
-    elif config.noun == "configuration":
-        from aiayn.reports.configuration import report_configuration
-
-        report_configuration(output)
-    elif config.noun == "run":
-        from aiayn.reports.run import report_run
-        from aiayn.runs.directory import open_run
-
-        if config.run is None:
-            raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
-        report_run(open_run(config.run), output)
-    elif config.noun == "paper":
-        from aiayn.reports.paper import report_paper
-
-        report_paper(config.table, output)
-    elif config.noun == "table1":
-        from aiayn.reports.table1 import report_table1
-
-        report_table1(output, seed=config.seed)
-    elif config.noun == "page":
-        _page(config, Path(PAGE) if output is None else output)
-    elif config.noun == "table3":
-        from aiayn.reports.table3_formats import report_table3
-
-        report_table3(config, output)
-    else:
-        raise UserError(
-            f"noun={config.noun}: choose from comparison, configuration, page, paper, parameters, run, table1, table3"
-        )
+    if config.noun not in REPORTS:
+        raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
+    REPORTS[config.noun](config, output)
 
 
-def _page(config: ReportConfig, output: Path) -> None:
+def _comparison(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.comparison_formats import report_comparison
+
+    report_comparison(config, output)
+
+
+def _configuration(_: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.configuration import report_configuration
+
+    report_configuration(output)
+
+
+def _fidelity(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.fidelity import report_fidelity
+
+    report_fidelity(config.profiles, output)
+
+
+def _paper(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.paper import report_paper
+
+    report_paper(config.table, output)
+
+
+def _parameters(_: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.parameters import report_parameters
+
+    report_parameters(output)
+
+
+def _run(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.run import report_run
+    from aiayn.runs.directory import open_run
+
+    if config.run is None:
+        raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
+    report_run(open_run(config.run), output)
+
+
+def _table1(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.table1 import report_table1
+
+    report_table1(output, seed=config.seed)
+
+
+def _table3(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.table3_formats import report_table3
+
+    report_table3(config, output)
+
+
+def _page(config: ReportConfig, output: Path | None) -> None:
     from aiayn.reports.page.writing import report_page
 
     try:
-        report_page(config, output)
+        report_page(config, Path(PAGE) if output is None else output)
     except SignalledInterrupt:
         raise
     except KeyboardInterrupt:
         if not config.watch:
             raise  # otherwise this is how it is ended
+
+
+REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
+    "comparison": _comparison,
+    "configuration": _configuration,
+    "fidelity": _fidelity,
+    "page": _page,
+    "paper": _paper,
+    "parameters": _parameters,
+    "run": _run,
+    "table1": _table1,
+    "table3": _table3,
+}
+"""By noun; each imports what it needs."""

@@ -242,7 +242,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: comparison, configuration, page, paper, parameters, run, table1 or table3."""
+    """What to report: comparison, configuration, fidelity, page, paper, parameters, run, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
@@ -255,6 +255,8 @@ class ReportConfig:
     """A file of plotly.js for the page, such as plotly-basic.min.js; null: the whole of it, which is larger."""
     only: OnlyConfig = MISSING
     """Which of the runs below paths.runs a table is made of."""
+    profiles: Any = MISSING
+    """Which fidelity profiles to set side by side, a list; null: all."""
     against: str | None = MISSING
     """The run that a comparison takes differences to; null: one of table3/base, if there is any."""
     resamples: int = MISSING

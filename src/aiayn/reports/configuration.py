@@ -103,7 +103,7 @@ def _sections(verb: str) -> dict[str, list[str]]:
     composed = compose_command(verb)
     chosen = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
     chosen = {group: option for group, option in reversed(chosen.items()) if not group.startswith("hydra/")}
-    hints, meanings = get_type_hints(kind), _meanings(kind)
+    hints, explained = get_type_hints(kind), meanings(kind)
     sections: dict[str, list[str]] = {}
     if relative is not None:
         inherited = get_type_hints(store.COMMANDS[relative])
@@ -115,7 +115,7 @@ def _sections(verb: str) -> dict[str, list[str]]:
         name for name in hints if not dataclasses.is_dataclass(hints[name]) and get_origin(hints[name]) is not dict
     ]
     if values:
-        rows = [_row(composed, name, hints[name], meanings[name]) for name in values]
+        rows = [_row(composed, name, hints[name], explained[name]) for name in values]
         sections.setdefault("", []).append(_keys(rows))
     for group in chosen:
         if group not in hints:
@@ -123,7 +123,7 @@ def _sections(verb: str) -> dict[str, list[str]]:
     for name in hints:
         if name in values:
             continue
-        sections[name] = [_prose(meanings[name]), _options(name, chosen[name]) if name in chosen else ""]
+        sections[name] = [_prose(explained[name]), _options(name, chosen[name]) if name in chosen else ""]
         if dataclasses.is_dataclass(hints[name]):
             sections[name] += _typed_group(verb, composed, name, hints[name], chosen.get(name))
         else:
@@ -154,7 +154,7 @@ def _typed_group(verb: str, composed: DictConfig, name: str, kind: type, chosen:
 
 def _rows(root: DictConfig, prefix: str, kind: type, *, without: Mapping[str, Any] | None = None) -> Iterator[Row]:
     """The keys of a dataclass and of those inside it, dotted."""
-    meanings = _meanings(kind)
+    explained = meanings(kind)
     for name, hint in get_type_hints(kind).items():
         key = f"{prefix}.{name}"
         if without is not None and name in without:
@@ -163,7 +163,7 @@ def _rows(root: DictConfig, prefix: str, kind: type, *, without: Mapping[str, An
             assert isinstance(hint, type)
             yield from _rows(root, key, hint)
         else:
-            yield _row(root, key, hint, meanings[name])
+            yield _row(root, key, hint, explained[name])
 
 
 def _row(root: DictConfig, key: str, hint: Any, meaning: str) -> Row:
@@ -249,7 +249,7 @@ def _heading_comment(path: Path) -> str:
     return " ".join(found)
 
 
-def _meanings(kind: type) -> dict[str, str]:
+def meanings(kind: type) -> dict[str, str]:
     """The docstrings of a dataclass' fields, its bases' too; they exist in the source alone."""
     found: dict[str, str] = {}
     for each in reversed(kind.__mro__):

@@ -39,7 +39,7 @@ def test_every_key_has_a_row(page: str, verb: str) -> None:
         inherited = verb in ("prepare", "plan")  # the page says so, and lists what they have besides
         for key in keys:
             said_at = "train" if inherited and not key.startswith("hardware.") else verb
-            assert section(page, said_at).count(f"\n| `{key}` | ") == 1
+            assert section(page, said_at).count(f"\n| `{key}` | ") >= 1  # more where several kinds have it
 
 
 def test_a_verb_with_the_keys_of_another_points_there(page: str) -> None:

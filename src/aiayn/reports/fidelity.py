@@ -1,0 +1,116 @@
+"""What fidelity profiles state otherwise than each other, setting by setting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+from rich.console import Console
+
+from aiayn import files
+from aiayn.config.compose import compose_command
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import plain, typed
+from aiayn.config.identity import flatten
+from aiayn.config.model_schema import TransformerConfig
+from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
+from aiayn.config.store import options
+from aiayn.reports.configuration import meanings
+from aiayn.reports.grids import Grid, markdown_table, rich_table
+
+WIDTH_OF_A_FILE = 200
+"""Columns where standard output is no terminal: nothing is cut there."""
+
+GROUPS: Mapping[str, type] = {
+    "tokenizer": TokenizerConfig,
+    "model": TransformerConfig,
+    "optimization": OptimizationConfig,
+    "decoding": DecodingConfig,
+}
+"""What a profile may state."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One key in which profiles differ."""
+
+    key: str
+    values: tuple[str, ...]
+    """Of each profile."""
+    meaning: str
+    """The first sentence of its explanation."""
+
+
+def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None:
+    """Print the settings in which profiles differ, or write them as Markdown.
+
+    Args:
+        profiles: two or more of them; None: all.
+        output: a .md file; None prints.
+
+    Raises:
+        UserError: there is no such profile, or only one was named.
+    """
+    if output is not None and output.suffix != ".md":
+        raise UserError(f"output={output}: the suffix says the format; choose .md")
+    names = _chosen(profiles)
+    grid = _grid(names, differing_settings(names))
+    if output is not None:
+        head = "# Fidelity profiles\n\nWritten by `aiayn report fidelity`; values at `scale=paper`.\n\n"
+        files.write_text(output, f"{head}{markdown_table(grid)}\n")
+        print(output)  # noqa: T201
+        return
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    console.print(rich_table(grid))
+
+
+def _chosen(profiles: Sequence[str] | None) -> list[str]:
+    there = options("fidelity")
+    if profiles is None:
+        return ["paper", *(name for name in there if name != "paper")]
+    names = [profiles] if isinstance(profiles, str) else list(profiles)
+    for name in names:
+        if name not in there:
+            raise UserError(f"profiles={name}: no such profile; choose from {', '.join(there)}")
+    if len(names) < 2:
+        raise UserError(f"profiles={names}: name two or more, as in profiles=[paper,tensor2tensor_2017]")
+    return names
+
+
+def differing_settings(names: Sequence[str]) -> list[Setting]:
+    """The keys in which profiles differ at the paper's own scale, in the order of the configuration.
+
+    Args:
+        names: of the profiles.
+    """
+    contents = [_content(name) for name in names]
+    return [
+        Setting(key, tuple(_shown(content.get(key)) for content in contents), _meaning(key))
+        for key in contents[0]
+        if len({_shown(content.get(key)) for content in contents}) > 1
+    ]
+
+
+def _content(profile: str) -> dict[str, Any]:
+    config = typed(compose_command("train", [f"fidelity={profile}", "scale=paper"]), TrainConfig)
+    content = plain(config)
+    return flatten({group: content[group] for group in GROUPS})
+
+
+def _meaning(key: str) -> str:
+    group, _, name = key.partition(".")
+    return meanings(GROUPS[group])[name]
+
+
+def _shown(value: object) -> str:
+    return OmegaConf.to_yaml(OmegaConf.create({"value": value})).strip().removeprefix("value: ")
+
+
+def _grid(names: Sequence[str], settings: Sequence[Setting]) -> Grid:
+    lines = tuple((each.key, *each.values, each.meaning) for each in settings)
+    return Grid(
+        "Fidelity profiles, setting by setting", ("<key", *(f"<{name}" for name in names), "<what it is"), (lines,)
+    )

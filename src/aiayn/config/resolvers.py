@@ -13,7 +13,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from aiayn import machine
 from aiayn.config.devices import stated_devices
 from aiayn.config.errors import UserError
-from aiayn.config.identity import configuration_hash
+from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
 
 
 def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
@@ -64,7 +64,7 @@ def run_hash(*, _root_: DictConfig) -> str:
     content: dict[str, Any] = {
         str(key): OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
         for key in _root_
-        if key not in ("hydra", "identity", "paths")
+        if key != "hydra" and key not in NEUTRAL_GROUPS
         for node in (_root_[key],)
     }
     return configuration_hash(content, fidelity=_root_.identity.fidelity)

@@ -1,6 +1,7 @@
 """Hand the schema to Hydra and find the folder that holds the values."""
 
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 from hydra.core.config_store import ConfigStore
@@ -36,8 +37,9 @@ SLURM = "hydra/slurm_launcher.yaml"
 """In conf/: the option slurm of the same group."""
 
 
+@cache
 def register() -> None:
-    """Register resolvers and schemas; calling it again changes nothing."""
+    """Register resolvers and schemas; calling it again does nothing."""
     register_resolvers()
     store = ConfigStore.instance()
     for command, node in COMMANDS.items():

@@ -193,8 +193,8 @@ class AttentionConfig:
     """What to search differently where a target is not given."""
     device: str = MISSING
     """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 class View(Enum):

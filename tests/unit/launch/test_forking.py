@@ -37,6 +37,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield start
     end_zygote()
     for each in started:
+        if machine.is_alive(each.pid):  # stopped, where a test failed
+            os.kill(each.pid, signal.SIGKILL)
         each.wait()
 
 

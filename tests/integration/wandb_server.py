@@ -14,6 +14,9 @@ from typing import Any
 
 ENTITY = "somebody"
 
+KEY = "0123456789" * 4
+"""Of the shape that the client asks of one."""
+
 VANISH = "/vanish"
 """Posting here is the last request: from then on nobody listens, and all connections are cut."""
 
@@ -53,7 +56,8 @@ class StandIn:
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
     fails_from: str | None = None
-    """The request from which on every one is answered with a server error."""
+    """The request from which on every one is answered with `failure`."""
+    failure: HTTPStatus = HTTPStatus.INTERNAL_SERVER_ERROR
 
     def run(self, run_id: str) -> SentRun:
         return self.runs.setdefault(run_id, SentRun())
@@ -154,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, name: str, content: Any) -> None:
         self.stand_in.requests.append(name)
         if name == self.stand_in.fails_from:
-            self.stand_in.refusal = HTTPStatus.INTERNAL_SERVER_ERROR
+            self.stand_in.refusal = self.stand_in.failure
         refusal = self.stand_in.refusal
         answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
         self.send_response(refusal or HTTPStatus.OK)

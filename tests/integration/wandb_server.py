@@ -12,6 +12,8 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from wandb_sweep import Sweeps
+
 ENTITY = "somebody"
 
 KEY = "0123456789" * 4
@@ -53,6 +55,7 @@ class StandIn:
     """Reports and workspaces, by the id that they were given."""
     projects: list[str] = field(default_factory=lambda: ["aiayn"])
     """Those that there are."""
+    sweeps: Sweeps = field(default_factory=lambda: Sweeps(ENTITY))
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
     fails_from: str | None = None
@@ -209,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
         if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
             return self._graphql_of_views(name, variables)
-        return {}
+        return self.stand_in.sweeps.answer(name, variables)
 
     def _graphql_of_views(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
         """What is asked and told of reports and workspaces; lists come in pages of one."""

@@ -1,7 +1,13 @@
 """`aiayn sync` by W&B's own client against a stand-in for its server: everything is sent, once, and nothing is lost."""
 
 import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -106,8 +112,49 @@ def test_a_run_that_was_online_is_sent_where_its_server_has_not_taken_all(
     server.fails_from, server.failure = "file_stream", HTTPStatus.NOT_FOUND  # for good: the run is not told
     assert train("seed=2", tracker="wandb") == 0
     server.fails_from = server.refusal = None
-    (lost,) = (run for run in server.runs.values() if not steps(run))
+    (lost,) = (run for run in server.runs.values() if not steps(run))  # which the server has heard of, and no more
     assert main(["sync", *HASTE]) == 0
     (line,) = capfd.readouterr().out.splitlines()[-1:]
     assert "seed2" in line
     assert steps(lost) == list(range(1, 13))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_who_is_told_to_stop_leaves_no_process_and_no_mark_behind(
+    train: Train, only_run: Find, log_in: Callable[[], None]
+) -> None:
+    assert train("optimization.max_steps=1", tracker="wandb") == 0
+    log_in()
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(120)
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            subprocess.Popen(
+                [sys.executable, "-m", "aiayn", "sync"],
+                env=os.environ | {"WANDB_BASE_URL": address},
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as sync,
+            silent.accept()[0],
+        ):
+            assert len(processes_of(address)) == 3, "the command, W&B's, and the one that calls the server"
+            sync.send_signal(signal.SIGTERM)
+            _, said = sync.communicate(timeout=60)
+    assert (sync.returncode, said) == (1, "aiayn: interrupted\n")
+    end = time.monotonic() + 20
+    while (left := processes_of(address)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not left
+    directory = RunDirectory(only_run())
+    assert directory.is_free
+    assert not [go for go in wandb_goes(directory) if go.is_sent]
+
+
+def processes_of(address: str) -> list[str]:
+    """The processes that have an address in their environment."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is not ours
+            if address.encode() in (folder / "environ").read_bytes():
+                found.append(folder.name)
+    return found

@@ -25,6 +25,9 @@ ERROR = re.compile(r"^(?:wandb: ERROR (?:\[\S+\] )?|Error: )(.+)$", re.MULTILINE
 TORN = "ends with an incomplete record"
 """W&B's words for a file whose run was killed while it wrote. All that comes before is sent, and it is not marked."""
 
+POLL_SECONDS = 0.5
+"""Between two looks at signals while W&B's command is at work."""
+
 ENVIRONMENT_OF_A_RUN = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE")
 """Variables that would make of the client something else than one that sends files."""
 
@@ -127,11 +130,13 @@ def _wandb_sync(go: WandbGo, patience: Patience) -> str:
         start_new_session=True,
     ) as client:
         try:
-            said, _ = client.communicate()
+            while True:
+                # One read to the end would not hear of a signal that comes while it has just been given a part.
+                with suppress(subprocess.TimeoutExpired):
+                    return client.communicate(timeout=POLL_SECONDS)[0]
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(client.pid, signal.SIGKILL)
-    return said
 
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:

@@ -1,15 +1,16 @@
 """`aiayn sync`."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
-from rich.console import Console
 
 from aiayn.config.command_schema import SyncConfig
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import typed
 from aiayn.launch.sending import Patience, Sent, is_unsent, send
+from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
 
@@ -35,25 +36,18 @@ def main(composed: DictConfig) -> None:
 
 
 def _send(unsent: Sequence[RunDirectory], patience: Patience, *, host: str) -> None:
-    """Send runs one after another.
+    """Send runs one after another; where the server takes up none at first, others are not tried.
 
     Raises:
         RunFailedError: not all could be sent.
     """
-    output, screen = Console(highlight=False, markup=False, soft_wrap=True), Console(stderr=True)
     done: list[Sent] = []
-    with screen.status("") as progress:  # shown on terminals alone
-        sending = send(unsent, patience)
-        for number, directory in enumerate(unsent, start=1):
-            progress.update(f"{number} of {len(unsent)}: {directory.path}")
-            sent = next(sending, None)
-            if sent is None:
-                break
-            done.append(sent)
-            if sent.failure is None:
-                output.print(_line(sent))
-            elif sent.url is not None:
-                output.print(f"{sent.directory.path}: {sent.failure}")
+    for number, directory in enumerate(unsent):
+        with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:
+            done.append(send(directory, patience, meanwhile=partial(bar.advance, 0)))
+        if done[-1].failure is not None and not any(sent.url for sent in done):
+            break
+        print(_line(done[-1]), flush=True)  # noqa: T201
     failed = [sent for sent in done if sent.failure is not None]
     if failed:
         whole = sum(sent.failure is None and sent.holder is None for sent in done)
@@ -66,6 +60,8 @@ def _send(unsent: Sequence[RunDirectory], patience: Patience, *, host: str) -> N
 def _line(sent: Sent) -> str:
     if sent.holder is not None:
         return f"{sent.directory.path}: left out, {sent.holder} is running here; say it again when that has ended"
+    if sent.failure is not None:
+        return f"{sent.directory.path}: {sent.failure}"
     return f"{sent.directory.path}: {'sent' if sent.goes == 1 else f'{sent.goes} goes sent'}, {sent.url}"
 
 

@@ -1,21 +1,18 @@
 """Send what W&B has kept of runs to its server, once, by W&B's own command."""
 
-import logging
 import os
 import re
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
 from aiayn.launch.disk import refusals_explained
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.wandb_goes import WandbGo, wandb_goes
-
-logger = logging.getLogger("aiayn")
 
 SHOWN_AT = re.compile(r"\] View run .* at (\S+)$", re.MULTILINE)
 """Said when the server has taken the run up."""
@@ -70,40 +67,31 @@ def is_unsent(directory: RunDirectory) -> bool:
     return any(not go.is_sent for go in wandb_goes(directory))
 
 
-def send(directories: Iterable[RunDirectory], patience: Patience) -> Iterator[Sent]:
-    """Send what is unsent of each run; the goes of one are sent in their order, and W&B appends them to one another.
+def send(directory: RunDirectory, patience: Patience, *, meanwhile: Callable[[], object] = lambda: None) -> Sent:
+    """Send what is unsent of a run; its goes are sent in their order, and W&B appends them to one another.
 
-    A directory is held meanwhile, so that nobody trains there, or sends the same. Where the server takes up none of the
-    first run's, others are not tried.
+    The directory is held, so that nobody trains there meanwhile, or sends the same.
 
     Args:
-        directories: of the runs.
+        directory: of the run.
         patience: with a server that does not answer.
-
-    Yields:
-        What came of each run that has anything to send.
+        meanwhile: called again and again while W&B's command is at work.
 
     Raises:
-        UserError: a run directory cannot be written to.
+        UserError: the directory cannot be written to.
     """
-    is_taken_up = False
-    for directory in directories:
-        try:
-            with refusals_explained(str(directory.path)), directory.locked():
-                sent = _send_goes(directory, patience)
-        except HeldDirectoryError as error:
-            sent = Sent(directory, holder=error.holder)
-        yield sent
-        is_taken_up = is_taken_up or sent.url is not None
-        if sent.failure is not None and not is_taken_up:
-            return
+    try:
+        with refusals_explained(str(directory.path)), directory.locked():
+            return _send_goes(directory, patience, meanwhile)
+    except HeldDirectoryError as error:
+        return Sent(directory, holder=error.holder)
 
 
-def _send_goes(directory: RunDirectory, patience: Patience) -> Sent:
+def _send_goes(directory: RunDirectory, patience: Patience, meanwhile: Callable[[], object]) -> Sent:
     """Send the goes of a run that are unsent, up to the first that fails: what follows would come before it."""
     url, count = None, 0
     for go in [go for go in wandb_goes(directory) if not go.is_sent]:
-        said = _wandb_sync(go, patience)
+        said = _wandb_sync(go, patience, meanwhile)
         shown = SHOWN_AT.search(said)
         url = shown[1] if shown else url
         errors = [error for error in ERROR.findall(said) if TORN not in error]
@@ -116,7 +104,7 @@ def _send_goes(directory: RunDirectory, patience: Patience) -> Sent:
     return Sent(directory, count, url)
 
 
-def _wandb_sync(go: WandbGo, patience: Patience) -> str:
+def _wandb_sync(go: WandbGo, patience: Patience, meanwhile: Callable[[], object]) -> str:
     """What W&B's command says; whatever happens, neither it nor the process that it starts is left behind."""
     command = [sys.executable, "-m", "wandb", "sync", "--include-online", str(go.file.absolute())]
     with subprocess.Popen(
@@ -134,6 +122,7 @@ def _wandb_sync(go: WandbGo, patience: Patience) -> str:
                 # One read to the end would not hear of a signal that comes while it has just been given a part.
                 with suppress(subprocess.TimeoutExpired):
                     return client.communicate(timeout=POLL_SECONDS)[0]
+                meanwhile()
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(client.pid, signal.SIGKILL)

@@ -222,6 +222,20 @@ class StatusConfig:
 
 
 @dataclass
+class SyncConfig:
+    """`aiayn sync`."""
+
+    run: str | None = MISSING
+    """A run directory; null: every run below paths.runs."""
+    retries: int = MISSING
+    """How often a request to W&B's server that failed is made again."""
+    timeout: int = MISSING
+    """Seconds that the server has for one answer."""
+    paths: PathsConfig = MISSING
+    """Folders."""
+
+
+@dataclass
 class OnlyConfig:
     """Which runs a table is made of; null does not choose, and runs that do not compare are refused."""
 

@@ -23,6 +23,7 @@ COMMANDS: dict[str, type] = {
     "report": command_schema.ReportConfig,
     "status": command_schema.StatusConfig,
     "dashboard": command_schema.DashboardConfig,
+    "sync": command_schema.SyncConfig,
 }
 """The commands and the type of each one's configuration."""
 

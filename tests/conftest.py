@@ -14,6 +14,8 @@ from aiayn.launch.torch_environment import set_torch_environment
 
 # As the command line does; here before any test module loads torch.
 set_torch_environment()
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several: more threads than cores would only wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes says more about the machine than about the code. Continuous integration tries the same
 # examples each time, and reports the one that fails instead of spending an hour on a smaller one.

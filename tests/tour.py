@@ -59,7 +59,8 @@ RULES = (
     Rule(r"aiayn (prepare|train|plan)", None, "named on the way"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn train logger\.mode=online", r"\g<0> --cfg job", "needs an account: composed only"),
-    Rule(r"wandb sync (\S+)", r"ls -d \1", "needs an account: what it would send is there"),
+    Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
+    Rule(r"wandb (sweep|agent) .*", None, "needs an account"),
     Rule(r"aiayn train .*hydra/launcher=slurm.*", r"\g<0> --cfg job", "needs Slurm: composed only"),
     Rule(
         r"(aiayn train .*)trainer=gpu trainer\.devices=8",

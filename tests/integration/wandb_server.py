@@ -12,7 +12,12 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from wandb_sweep import Sweeps
+
 ENTITY = "somebody"
+
+KEY = "0123456789" * 4
+"""Of the shape that the client asks of one."""
 
 VANISH = "/vanish"
 """Posting here is the last request: from then on nobody listens, and all connections are cut."""
@@ -50,10 +55,12 @@ class StandIn:
     """Reports and workspaces, by the id that they were given."""
     projects: list[str] = field(default_factory=lambda: ["aiayn"])
     """Those that there are."""
+    sweeps: Sweeps = field(default_factory=lambda: Sweeps(ENTITY))
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
     fails_from: str | None = None
-    """The request from which on every one is answered with a server error."""
+    """The request from which on every one is answered with `failure`."""
+    failure: HTTPStatus = HTTPStatus.INTERNAL_SERVER_ERROR
 
     def run(self, run_id: str) -> SentRun:
         return self.runs.setdefault(run_id, SentRun())
@@ -154,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, name: str, content: Any) -> None:
         self.stand_in.requests.append(name)
         if name == self.stand_in.fails_from:
-            self.stand_in.refusal = HTTPStatus.INTERNAL_SERVER_ERROR
+            self.stand_in.refusal = self.stand_in.failure
         refusal = self.stand_in.refusal
         answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
         self.send_response(refusal or HTTPStatus.OK)
@@ -205,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
         if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
             return self._graphql_of_views(name, variables)
-        return {}
+        return self.stand_in.sweeps.answer(name, variables)
 
     def _graphql_of_views(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
         """What is asked and told of reports and workspaces; lists come in pages of one."""

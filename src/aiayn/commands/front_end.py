@@ -45,6 +45,7 @@ COMMANDS = {
     "attention": Command("pictures of what a run's model attends to in sentences", "aiayn.commands.attention"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "dashboard": Command("a report and a workspace of W&B that show Table 3", "aiayn.commands.dashboard"),
+    "sync": Command("send W&B what ran offline, or was cut off", "aiayn.commands.sync"),
     "report": Command(
         "tables from records and the paper",
         "aiayn.commands.report",

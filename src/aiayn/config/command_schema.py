@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import EndsAmong, LaunchConfig, PathsConfig
+from aiayn.config.schema import EndsAmong, PathsConfig, ProcessConfig, RankConfig
 
 
 @dataclass
@@ -71,8 +71,8 @@ class EvaluateConfig(EngineConfig):
     """Which of dev and test to score: one of them, or a list."""
     decoding: DecodingOverridesConfig = MISSING
     """What to search differently."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: RankConfig = MISSING
+    """How this process, or each of a group's, computes."""
 
 
 @dataclass
@@ -89,8 +89,8 @@ class UseConfig:
     """Most tokens of a sentence, end mark included; null, and at most: the run's model.max_positions."""
     device: str = MISSING
     """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 @dataclass
@@ -124,8 +124,8 @@ class ExportConfig:
     """Where to; nothing may be there yet."""
     quantization: Quantization = MISSING
     """What the weights are stored as; int8 in format=ctranslate2 alone."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 @dataclass
@@ -193,8 +193,8 @@ class AttentionConfig:
     """What to search differently where a target is not given."""
     device: str = MISSING
     """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 class View(Enum):
@@ -219,6 +219,20 @@ class StatusConfig:
 
     paths: PathsConfig = MISSING
     """Folders; the runs below paths.runs are listed."""
+
+
+@dataclass
+class SyncConfig:
+    """`aiayn sync`."""
+
+    run: str | None = MISSING
+    """A run directory; null: every run below paths.runs."""
+    retries: int = MISSING
+    """How often a request to W&B's server that failed is made again."""
+    timeout: int = MISSING
+    """Seconds that the server has for one answer."""
+    paths: PathsConfig = MISSING
+    """Folders."""
 
 
 @dataclass

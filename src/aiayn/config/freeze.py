@@ -6,7 +6,7 @@ from typing import Any, TypeVar, cast
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
@@ -23,10 +23,11 @@ def typed(composed: DictConfig, kind: type[Config]) -> Config:
     Raises:
         UserError: a mandatory value was not given.
     """
-    missing = sorted(OmegaConf.missing_keys(composed))
-    if missing:
-        raise UserError(f"{missing[0]} has no value: state it, as in {missing[0]}=...")
-    config = OmegaConf.to_object(composed)
+    try:
+        config = OmegaConf.to_object(composed)
+    except (MissingMandatoryValue, InterpolationToMissingValueError):
+        first = min(OmegaConf.missing_keys(composed))
+        raise UserError(f"{first} has no value: state it, as in {first}=...") from None
     assert isinstance(config, kind)
     _refuse_additions(config, "")
     return config

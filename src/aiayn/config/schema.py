@@ -117,13 +117,25 @@ class DecodingConfig:
 
 
 @dataclass
-class LaunchConfig:
-    """How processes are started."""
+class ProcessConfig:
+    """How a process computes."""
+
+    keep_allocator_memory: bool = MISSING
+    """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
+
+
+@dataclass
+class RankConfig(ProcessConfig):
+    """The same where it may be one of several."""
 
     timeout_seconds: int = MISSING
     """How long one rank waits for another before the group is failed."""
-    keep_allocator_memory: bool = MISSING
-    """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
+
+
+@dataclass
+class LaunchConfig(RankConfig):
+    """How processes are started."""
+
     jobs_per_device: int = MISSING
     """Jobs side by side on one GPU, under a launcher that does several at once."""
     cores_per_job: int | None = MISSING

@@ -24,6 +24,7 @@ from aiayn.launch.preparation import prepare_data
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import hear_nothing_more
+from aiayn.launch.telling import summary
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
@@ -60,6 +61,8 @@ class Job:
     directory: RunDirectory
     record: Record
     group: ProcessGroup
+    is_adopted: bool = False
+    """Whether an agent has given the run another id, under which nobody knows of its earlier goes."""
 
     def write_record(self) -> None:
         """Write the record, if this rank is the one that does."""
@@ -242,11 +245,7 @@ def _evaluate(job: Job, data: PreparedData, module: TranslationModule, loggers: 
         limit=scored_sentences(job.config),
         group=job.group,
     )
-    summary: dict[str, float | int | None] = {"parameters": record.parameters}
-    for split, result in record.scores.items():
-        scores = {result.bleu_name: result.bleu.score, "ppl": result.ppl, "chrf": result.chrf.score}
-        summary |= {f"{split}/{name.lower()}": score for name, score in scores.items()}
-    summarize(loggers, summary)
+    summarize(loggers, summary(record))
 
 
 @contextmanager
@@ -256,5 +255,11 @@ def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
         yield []
         return
     description = build.describe(job.config, run_id=job.record.run_id)
-    with tracked(job.config.logger, description, metrics=job.directory.metrics, start_step=start_step) as loggers:
+    with tracked(
+        job.config.logger,
+        description,
+        metrics=job.directory.metrics,
+        start_step=start_step,
+        is_new=job.is_adopted,
+    ) as loggers:
         yield loggers

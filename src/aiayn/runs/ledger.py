@@ -65,15 +65,24 @@ class SweptJob:
     """Whether the job itself was refused, or failed; None where only its run can tell, by having a record or not."""
 
 
-def read_ledger(runs: Path) -> list[Entry]:
-    """Every run below a folder, by path.
+def run_directories(runs: Path) -> list[RunDirectory]:
+    """Every run directory below a folder, by path.
 
     Raises:
         UserError: there is no such folder.
     """
     if not runs.is_dir():
         raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
-    return [read_entry(RunDirectory(path.parent)) for path in sorted(runs.rglob("run.json"))]
+    return [RunDirectory(path.parent) for path in sorted(runs.rglob("run.json"))]
+
+
+def read_ledger(runs: Path) -> list[Entry]:
+    """Every run below a folder, by path.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    return [read_entry(directory) for directory in run_directories(runs)]
 
 
 def read_entry(directory: RunDirectory) -> Entry:

@@ -61,12 +61,15 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["evaluate", "run=x", "checkpont=best"], "checkpont: no such key; did you mean checkpoint?"),
     # options
     (["train", "experiment=table3/a_h2"], "experiment=table3/a_h2: no such option; did you mean table3/a_h"),
-    (["train", "experiment=table3/nope"], "experiment=table3/nope: no such option; choose from table3/a_h1, "),
+    (["train", "experiment=table3/nope"], "experiment=table3/nope: no such option; choose from attention/additive, "),
     (["train", "scale=huge"], "scale=huge: no such option; choose from demo, nano, paper, small"),
     (["train", "data=gramar"], "data=gramar: no such option; did you mean grammar?"),
     # types and ranges
     (["train", "model.d_model=wide"], "model.d_model: Value 'wide'"),
-    (["train", "model.positions=rotary"], "model.positions: Invalid value 'rotary', expected one of [sinusoidal, lear"),
+    (
+        ["train", "model.positions=backwards"],
+        "model.positions: Invalid value 'backwards', expected one of [sinus",
+    ),
     (["train", "model.d_model=129", "model.num_heads=1"], "model.d_model=129: must be even with model.positions=sin"),
     (["train", "model.dropout=-0.1"], "model.dropout=-0.1: must be at least 0 and less than 1"),
     (["train", "decoding.beam_size=0"], "decoding.beam_size=0: must be at least 1"),

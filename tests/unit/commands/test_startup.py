@@ -48,6 +48,7 @@ def imported(*words: str, folder: Path, **environment: str) -> set[str]:
         ["score", "run=here", "--cfg", "job"],
         ["attention", "run=here", "--cfg", "job"],
         ["export", "run=here", "output=there", "--cfg", "job"],
+        ["sync", "--cfg", "job"],
         ["report", "run", "--cfg", "job"],
         ["dashboard", "--cfg", "job"],
     ],

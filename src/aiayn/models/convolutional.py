@@ -90,7 +90,8 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
         self.cost = ConvolutionalCost(architecture, vocabulary_size)
         self.pad_id = pad_id
         width = architecture.d_model
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+        # Small vectors, as theirs of variance 0.01: their attention is not scaled, and begins nearly uniform.
+        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width, is_scaled=False)
         self.source_positions, self.target_positions = (
             LearnedPositions(max_positions=architecture.max_positions, d_model=width) for _ in range(2)
         )

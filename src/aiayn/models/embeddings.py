@@ -11,11 +11,11 @@ from aiayn.models.initialization import table
 class TiedEmbedding(nn.Module):
     """One matrix `[vocabulary_size, d_model]` for source, target and the projection before the softmax."""
 
-    def __init__(self, *, vocabulary_size: int, d_model: int) -> None:
+    def __init__(self, *, vocabulary_size: int, d_model: int, is_scaled: bool = True) -> None:
         super().__init__()
-        self.scale = math.sqrt(d_model)
+        self.scale = math.sqrt(d_model) if is_scaled else 1.0
         self.weight = table(vocabulary_size, d_model)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Look tokens up, int64 `[batch, length]`, and scale by sqrt(d_model): `[batch, length, d_model]`."""
+        """Look tokens up, int64 `[batch, length]`, and scale by sqrt(d_model) unless told not to: `[..., d_model]`."""
         return F.embedding(tokens, self.weight) * self.scale

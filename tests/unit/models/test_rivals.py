@@ -1,3 +1,4 @@
+import math
 from typing import Any, cast
 
 import pytest
@@ -164,3 +165,14 @@ def test_memory_of_a_step_is_about_what_autograd_holds(kind: str, source_len: in
         output_losses(states, model.output_weight, targets, label_smoothing=0.1, ignored_id=model.pad_id)
     said = model.cost.training_bytes(source_tokens=8 * source_len, target_tokens=8 * target_len, of=SINGLE)
     assert said - BYTES_OF_STATE * model.cost.parameters == pytest.approx(sum(storages.values()), rel=0.35)
+
+
+@pytest.mark.parametrize("kind", RIVALS)
+def test_a_fresh_model_knows_nothing(kind: str) -> None:
+    """It starts near the uniform distribution, whose loss is log(V), and not far above."""
+    torch.manual_seed(0)
+    model = build(kind, d_model=128, num_layers=3).eval()
+    with torch.no_grad():
+        logits = model(torch.randint(1, 23, (8, 20)), torch.randint(1, 23, (8, 20)))
+    loss = F.cross_entropy(logits.flatten(0, 1), torch.randint(1, 23, (8 * 20,)))
+    assert float(loss) < 1.3 * math.log(23)

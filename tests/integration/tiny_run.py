@@ -18,6 +18,7 @@ TINY = (
     "optimization.checkpoint_interval=3",
     "decoding.beam_size=2",
     "decoding.max_extra_length=2",
+    "decoding.validation_sentences=3",
     "trainer.log_every_n_steps=1",
     "trainer.accelerator=cpu",
 )

@@ -26,6 +26,10 @@ class SentRun:
     history: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
     exit_codes: list[int] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """What the machine did meanwhile."""
+    artifacts: list[dict[str, Any]] = field(default_factory=list)
+    """As they were created: collection, type, aliases, metadata."""
 
     def described(self, key: str) -> Any:
         """The last value stated for an argument of the run, such as displayName."""
@@ -50,6 +54,10 @@ class StandIn:
     """Reports and workspaces, by the id that they were given."""
     projects: list[str] = field(default_factory=lambda: ["aiayn"])
     """Those that there are."""
+    uploads: dict[str, bytes] = field(default_factory=dict)
+    """Files, by the last part of the address that they were put to."""
+    bodies: list[bytes] = field(default_factory=list)
+    """All that was ever said."""
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
     fails_from: str | None = None
@@ -133,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(f"POST {self.path}", dict)
 
     def do_PUT(self) -> None:
-        self._body()
+        self.stand_in.uploads[self.path.removeprefix("/upload/")] = self._body()
         self._answer(f"PUT {self.path}", dict)
 
     def do_GET(self) -> None:
@@ -149,7 +157,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         else:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        return gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+        body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+        self.stand_in.bodies.append(body)
+        return body
 
     def _answer(self, name: str, content: Any) -> None:
         self.stand_in.requests.append(name)
@@ -205,7 +215,45 @@ class _Handler(BaseHTTPRequestHandler):
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
         if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
             return self._graphql_of_views(name, variables)
-        return {}
+        if name in ("CreateArtifact", "CreateArtifactFiles", "CreateArtifactManifest", "UpdateArtifactManifest"):
+            return self._graphql_of_artifacts(name, variables)
+        return {"project": None}
+
+    def _graphql_of_artifacts(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """Take every artifact, and have all its files sent."""
+        if name == "CreateArtifact":
+            stated = variables["input"]
+            artifacts = self.stand_in.run(stated["runName"]).artifacts
+            artifacts.append(stated)
+            sequence = {"id": "sequence", "latestArtifact": None}
+            made = {"id": f"artifact-{len(artifacts)}", "state": "PENDING", "artifactSequence": sequence}
+            return {"createArtifact": {"artifact": made}}
+        if name == "CreateArtifactFiles":
+            files = [
+                {
+                    "node": {
+                        "id": f"file-{number}",
+                        "name": spec["name"],
+                        "displayName": spec["name"],
+                        "uploadUrl": f"{self.stand_in.url}/upload/{spec['name']}",
+                        "uploadHeaders": [],
+                        "uploadMultipartUrls": None,
+                        "storagePath": spec["name"],
+                        "artifact": {"id": spec["artifactID"]},
+                    }
+                }
+                for number, spec in enumerate(variables["input"]["artifactFiles"])
+            ]
+            return {"createArtifactFiles": {"files": {"edges": files}}}
+        file = {
+            "id": "manifest",
+            "name": "wandb_manifest.json",
+            "displayName": "wandb_manifest.json",
+            "uploadUrl": f"{self.stand_in.url}/upload/wandb_manifest.json",
+            "uploadHeaders": [],
+        }
+        operation = name[0].lower() + name[1:]
+        return {operation: {"artifactManifest": {"id": "manifest", "file": file}}}
 
     def _graphql_of_views(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
         """What is asked and told of reports and workspaces; lists come in pages of one."""
@@ -236,6 +284,8 @@ class _Handler(BaseHTTPRequestHandler):
             rows = [json.loads(line) for line in chunk["content"]] if name.endswith((".json", ".jsonl")) else []
             if name == "wandb-history.jsonl":
                 run.history += rows
+            elif name == "wandb-events.jsonl":
+                run.events += rows
             elif name == "wandb-summary.json":
                 run.summary |= rows[-1]
         if sent.get("complete"):

@@ -10,6 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
+from aiayn.config.identity import is_neutral
 from aiayn.config.schema import TrainConfig
 
 Config = TypeVar("Config")
@@ -47,7 +48,7 @@ def frozen_text(config: TrainConfig) -> str:
 
 
 def thaw(path: Path) -> TrainConfig:
-    """Read a frozen configuration.
+    """Read a frozen configuration; keys that are newer than it and change no result have today's values.
 
     Raises:
         UserError: the file is missing, or no configuration of this version.
@@ -57,12 +58,27 @@ def thaw(path: Path) -> TrainConfig:
         assert isinstance(content, DictConfig)
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
-        return cast("TrainConfig", OmegaConf.to_object(OmegaConf.merge(schema, content)))
+        merged = OmegaConf.merge(schema, content)
+        newer = sorted(key for key in OmegaConf.missing_keys(merged) if is_neutral(key))
+        if newer:
+            today = _defaults()
+            for key in newer:
+                OmegaConf.update(merged, key, OmegaConf.select(today, key))
+        return cast("TrainConfig", OmegaConf.to_object(merged))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     except (OmegaConfBaseException, yaml.YAMLError, AssertionError, KeyError) as error:
         reason = str(error).splitlines()[0] if str(error) else "not a configuration"
         raise UserError(f"{path}: not a configuration of this version ({reason})") from None
+
+
+def _defaults() -> DictConfig:
+    """What `aiayn train` is composed to without a word more."""
+    from aiayn.config.compose import beside_the_command, compose_command
+
+    with beside_the_command():
+        content = plain(typed(compose_command("train"), TrainConfig))
+    return OmegaConf.create(content)
 
 
 def frozen_content(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ NEUTRAL_KEYS = frozenset(
         "optimization.max_tokens_per_device",
         "optimization.checkpoint_interval",
         "decoding.batch_tokens",
+        "decoding.validation_sentences",
         "data.name",
         "data.sentences.train",  # of a hub's data set: what is expected; the grammar's data.sentences is in the hash
         "data.sentences.dev",
@@ -48,11 +49,12 @@ def configuration_hash(content: Mapping[str, Any], *, fidelity: str) -> str:
 
 def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
     """Everything in a configuration that can change a result, by dotted key; the fidelity profile's name aside."""
-    return {
-        key: value
-        for key, value in flatten(content).items()
-        if key.split(".", 1)[0] not in NEUTRAL_GROUPS and key not in NEUTRAL_KEYS
-    }
+    return {key: value for key, value in flatten(content).items() if not is_neutral(key)}
+
+
+def is_neutral(key: str) -> bool:
+    """Whether a key, dotted, never changes a result."""
+    return key.split(".", 1)[0] in NEUTRAL_GROUPS or key in NEUTRAL_KEYS
 
 
 def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -141,6 +141,8 @@ class DecodingConfig:
     """Padded source tokens decoded at once. Does not change results."""
     limit_sentences: int | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
+    validation_sentences: int = MISSING
+    """Decode this many sentences of dev at every validation, spread evenly over it, for val/bleu; 0: none."""
 
 
 @dataclass

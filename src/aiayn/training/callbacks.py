@@ -170,5 +170,7 @@ def _brief(metrics: dict[str, float]) -> str:
         "train/tokens_per_second": "{:,.0f} tok/s",
         "train/lr": "lr {:.0e}",
         "val/ppl": "val {:.4g}",
+        "val/bleu": "bleu {:.1f}",
+        "val/bleu_none": "bleu {:.1f}",
     }
     return " ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)

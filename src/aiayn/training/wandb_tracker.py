@@ -3,11 +3,12 @@
 import inspect
 import logging
 import os
+import re
 import shlex
 import shutil
 import textwrap
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
@@ -24,17 +25,23 @@ from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.errors import UserError
 from aiayn.training.leaves import locate, make
-from aiayn.training.tracking import RunDescription
+from aiayn.training.tracking import BestCheckpoint, RunDescription
 
 logger = logging.getLogger("aiayn")
 
 FAILURES = (wandb.Error, OSError, HandleAbandonedError, MailboxClosedError, ServerResponseError)
 """What W&B raises where its server, its network or its own process fails it."""
 
-OURS = ("mode", "init_timeout", "finish_timeout")
+OURS = ("mode", "init_timeout", "finish_timeout", "samples")
 """Keys of `logger` that this module reads itself."""
 
-ENVIRONMENT = {"name": "WANDB_NAME", "group": "WANDB_RUN_GROUP", "job_type": "WANDB_JOB_TYPE", "tags": "WANDB_TAGS"}
+ENVIRONMENT = {
+    "name": "WANDB_NAME",
+    "group": "WANDB_RUN_GROUP",
+    "job_type": "WANDB_JOB_TYPE",
+    "tags": "WANDB_TAGS",
+    "notes": "WANDB_NOTES",
+}
 """The variables that override what is derived from the run."""
 
 NOT_LOGGED_IN = "not logged in"
@@ -63,7 +70,7 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
     """Start a W&B run, or take it up again; None where W&B is disabled or cannot even be offline.
 
     Args:
-        settings: the `logger` group: `_target_`, the three keys of `OURS`, and arguments of WandbLogger and wandb.init.
+        settings: the `logger` group: `_target_`, the keys of `OURS`, and arguments of WandbLogger and wandb.init.
         description: what to call the run.
         folder: the run directory; W&B's files go to `wandb` in it.
 
@@ -74,16 +81,17 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
     if mode == "disabled":
         return None
     arguments = _arguments(settings, description, folder)
+    with_model = settings.get("log_model") is True
     if mode != "offline":
         try:
-            online = WandbTracker(_start(arguments, mode, folder / "wandb"))
+            online = WandbTracker(_start(arguments, mode, folder / "wandb"), with_model=with_model)
         except FAILURES as error:
             why_offline = f"{_host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
     try:
-        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"))
+        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"), with_model=with_model)
     except UsageError as error:
         raise UserError(f"logger: {_reason(error)}") from error
     except FAILURES as error:
@@ -101,11 +109,13 @@ class WandbTracker(Logger):
 
     Args:
         started: Lightning's own, its run started.
+        with_model: whether the best checkpoint is uploaded at the end.
     """
 
-    def __init__(self, started: WandbLogger) -> None:
+    def __init__(self, started: WandbLogger, *, with_model: bool = False) -> None:
         super().__init__()
         self._logger = started
+        self._with_model = with_model
         self._is_lost = False
 
     @property
@@ -138,7 +148,7 @@ class WandbTracker(Logger):
         self._attempt(lambda: self._logger.log_hyperparams(params))
 
     def after_save_checkpoint(self, checkpoint_callback: ModelCheckpoint) -> None:
-        """Upload the checkpoint, where `logger.log_model` asks for it."""
+        """Upload the checkpoint, where `logger.log_model=all` asks for every one."""
         self._attempt(lambda: self._logger.after_save_checkpoint(checkpoint_callback))
 
     def finalize(self, status: str) -> None:
@@ -149,10 +159,40 @@ class WandbTracker(Logger):
         """Set the numbers that stand for the run as a whole."""
         self._attempt(lambda: self._logger.experiment.summary.update(dict(summary)))
 
+    def show_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
+        """Show a table of text and numbers, made at an optimizer step."""
+        self._attempt_addition(
+            f"the table {name}",
+            lambda: self._logger.log_table(name, list(columns), [list(row) for row in rows], step=step),
+        )
+
+    def upload(self, best: BestCheckpoint) -> None:
+        """Upload the best checkpoint as a version of the run's model, where `logger.log_model=true` asks for it."""
+        if self._with_model:
+            self._attempt_addition(best.path.name, lambda: self._upload(best))
+
+    def _upload(self, best: BestCheckpoint) -> None:
+        run = self._logger.experiment
+        name = re.sub(r"[^\w.-]+", "-", f"{run.name} {run.id}")
+        artifact = wandb.Artifact(name, type="model", metadata={"step": best.step, "val/ppl": best.ppl})
+        artifact.add_file(str(best.path), policy="immutable")  # nobody changes it: W&B need not copy it first
+        run.log_artifact(artifact, aliases=["best", f"step-{best.step}"])
+
     def finish(self, exit_code: int) -> None:
         """End the run and W&B's process; what cannot be sent within `logger.finish_timeout` stays on disk."""
         self._attempt(lambda: self._logger.experiment.finish(exit_code=exit_code))
         _end_process()
+
+    def _attempt_addition(self, what: str, act: Callable[[], object]) -> None:
+        """The same for something without which the rest is still worth sending; W&B may also refuse what it is."""
+
+        def unless_refused() -> None:
+            try:
+                act()
+            except ValueError as error:  # of W&B's own checks, its server's answers among what they check
+                logger.warning("W&B: %s is not sent: %s", what, _reason(error))
+
+        self._attempt(unless_refused)
 
     def _attempt(self, act: Callable[[], object]) -> None:
         """Do what may fail, unless it has failed before."""
@@ -225,10 +265,13 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
         "group": description.group,
         "job_type": description.job_type,
         "tags": list(description.tags),
+        "notes": description.notes,
     }
+    git = {} if description.checkout is None else {"git_root": str(description.checkout)}
     return {
         **{key: value for key, value in derived.items() if not os.environ.get(ENVIRONMENT[key])},
         **{key: value for key, value in settings.items() if key not in OURS},
+        "log_model": "all" if settings.get("log_model") == "all" else False,
         "id": description.run_id,
         "resume": "allow",
         "config": dict(description.config),
@@ -237,6 +280,7 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
             "init_timeout": settings["init_timeout"],
             "finish_timeout": settings["finish_timeout"],
             "finish_timeout_raises": True,
+            **git,
             **(settings.get("settings") or {}),
         },
     }

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from aiayn.config.compose import compose_command
 from aiayn.config.errors import UserError
@@ -21,6 +22,21 @@ def test_freezing_and_thawing_is_the_identity(overrides: list[str], tmp_path: Pa
     path = tmp_path / "config.yaml"
     path.write_text(frozen_text(config))
     assert thaw(path) == config
+
+
+def test_a_file_from_before_a_neutral_key_is_read_with_its_value_of_today(tmp_path: Path) -> None:
+    config = typed(compose_command("train", ["scale=small"]), TrainConfig)
+    path = tmp_path / "config.yaml"
+    content = yaml.safe_load(frozen_text(config))
+    del content["decoding"]["validation_sentences"], content["launch"]
+    path.write_text(yaml.safe_dump(content))
+    thawed = thaw(path)
+    assert (thawed.model, thawed.identity) == (config.model, config.identity)
+    assert thawed.launch == config.launch
+    del content["decoding"]["beam_size"]  # without which nobody knows what was done
+    path.write_text(yaml.safe_dump(content))
+    with pytest.raises(UserError, match=r"config\.yaml: not a configuration of this version"):
+        thaw(path)
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,15 @@ class SentRun:
         """The last value stated for an argument of the run, such as displayName."""
         return [upsert[key] for upsert in self.upserts if upsert.get(key) is not None][-1]
 
-    def config(self) -> dict[str, Any]:
-        """The configuration, without the client's own notes."""
-        stated = json.loads(self.described("config"))
+    def config(self, upsert: int = -1) -> dict[str, Any]:
+        """The configuration, without the client's own notes: as stated last, or at an earlier time."""
+        stated = json.loads([sent["config"] for sent in self.upserts if sent.get("config") is not None][upsert])
         return {key: entry["value"] for key, entry in stated.items() if key != "_wandb"}
+
+    def every_curve_is_by(self, key: str) -> bool:
+        """Whether the client has declared this the horizontal axis of all metrics."""
+        declared = json.loads(self.described("config"))["_wandb"]["value"]["m"]  # 1 name, 2 glob, 5 number of the axis
+        return any(m.get("2") == "*" and declared[m.get("5", 0) - 1].get("1") == key for m in declared)
 
 
 @dataclass
@@ -60,6 +65,8 @@ class StandIn:
     """All that was ever said."""
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
+    odd_answers: set[str] = field(default_factory=set)
+    """Operations that are answered with nothing at all, as by a server of another version."""
     fails_from: str | None = None
     """The request from which on every one is answered with a server error."""
 
@@ -166,6 +173,8 @@ class _Handler(BaseHTTPRequestHandler):
         if name == self.stand_in.fails_from:
             self.stand_in.refusal = HTTPStatus.INTERNAL_SERVER_ERROR
         refusal = self.stand_in.refusal
+        if name in self.stand_in.odd_answers:
+            content = lambda: {"data": {}}  # noqa: E731
         answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
         self.send_response(refusal or HTTPStatus.OK)
         self.send_header("Content-Type", "application/json")

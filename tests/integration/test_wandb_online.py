@@ -128,15 +128,19 @@ def test_a_run_shows_translations_and_uploads_its_best_checkpoint(
     assert any(key.startswith("system.cpu") for event in run.events for key in event)
 
 
-def test_a_table_that_is_refused_is_told_once_and_the_rest_is_sent(
-    train: Train, server: StandIn, somebody: None, capfd: pytest.CaptureFixture[str]
+def test_an_artifact_that_is_refused_is_told_once_and_the_rest_is_sent(
+    train: Train,
+    server: StandIn,
+    somebody: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
-    server.odd_answers.add("ArtifactType")
-    assert train("optimization.max_steps=1", tracker="wandb") == 0
+    monkeypatch.setenv("WANDB_NAME", "a name longer than an artifact's " * 5)
+    assert train("optimization.max_steps=1", "logger.log_model=true", tracker="wandb") == 0
     _, line = warnings(capfd.readouterr().err)  # the first one says where the run is to be seen
-    assert "the table samples is not sent" in line
+    assert "best-0000001.ckpt is not sent" in line
     _, run = server.only_run()
-    assert "dev/bleu" in run.summary
+    assert "samples" in run.summary
     assert run.exit_codes == [0]
 
 
@@ -280,7 +284,8 @@ def test_a_server_that_dies_delays_nothing_and_loses_nothing(
     server.fails_from = "file_stream"
     assert train(*QUICK, tracker="wandb") == 0
     assert read_record(only_run() / "run.json").status is Status.finished
-    _, line = warnings(capfd.readouterr().err)  # the first one says where the run was to be seen
+    _, table, line = warnings(capfd.readouterr().err)  # the first one says where the run was to be seen
+    assert "the table samples is not sent" in table
     server.refusal = server.fails_from = None
     follow_advice(line)
     assert steps(server.only_run()[1]) == list(range(1, 13))
@@ -307,7 +312,7 @@ def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
         assert said.returncode == 0, told
     assert read_record(only_run() / "run.json").status is Status.finished
     assert server.requests
-    _, line = warnings(told)  # the first one says where the run was to be seen
+    _, _, line = warnings(told)  # the first one says where the run was to be seen
     assert "later: wandb sync" in line
     (kept,) = (path for path in (only_run() / "wandb").glob("run-*") if not path.is_symlink())
     rows = kept_records(kept)

@@ -65,8 +65,6 @@ class StandIn:
     """All that was ever said."""
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
-    odd_answers: set[str] = field(default_factory=set)
-    """Operations that are answered with nothing at all, as by a server of another version."""
     fails_from: str | None = None
     """The request from which on every one is answered with a server error."""
 
@@ -173,8 +171,6 @@ class _Handler(BaseHTTPRequestHandler):
         if name == self.stand_in.fails_from:
             self.stand_in.refusal = HTTPStatus.INTERNAL_SERVER_ERROR
         refusal = self.stand_in.refusal
-        if name in self.stand_in.odd_answers:
-            content = lambda: {"data": {}}  # noqa: E731
         answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
         self.send_response(refusal or HTTPStatus.OK)
         self.send_header("Content-Type", "application/json")

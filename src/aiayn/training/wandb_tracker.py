@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import math
 import os
 import re
 import shlex
@@ -81,17 +82,17 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
     if mode == "disabled":
         return None
     arguments = _arguments(settings, description, folder)
-    with_model = settings.get("log_model") is True
+    with_model, patience = settings.get("log_model") is True, float(settings["init_timeout"])
     if mode != "offline":
         try:
-            online = WandbTracker(_start(arguments, mode, folder / "wandb"), with_model=with_model)
+            online = WandbTracker(_start(arguments, mode, folder / "wandb"), with_model=with_model, patience=patience)
         except FAILURES as error:
             why_offline = f"{_host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
     try:
-        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"), with_model=with_model)
+        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"), with_model=with_model, patience=patience)
     except UsageError as error:
         raise UserError(f"logger: {_reason(error)}") from error
     except FAILURES as error:
@@ -110,12 +111,14 @@ class WandbTracker(Logger):
     Args:
         started: Lightning's own, its run started.
         with_model: whether the best checkpoint is uploaded at the end.
+        patience: seconds that the server has to answer before it gets an artifact.
     """
 
-    def __init__(self, started: WandbLogger, *, with_model: bool = False) -> None:
+    def __init__(self, started: WandbLogger, *, with_model: bool, patience: float) -> None:
         super().__init__()
         self._logger = started
         self._with_model = with_model
+        self._patience = patience
         self._is_lost = False
 
     @property
@@ -184,12 +187,13 @@ class WandbTracker(Logger):
         _end_process()
 
     def _attempt_addition(self, what: str, act: Callable[[], object]) -> None:
-        """The same for something without which the rest is still worth sending; W&B may also refuse what it is."""
+        """The same for an artifact: W&B asks its server before it takes one, and the rest is still worth sending."""
+        wandb.Api._HTTP_TIMEOUT = math.ceil(self._patience)  # noqa: SLF001  # 19 seconds otherwise
 
         def unless_refused() -> None:
             try:
                 act()
-            except ValueError as error:  # of W&B's own checks, its server's answers among what they check
+            except (ValueError, wandb.Error, OSError) as error:  # of W&B's own checks, and of its question
                 logger.warning("W&B: %s is not sent: %s", what, _reason(error))
 
         self._attempt(unless_refused)

@@ -5,6 +5,10 @@ SHELL := /bin/sh
 
 PYTHON = python3
 PYTEST_ARGS =
+# Processes that share the tests: `make test WORKERS=0` runs them in one. Each begins with a piece of its own, since
+# neighbouring tests share runs and caches, and takes from others' when it is done.
+WORKERS = auto
+SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 BENCH =
 
 BIN := .venv/bin
@@ -20,7 +24,7 @@ demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a 
 	@$(BIN)/aiayn train scale=demo experiment=table3/base
 
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
-	@$(BIN)/pytest -m 'not long and not slurm' $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm' $(PYTEST_ARGS)
 
 test-long: $(INSTALLED)  ## run those that start whole sweeps and kill them: minutes more
 	@$(BIN)/pytest -m long

@@ -1,16 +1,21 @@
 """Fixtures for every test."""
 
 import os
+import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, settings
+from playwright.sync_api import Browser, sync_playwright
 
 from aiayn.launch.torch_environment import set_torch_environment
 
 # As the command line does; here before any test module loads torch.
 set_torch_environment()
+if "PYTEST_XDIST_WORKER" in os.environ:  # one of several: more threads than cores would only wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes says more about the machine than about the code. Continuous integration tries the same
 # examples each time, and reports the one that fails instead of spending an hour on a smaller one.
@@ -18,6 +23,48 @@ SEARCHING = (Phase.explicit, Phase.generate, Phase.target)
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=SEARCHING)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+"""The names under which Chromium is looked for on PATH."""
+
+
+def chromium() -> str:
+    """The program. Where there is none the test skips; under AIAYN_REQUIRE_BROWSER=1 it fails."""
+    for name in CHROMIUM:
+        if found := shutil.which(name):
+            return found
+    reason = f"no browser on PATH: {', '.join(CHROMIUM)}"
+    if os.environ.get("AIAYN_REQUIRE_BROWSER") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever takes the fixture `browser` carries its marker: no such test is forgotten by `-m browser`."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
+            item.add_marker("browser")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before the fixtures of a test are made, so that none is made in vain."""
+    if item.get_closest_marker("browser"):
+        chromium()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium for the tests of a file.
+
+    Not for the session: Playwright leaves an event loop running in this thread, in which whoever comes later could run
+    none of their own.
+    """
+    sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium(), headless=True, args=sandbox)
+        yield started
+        started.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

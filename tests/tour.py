@@ -59,7 +59,8 @@ RULES = (
     Rule(r"aiayn (prepare|train|plan)", None, "named on the way"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn train logger\.mode=online", r"\g<0> --cfg job", "needs an account: composed only"),
-    Rule(r"wandb sync (\S+)", r"ls -d \1", "needs an account: what it would send is there"),
+    Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
+    Rule(r"wandb (sweep|agent) .*", None, "needs an account"),
     Rule(r"aiayn train .*hydra/launcher=slurm.*", r"\g<0> --cfg job", "needs Slurm: composed only"),
     Rule(
         r"(aiayn train .*)trainer=gpu trainer\.devices=8",
@@ -78,8 +79,8 @@ RULES = (
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
     Rule(
-        r"aiayn report table3((?!.*only\.like).*)",
-        r'aiayn report table3 only.like="$(ls -d runs/table3/base/* | head -1)"\1',
+        r"aiayn report (table3|page)((?!.*only\.like).*)",
+        r'aiayn report \1 only.like="$(ls -d runs/table3/base/* | head -1)"\2',
         "the tour's runs differ in more than their rows",
     ),
     Rule(
@@ -87,6 +88,8 @@ RULES = (
         r'aiayn dashboard only.like="$(ls -d runs/table3/base/* | head -1)" dry_run=true\1',
         "needs an account: what it would send is shown",
     ),
+    Rule(r"aiayn attention (.*)", r"aiayn attention max_sentences=1 \1", "one sentence"),
+    Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
     Rule(r"aiayn (evaluate|export|report|score|status|translate)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )

@@ -39,6 +39,13 @@ def test_every_command_has_a_file_and_composes(command: str) -> None:
     assert compose_command(command)
 
 
+def test_what_commands_have_in_common_with_training_is_the_same_there() -> None:
+    launch = compose_command("train").launch
+    for command in ("evaluate", "translate", "score", "export", "attention"):
+        own = compose_command(command).launch
+        assert own.items() <= launch.items(), command
+
+
 def test_the_command_line_wins_over_the_experiment_and_the_experiment_over_the_scale() -> None:
     assert compose_command("train", ["scale=paper"]).model.num_heads == 8
     assert compose_command("train", ["scale=paper", "experiment=table3/a_h4"]).model.num_heads == 4

@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
+import wandb
 from tiny_run import TINY
+from wandb_server import KEY, StandIn, wandb_server
 
 from aiayn.commands.front_end import main
 
@@ -91,3 +93,28 @@ def only_run(tmp_path: Path) -> Callable[[], Path]:
         return record.parent
 
     return find
+
+
+@pytest.fixture
+def server() -> Iterator[StandIn]:
+    """A stand-in for W&B's server."""
+    with wandb_server() as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def nobody(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, server: StandIn) -> None:
+    """W&B's server is the stand-in, and nobody is logged in."""
+    for variable in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_PROJECT", "WANDB_ENTITY"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("WANDB_BASE_URL", server.url)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    for folder in ("CONFIG", "CACHE", "DATA"):
+        monkeypatch.setenv(f"WANDB_{folder}_DIR", str(tmp_path / "client"))
+    wandb.teardown()  # what an earlier test has told the client
+
+
+@pytest.fixture
+def somebody(nobody: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody is logged in."""
+    monkeypatch.setenv("WANDB_API_KEY", KEY)

@@ -146,6 +146,10 @@ def test_safetensors_are_the_weights(say: Say, run: Path, tmp_path: Path, quanti
         (["export", "output=x", "checkpoint=7"], "checkpoint=7: "),
         (["translate", "quantization=int8"], "quantization=int8: engine=torch has none; add engine=ctranslate2"),
         (["evaluate", "quantization=int8"], "quantization=int8: engine=torch has none; add engine=ctranslate2"),
+        (
+            ["evaluate", "engine=ctranslate2", "decoding.ends_among=candidates"],
+            "decoding.ends_among=candidates: engine=",
+        ),
         (["translate", "engine=jax"], "engine: Invalid value 'jax'"),
         (
             ["translate", "engine=ctranslate2", "decoding.max_extra_length=3000"],

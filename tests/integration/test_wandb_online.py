@@ -7,55 +7,29 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-import wandb
 from observers import wandb_processes
 from tiny_run import TINY
 from wandb_files import kept_records
-from wandb_server import ENTITY, VANISH, SentRun, StandIn, wandb_server
+from wandb_server import ENTITY, KEY, VANISH, SentRun, StandIn
 
 import aiayn
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
 
 Train = Callable[..., int]
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 Find = Callable[[], Path]
 
-KEY = "0123456789" * 4
 PASSWORD = "open-sesame-17"
 QUICK = ("logger.init_timeout=2", "logger.finish_timeout=2")
-
-
-@pytest.fixture
-def server() -> Iterator[StandIn]:
-    with wandb_server() as stand_in:
-        yield stand_in
-
-
-@pytest.fixture(autouse=True)
-def nobody(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, server: StandIn) -> None:
-    """W&B's server is the stand-in, and nobody is logged in."""
-    for variable in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_PROJECT", "WANDB_ENTITY"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("WANDB_BASE_URL", server.url)
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    for folder in ("CONFIG", "CACHE", "DATA"):
-        monkeypatch.setenv(f"WANDB_{folder}_DIR", str(tmp_path / "client"))
-    wandb.teardown()  # what an earlier test has told the client
-
-
-@pytest.fixture
-def somebody(nobody: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody is logged in."""
-    monkeypatch.setenv("WANDB_API_KEY", KEY)
 
 
 def steps(run: SentRun, key: str = "train/loss") -> list[int]:
@@ -254,7 +228,7 @@ def test_without_a_server_the_run_is_offline(
     (line,) = warnings(capfd.readouterr().err)
     (kept,) = (path for path in (only_run() / "wandb").glob("*run-*") if not path.is_symlink())
     assert host in line
-    assert line.endswith(f"wandb sync {kept}")
+    assert line.endswith(f"aiayn sync run={only_run()}")
     assert kept.name.startswith("offline-run-")
     assert kept.name.endswith(read_record(only_run() / "run.json").run_id)
 
@@ -313,7 +287,7 @@ def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
     assert read_record(only_run() / "run.json").status is Status.finished
     assert server.requests
     _, _, line = warnings(told)  # the first one says where the run was to be seen
-    assert "later: wandb sync" in line
+    assert "later: aiayn sync run=" in line
     (kept,) = (path for path in (only_run() / "wandb").glob("run-*") if not path.is_symlink())
     rows = kept_records(kept)
     history = [row["history"]["item"] for row in rows if row["type"] == "history"]
@@ -330,7 +304,7 @@ def test_a_client_that_dies_takes_nothing_with_it(
     assert train("+callbacks.killer={_target_: observers.KillWandbAt, batch: 4}", tracker="wandb") == 0
     assert read_record(only_run() / "run.json").steps == 12
     _, line = warnings(capfd.readouterr().err)
-    assert "later: wandb sync" in line
+    assert "later: aiayn sync run=" in line
 
 
 def test_a_disabled_run_starts_nothing(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:

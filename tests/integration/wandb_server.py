@@ -12,7 +12,12 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from wandb_sweep import Sweeps
+
 ENTITY = "somebody"
+
+KEY = "0123456789" * 4
+"""Of the shape that the client asks of one."""
 
 VANISH = "/vanish"
 """Posting here is the last request: from then on nobody listens, and all connections are cut."""
@@ -63,10 +68,12 @@ class StandIn:
     """Files, by the last part of the address that they were put to."""
     bodies: list[bytes] = field(default_factory=list)
     """All that was ever said."""
+    sweeps: Sweeps = field(default_factory=lambda: Sweeps(ENTITY))
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
     fails_from: str | None = None
-    """The request from which on every one is answered with a server error."""
+    """The request from which on every one is answered with `failure`."""
+    failure: HTTPStatus = HTTPStatus.INTERNAL_SERVER_ERROR
 
     def run(self, run_id: str) -> SentRun:
         return self.runs.setdefault(run_id, SentRun())
@@ -169,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, name: str, content: Any) -> None:
         self.stand_in.requests.append(name)
         if name == self.stand_in.fails_from:
-            self.stand_in.refusal = HTTPStatus.INTERNAL_SERVER_ERROR
+            self.stand_in.refusal = self.stand_in.failure
         refusal = self.stand_in.refusal
         answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
         self.send_response(refusal or HTTPStatus.OK)
@@ -220,9 +227,11 @@ class _Handler(BaseHTTPRequestHandler):
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
         if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
             return self._graphql_of_views(name, variables)
+        if name == "ArtifactType":
+            return {"project": None}
         if name in ("CreateArtifact", "CreateArtifactFiles", "CreateArtifactManifest", "UpdateArtifactManifest"):
             return self._graphql_of_artifacts(name, variables)
-        return {"project": None}
+        return self.stand_in.sweeps.answer(name, variables)
 
     def _graphql_of_artifacts(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
         """Take every artifact, and have all its files sent."""

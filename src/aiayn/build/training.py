@@ -72,6 +72,7 @@ def build_search(config: DecodingConfig) -> Search:
         length_penalty_alpha=config.length_penalty_alpha,
         max_extra_length=config.max_extra_length,
         batch_tokens=config.batch_tokens,
+        ends_among=config.ends_among.value,
     )
 
 

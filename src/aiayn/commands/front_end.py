@@ -17,6 +17,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.torch_environment import set_torch_environment
+from aiayn.progress import say
 
 if TYPE_CHECKING:
     from aiayn.commands.jobs import Jobs
@@ -41,12 +42,14 @@ COMMANDS = {
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),
+    "attention": Command("pictures of what a run's model attends to in sentences", "aiayn.commands.attention"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
     "dashboard": Command("a report and a workspace of W&B that show Table 3", "aiayn.commands.dashboard"),
+    "sync": Command("send W&B what ran offline, or was cut off", "aiayn.commands.sync"),
     "report": Command(
         "tables from records and the paper",
         "aiayn.commands.report",
-        ("configuration", "paper", "parameters", "run", "table3"),
+        ("configuration", "page", "paper", "parameters", "run", "table3"),
     ),
 }
 
@@ -280,4 +283,4 @@ def _complain_once(message: str) -> None:
 def _complain(message: str) -> None:
     line = " ".join(message.split())
     speaker = f"aiayn: rank {rank}:" if (rank := processes.rank()) else "aiayn:"
-    print(speaker, line, file=sys.stderr)  # noqa: T201
+    say(f"{speaker} {line}")

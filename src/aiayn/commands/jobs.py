@@ -23,6 +23,7 @@ from omegaconf import DictConfig
 from aiayn.commands.composing import keep_nothing, keep_what_is_checked
 from aiayn.commands.launchers import BASIC, BASIC_SWEEPER, SLURM, launcher_of, refusal_of, sweeper_of
 from aiayn.commands.outcomes import Outcome, OutcomeFolder
+from aiayn.commands.sweep_lines import SweepLines, begin_lines
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.forking import end_zygote
@@ -164,6 +165,7 @@ class Jobs:
         self.are_cut_short = False
         """Whether their launcher broke before they had ended."""
         self._multirun: tuple[DictConfig, ConfigLoader] | None = None
+        self._lines: SweepLines | None = None
         self._handlers: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -171,6 +173,7 @@ class Jobs:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._stop_lines()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         end_zygote()
@@ -207,6 +210,7 @@ class Jobs:
         self._multirun = config, GlobalHydra.instance().config_loader()
         with suppress(OSError):  # which Hydra, about to make the same folder, reports
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
+            self._lines = begin_lines(config, GlobalHydra.instance().config_loader(), self.task.folder)
         if (launcher_of(config.hydra), sweeper_of(config.hydra)) == (BASIC, BASIC_SWEEPER):
             keep_what_is_checked(GlobalHydra.instance().config_loader())
         if launcher_of(config.hydra) in (BASIC, SLURM):
@@ -230,9 +234,14 @@ class Jobs:
         self._read()
         if not self.are_cut_short:
             self._do_those_left()
+        self._stop_lines()
         for outcome in self.failed:
             if outcome.failure is not None and not outcome.is_told:
                 self.task.complain(outcome.failure)
+
+    def _stop_lines(self) -> None:
+        if self._lines is not None:
+            self._lines.stop()
 
     def _read(self) -> list[Outcome]:
         if self.task.folder is not None:

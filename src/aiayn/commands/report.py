@@ -7,6 +7,10 @@ from omegaconf import DictConfig
 from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.launch.signals import SignalledInterrupt
+
+PAGE = "report.html"
+"""Where the page goes unless it is said: it is no reading for a terminal."""
 
 
 def main(composed: DictConfig) -> None:
@@ -18,9 +22,9 @@ def main(composed: DictConfig) -> None:
     try:
         _report(config, output)
     except OSError as error:
-        if output is None:  # nothing was to be written: a run or its files could not be read
+        if output is None and config.noun != "page":  # nothing was to be written: a file could not be read
             raise UserError(f"{error.filename}: {error.strerror}; mend the path or its permissions") from error
-        raise UserError(f"output={config.output}: {error.strerror}; choose another file") from error
+        raise UserError(f"output={config.output or PAGE}: {error.strerror}; choose another file") from error
 
 
 def _report(config: ReportConfig, output: Path | None) -> None:
@@ -43,9 +47,23 @@ def _report(config: ReportConfig, output: Path | None) -> None:
         from aiayn.reports.paper import report_paper
 
         report_paper(config.table, output)
+    elif config.noun == "page":
+        _page(config, Path(PAGE) if output is None else output)
     elif config.noun == "table3":
         from aiayn.reports.table3_formats import report_table3
 
         report_table3(config, output)
     else:
-        raise UserError(f"noun={config.noun}: choose from configuration, paper, parameters, run, table3")
+        raise UserError(f"noun={config.noun}: choose from configuration, page, paper, parameters, run, table3")
+
+
+def _page(config: ReportConfig, output: Path) -> None:
+    from aiayn.reports.page.writing import report_page
+
+    try:
+        report_page(config, output)
+    except SignalledInterrupt:
+        raise
+    except KeyboardInterrupt:
+        if not config.watch:
+            raise  # otherwise this is how it is ended

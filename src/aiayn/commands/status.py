@@ -6,10 +6,23 @@ from omegaconf import DictConfig
 
 from aiayn.config.command_schema import StatusConfig
 from aiayn.config.freeze import typed
-from aiayn.reports.status import print_status
+from aiayn.launch.signals import SignalledInterrupt
 
 
 def main(composed: DictConfig) -> None:
-    """List the runs."""
+    """List the runs, once or until Ctrl-C."""
     config = typed(composed, StatusConfig)
-    print_status(Path(config.paths.runs), config.view)
+    runs = Path(config.paths.runs)
+    if not config.watch:
+        from aiayn.reports.status import print_status
+
+        print_status(runs, config.view)
+        return
+    from aiayn.reports.status_watch import watch_status
+
+    try:
+        watch_status(runs, config.view, interval=config.interval)
+    except SignalledInterrupt:
+        raise
+    except KeyboardInterrupt:
+        pass  # which is how it is ended

@@ -1,6 +1,7 @@
 """`aiayn train`."""
 
 import shlex
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.launch import processes
 from aiayn.launch.slurm import job_id, put_back_if_stopped
+from aiayn.progress import Shown, shown
 from aiayn.runs.directory import RunDirectory
 
 ALONE = (BASIC, SLURM)
@@ -50,7 +52,7 @@ def _train(composed: DictConfig) -> None:
     is_whole_job = job_id() is not None and (is_slurms or not is_swept)
     with put_back_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
         record = launch_run(config, command=command, fresh_process=is_swept and not is_slurms, share=share)
-    if processes.rank() == 0:
+    if processes.rank() == 0 and not (shown() is Shown.lines and sys.stdout.isatty()):  # where its line would be
         print_row(record, directory.path)
 
 

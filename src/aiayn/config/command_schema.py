@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import LaunchConfig, PathsConfig
+from aiayn.config.schema import EndsAmong, PathsConfig, ProcessConfig, RankConfig
 
 
 @dataclass
@@ -21,6 +21,8 @@ class SearchOverridesConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int | None = MISSING
     """Padded source tokens decoded at once."""
+    ends_among: EndsAmong | None = MISSING
+    """Which continuations may end: candidates or beam."""
 
 
 @dataclass
@@ -69,8 +71,8 @@ class EvaluateConfig(EngineConfig):
     """Which of dev and test to score: one of them, or a list."""
     decoding: DecodingOverridesConfig = MISSING
     """What to search differently."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: RankConfig = MISSING
+    """How this process, or each of a group's, computes."""
 
 
 @dataclass
@@ -87,8 +89,8 @@ class UseConfig:
     """Most tokens of a sentence, end mark included; null, and at most: the run's model.max_positions."""
     device: str = MISSING
     """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 @dataclass
@@ -122,8 +124,8 @@ class ExportConfig:
     """Where to; nothing may be there yet."""
     quantization: Quantization = MISSING
     """What the weights are stored as; int8 in format=ctranslate2 alone."""
-    launch: LaunchConfig = MISSING
-    """How processes are started."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 @dataclass
@@ -136,6 +138,63 @@ class ScoreConfig(UseConfig):
     """The file of their translations, line by line."""
     batch_tokens: int | None = MISSING
     """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
+
+
+class AttentionKind(Enum):
+    """Which attention is drawn."""
+
+    encoder = "encoder"
+    decoder = "decoder"
+    cross = "cross"
+    all = "all"
+
+
+class AttentionUnits(Enum):
+    """What the rows and columns of attention are."""
+
+    words = "words"
+    tokens = "tokens"
+
+
+class PictureFormat(Enum):
+    """What pictures are written as."""
+
+    png = "png"
+    svg = "svg"
+
+
+@dataclass
+class AttentionConfig:
+    """`aiayn attention`."""
+
+    run: str = MISSING
+    """A run directory."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    output: str | None = MISSING
+    """A folder for the pictures; null: attention/ in the run directory."""
+    format: PictureFormat = MISSING
+    """png or svg."""
+    kind: AttentionKind = MISSING
+    """Which attention: encoder (source to source), decoder (target to target), cross (target to source), or all."""
+    layers: Any = MISSING
+    """Which layers to draw, counted from 1: a number or a list; null: all. The last of them is drawn as lines, too."""
+    heads: Any = MISSING
+    """Which heads to draw, likewise."""
+    units: AttentionUnits = MISSING
+    """words: a word's pieces are summed as keys and averaged as queries; tokens: every piece by itself."""
+    word: str | None = MISSING
+    """Draw lines from this word (or token) alone; null: from all."""
+    max_sentences: int = MISSING
+    """Most lines of standard input that are read."""
+    max_length: int = MISSING
+    """Most tokens a side, end mark included; longer sentences are left out."""
+    decoding: SearchOverridesConfig = MISSING
+    """What to search differently where a target is not given."""
+    device: str = MISSING
+    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 class View(Enum):
@@ -153,9 +212,27 @@ class StatusConfig:
     view: View = MISSING
     """rows: a line for each row and a column for each seed; runs: a line for each run; auto: rows where one has several
     seeds."""
+    watch: bool = MISSING
+    """Look again and again, and draw anew what has changed, until Ctrl-C."""
+    interval: float = MISSING
+    """Seconds between two looks."""
 
     paths: PathsConfig = MISSING
     """Folders; the runs below paths.runs are listed."""
+
+
+@dataclass
+class SyncConfig:
+    """`aiayn sync`."""
+
+    run: str | None = MISSING
+    """A run directory; null: every run below paths.runs."""
+    retries: int = MISSING
+    """How often a request to W&B's server that failed is made again."""
+    timeout: int = MISSING
+    """Seconds that the server has for one answer."""
+    paths: PathsConfig = MISSING
+    """Folders."""
 
 
 @dataclass
@@ -175,13 +252,17 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: configuration, paper, parameters, run or table3."""
+    """What to report: configuration, page, paper, parameters, run or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
     """Which of the paper's tables, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
-    """A Markdown file to write, for a table also .tex, .csv or .json; null prints to the terminal."""
+    """A Markdown file to write, for a table also .tex, .csv or .json, for the page .html; null: to the terminal."""
+    watch: bool = MISSING
+    """Keep the page up to date while runs go on, until Ctrl-C."""
+    plotly_bundle: str | None = MISSING
+    """A file of plotly.js for the page, such as plotly-basic.min.js; null: the whole of it, which is larger."""
     only: OnlyConfig = MISSING
     """Which of the runs below paths.runs a table is made of."""
     resamples: int = MISSING

@@ -6,11 +6,11 @@ from typing import Any, TypeVar, cast
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
-from aiayn.config.identity import is_neutral
+from aiayn.config.history import BEFORE
 from aiayn.config.schema import TrainConfig
 
 Config = TypeVar("Config")
@@ -22,10 +22,11 @@ def typed(composed: DictConfig, kind: type[Config]) -> Config:
     Raises:
         UserError: a mandatory value was not given.
     """
-    missing = sorted(OmegaConf.missing_keys(composed))
-    if missing:
-        raise UserError(f"{missing[0]} has no value: state it, as in {missing[0]}=...")
-    config = OmegaConf.to_object(composed)
+    try:
+        config = OmegaConf.to_object(composed)
+    except (MissingMandatoryValue, InterpolationToMissingValueError):
+        first = min(OmegaConf.missing_keys(composed))
+        raise UserError(f"{first} has no value: state it, as in {first}=...") from None
     assert isinstance(config, kind)
     _refuse_additions(config, "")
     return config
@@ -48,7 +49,7 @@ def frozen_text(config: TrainConfig) -> str:
 
 
 def thaw(path: Path) -> TrainConfig:
-    """Read a frozen configuration; keys that are newer than it and change no result have today's values.
+    """Read a frozen configuration, also one from before there were all keys.
 
     Raises:
         UserError: the file is missing, or no configuration of this version.
@@ -58,27 +59,15 @@ def thaw(path: Path) -> TrainConfig:
         assert isinstance(content, DictConfig)
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
-        merged = OmegaConf.merge(schema, content)
-        newer = sorted(key for key in OmegaConf.missing_keys(merged) if is_neutral(key))
-        if newer:
-            today = _defaults()
-            for key in newer:
-                OmegaConf.update(merged, key, OmegaConf.select(today, key))
-        return cast("TrainConfig", OmegaConf.to_object(merged))
+        before = OmegaConf.create()
+        for key, value in BEFORE.items():
+            OmegaConf.update(before, key, value)
+        return cast("TrainConfig", OmegaConf.to_object(OmegaConf.merge(schema, before, content)))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
     except (OmegaConfBaseException, yaml.YAMLError, AssertionError, KeyError) as error:
         reason = str(error).splitlines()[0] if str(error) else "not a configuration"
         raise UserError(f"{path}: not a configuration of this version ({reason})") from None
-
-
-def _defaults() -> DictConfig:
-    """What `aiayn train` is composed to without a word more."""
-    from aiayn.config.compose import beside_the_command, compose_command
-
-    with beside_the_command():
-        content = plain(typed(compose_command("train"), TrainConfig))
-    return OmegaConf.create(content)
 
 
 def frozen_content(path: Path) -> dict[str, Any]:

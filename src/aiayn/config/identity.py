@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from aiayn.config.history import BEFORE
+
 NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force", "hardware"})
 """Groups that never change a result; the scale acts only through the values that it scales."""
 
@@ -48,13 +50,19 @@ def configuration_hash(content: Mapping[str, Any], *, fidelity: str) -> str:
 
 
 def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything in a configuration that can change a result, by dotted key; the fidelity profile's name aside."""
-    return {key: value for key, value in flatten(content).items() if not is_neutral(key)}
+    """Everything in a configuration that can change a result, by dotted key; the fidelity profile's name aside.
+
+    A key is left out where it says what all runs did before there was the key: old runs stay the same runs.
+    """
+    return {
+        key: value
+        for key, value in flatten(content).items()
+        if key.split(".", 1)[0] not in NEUTRAL_GROUPS and key not in NEUTRAL_KEYS and not _is_as_before(key, value)
+    }
 
 
-def is_neutral(key: str) -> bool:
-    """Whether a key, dotted, never changes a result."""
-    return key.split(".", 1)[0] in NEUTRAL_GROUPS or key in NEUTRAL_KEYS
+def _is_as_before(key: str, value: object) -> bool:
+    return key in BEFORE and (value.name if isinstance(value, enum.Enum) else value) == BEFORE[key]
 
 
 def flatten(content: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

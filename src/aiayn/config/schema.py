@@ -28,6 +28,13 @@ class Norm(Enum):
     pre = "pre"
 
 
+class EndsAmong(Enum):
+    """Which of a step's 2 * beam_size best continuations may end an output: all, or the first beam_size alone."""
+
+    candidates = "candidates"
+    beam = "beam"
+
+
 class TokenizerKind(Enum):
     """How words are cut into the pieces of the vocabulary (section 5.1)."""
 
@@ -139,6 +146,8 @@ class DecodingConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: int = MISSING
     """Padded source tokens decoded at once. Does not change results."""
+    ends_among: EndsAmong = MISSING
+    """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as CTranslate2 has it."""
     limit_sentences: int | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
     validation_sentences: int = MISSING
@@ -146,13 +155,25 @@ class DecodingConfig:
 
 
 @dataclass
-class LaunchConfig:
-    """How processes are started."""
+class ProcessConfig:
+    """How a process computes."""
+
+    keep_allocator_memory: bool = MISSING
+    """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
+
+
+@dataclass
+class RankConfig(ProcessConfig):
+    """The same where it may be one of several."""
 
     timeout_seconds: int = MISSING
     """How long one rank waits for another before the group is failed."""
-    keep_allocator_memory: bool = MISSING
-    """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
+
+
+@dataclass
+class LaunchConfig(RankConfig):
+    """How processes are started."""
+
     jobs_per_device: int = MISSING
     """Jobs side by side on one GPU, under a launcher that does several at once."""
     cores_per_job: int | None = MISSING

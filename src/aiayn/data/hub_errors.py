@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from aiayn.config.errors import UserError
+from aiayn.progress import has_bars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,6 +113,6 @@ def _quieten() -> None:
 
     datasets.logging.set_verbosity(logging.CRITICAL)
     hub_logging.set_verbosity(logging.CRITICAL)
-    if not sys.stderr.isatty():
+    if not has_bars():
         datasets.disable_progress_bars()
         disable_progress_bars()

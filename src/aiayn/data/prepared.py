@@ -19,7 +19,7 @@ from aiayn.data.encoding import TextPairs, with_suffix, write_split
 from aiayn.data.sentences import lengths_between
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 
-Progress: TypeAlias = Callable[[str, int], None]
+Progress: TypeAlias = Callable[[str, int, int], None]
 
 FORMAT_VERSION = 2  # part of every key: a change of the files' layout makes new folders
 _CHUNK = 2_000  # pairs encoded and written at a time; bounds the memory
@@ -155,7 +155,8 @@ def prepare(
         corpus: the sentence pairs.
         settings: what to make of them.
         cache: folder for all prepared corpora and tokenizers.
-        progress: told the stage (`tokenizer`, `train`, `dev` or `test`) and how many of its pairs are done so far.
+        progress: told the stage (`tokenizer`, `train`, `dev` or `test`), how many of its pairs are done so far, and of
+            how many.
 
     Raises:
         UserError: a setting is impossible, a split has no pairs (left), or the cache cannot be written.
@@ -254,7 +255,7 @@ def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
     for start in range(0, len(table), _CHUNK):
         rows = table[start : start + _CHUNK]
         yield list(rows["source"]), list(rows["target"])
-        job.progress(stage, min(start + _CHUNK, len(table)))
+        job.progress(stage, min(start + _CHUNK, len(table)), len(table))
 
 
 def _key(*parts: Mapping[str, Any]) -> str:
@@ -267,6 +268,6 @@ def _read_lines(stem: Path) -> list[str]:
     return path.read_bytes().decode().split("\n")[:-1]  # not splitlines: a sentence may hold \r or U+2028
 
 
-def _no_progress(stage: str, pairs: int) -> None:
+def _no_progress(stage: str, pairs: int, total: int) -> None:
     """Report to nobody."""
-    del stage, pairs
+    del stage, pairs, total

@@ -126,6 +126,31 @@ class SubwordTokenizer:
         """Return the text of each sequence of token ids, as `decode` does."""
         return list(self._backend.decode_batch([list(ids) for ids in batch]))
 
+    def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
+        """Return the bytes of each token, whose sum is the text in UTF-8; special tokens have none."""
+        pieces = (self._backend.id_to_token(number) or "" for number in ids)
+        return [
+            b"" if piece in _SPECIAL_TOKENS else bytes(map(_BYTE_OF.__getitem__, piece.removeprefix(_CONTINUATION)))
+            for piece in pieces
+        ]
+
+    def word_starts(self, text: str) -> list[int]:
+        """Return where the words of a text begin, as this tokenizer parts them before it looks for pieces.
+
+        Words have the space before them. Characters are counted, and text is taken as it is, not in NFC.
+        """
+        return [start for _, (start, _) in self._backend.pre_tokenizer.pre_tokenize_str(text)]
+
+
+def _byte_symbols() -> dict[str, int]:
+    """The byte of each byte-level symbol: printable Latin-1 stands for itself, all else is counted from U+0100 on."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + count): byte for count, byte in enumerate(others)}
+
+
+_BYTE_OF = _byte_symbols()
+
 
 def _trainer(kind: TokenizerKind, vocabulary_size: int) -> trainers.BpeTrainer:
     """What learns the pieces of either kind: the most frequent pair of pieces becomes one, again and again."""

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -33,8 +33,18 @@ class DecodingState(Protocol):
         """
         ...
 
+    def join(self, other: Self) -> None:
+        """Take in the sentences of another state, behind those that are here.
+
+        Args:
+            other: has as many beams a sentence, and may have read fewer tokens; of no use afterwards.
+        """
+        ...
+
 
 State = TypeVar("State", bound=DecodingState, contravariant=True)
+BegunState = TypeVar("BegunState", bound=DecodingState, covariant=True)
+AnyState = TypeVar("AnyState", bound=DecodingState)
 
 
 class StepFunction(Protocol[State]):
@@ -51,6 +61,23 @@ class StepFunction(Protocol[State]):
             Logits of the next token, float [sentences, beam, vocabulary], in a tensor of their own that the search may
             overwrite; and normalizers, float32 [sentences, beam], which make them log-probabilities when subtracted.
             Few tokens are ever looked at, so that subtracting from all would be in vain.
+        """
+        ...
+
+
+class Supply(Protocol[BegunState]):
+    """Where a search that goes on gets its sentences from."""
+
+    def __call__(self, present: Sequence[int], /) -> tuple[BegunState, Tensor] | None:
+        """Begin more sentences, or none as long as there is no room for them.
+
+        Args:
+            present: those that are searched now, by number: the first that was ever begun is 0. Where there are none
+                something has to be begun, or the search is over.
+
+        Returns:
+            A state before the first token, one beam a sentence; and int64 [sentences], the most tokens to generate for
+            each, eos included.
         """
         ...
 

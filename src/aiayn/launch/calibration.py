@@ -17,6 +17,7 @@ from aiayn.launch.allocator import keep_memory
 from aiayn.launch.memory import shortage_explained
 from aiayn.models.cost import Cost
 from aiayn.models.transformer import Transformer
+from aiayn.progress import Bar
 from aiayn.training.loss import output_losses
 
 logger = logging.getLogger("aiayn")
@@ -93,16 +94,18 @@ def _measured(
     )
     passes: list[float] = []
     updates: list[float] = []
-    while len(passes) <= LEAST_STEPS or sum(passes) + sum(updates) < seconds:
-        started = _now(device)
-        with torch.autocast(device.type, torch.bfloat16) if is_half else nullcontext():
-            loss = _loss(transformer, source, target)
-        torch.autograd.backward(loss)
-        between = _now(device)
-        optimizer.step()
-        optimizer.zero_grad()
-        passes.append(between - started)
-        updates.append(_now(device) - between)
+    with Bar("measure", total=round(seconds), unit=" s") as bar:
+        while len(passes) <= LEAST_STEPS or sum(passes) + sum(updates) < seconds:
+            started = _now(device)
+            with torch.autocast(device.type, torch.bfloat16) if is_half else nullcontext():
+                loss = _loss(transformer, source, target)
+            torch.autograd.backward(loss)
+            between = _now(device)
+            optimizer.step()
+            optimizer.zero_grad()
+            passes.append(between - started)
+            updates.append(_now(device) - between)
+            bar.reach(min(round(seconds), int(sum(passes) + sum(updates))))
     return Timing(median(passes[1:]), median(updates[1:]))
 
 

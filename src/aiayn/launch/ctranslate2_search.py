@@ -1,8 +1,9 @@
 """The run's search done by CTranslate2: its own beams, ranked by our length penalty and held to our limits.
 
 Its live beams are those of our own search, which differs in three things: it leaves pad and bos out after the softmax
-and not before; it takes up whichever of a step's 2 * beam_size continuations has ended, and not those of the first
-beam_size alone; and with a length penalty it stops where no live beam can win, not at a count of ended hypotheses.
+and not before; unless `ends_among` is beam, it takes up whichever of a step's 2 * beam_size continuations has ended,
+and not those of the first beam_size alone; and with a length penalty it stops where no live beam can win, not at a
+count of ended hypotheses.
 And CTranslate2 translates an empty source by nothing at all.
 """
 

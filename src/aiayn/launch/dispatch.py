@@ -15,6 +15,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
+from aiayn.launch.agent import tell_agent
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.failures import cause_of, forget_failures, last_words, read_failures
 from aiayn.launch.forking import Started, start_group, start_worker
@@ -64,7 +65,9 @@ def _hold_and_run(
             _start_anew(config, directory)
         if _is_finished(directory):
             logger.info("%s: finished already; shown, not done again", directory.path)
-            return read_record(directory.record)
+            record = read_record(directory.record)
+            tell_agent(config, directory, record)
+            return record
         for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
             left_over.unlink(missing_ok=True)
         files.write_text(directory.config, frozen_text(config))

@@ -11,8 +11,9 @@ import torch
 
 from aiayn.build.architecture import build_architecture
 from aiayn.build.training import build_search
-from aiayn.config.command_schema import Engine, EngineConfig, Quantization
+from aiayn.config.command_schema import Engine, EngineConfig, EvaluateConfig, Quantization, TranslateConfig
 from aiayn.config.errors import UserError
+from aiayn.config.schema import EndsAmong
 from aiayn.data.sentences import Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.step import Hypothesis
@@ -60,14 +61,18 @@ def torch_engine(
     return SearchEngine("torch", find, partial(packed, model))
 
 
-def refuse_engine(request: EngineConfig) -> None:
-    """Refuse an engine that is not there, before anything takes time.
+def refuse_engine(request: EvaluateConfig | TranslateConfig) -> None:
+    """Refuse an engine that is not there or cannot do what is asked, before anything takes time.
 
     Raises:
         UserError: naming what to install or to change.
     """
     if request.engine is Engine.ctranslate2:
         require("ctranslate2", setting="engine=ctranslate2")
+        if request.decoding.ends_among is EndsAmong.candidates:
+            raise UserError(
+                "decoding.ends_among=candidates: engine=ctranslate2 knows beam alone; leave it out or take engine=torch"
+            )
     elif request.quantization is not Quantization.float32:
         raise UserError(f"quantization={request.quantization.value}: engine=torch has none; add engine=ctranslate2")
 

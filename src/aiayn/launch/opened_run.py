@@ -12,7 +12,7 @@ from aiayn.build.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
-from aiayn.config.schema import DecodingConfig, LaunchConfig, TrainConfig
+from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
 from aiayn.config.validation import validate_decoding
 from aiayn.data.prepared import find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
@@ -86,7 +86,7 @@ class OpenedRun:
 
 
 def open_for_use(
-    run: str, *, checkpoint: str, launch: LaunchConfig, decoding: SearchOverridesConfig | None = None
+    run: str, *, checkpoint: str, launch: ProcessConfig, decoding: SearchOverridesConfig | None = None
 ) -> OpenedRun:
     """Open a run as the user asked.
 

@@ -1,18 +1,15 @@
 """Bring a run's corpus into the cache, with a progress bar where it takes a while."""
 
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from tqdm import tqdm
 
 from aiayn.build.corpus import build_corpus, preparation_settings
 from aiayn.config.schema import TrainConfig
 from aiayn.data.corpus import SPLITS
 from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparedData, prepare
+from aiayn.progress import Bar
 
 
 @dataclass(frozen=True)
@@ -51,27 +48,25 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
 
 
 class _StageBar:
-    """A bar that counts sentence pairs, one stage after another; silent where standard error is no terminal.
+    """A bar that counts sentence pairs, one stage after another.
 
     Attributes:
         stage: the stage last told; empty before the first.
     """
 
     def __init__(self) -> None:
-        self._bar: tqdm[Any] | None = None
+        self._bar: Bar | None = None
         self.stage = ""
 
-    def show(self, stage: str, pairs: int) -> None:
-        """Show that `pairs` pairs of the stage are done."""
+    def show(self, stage: str, pairs: int, total: int) -> None:
+        """Show that `pairs` of the `total` pairs of the stage are done."""
         bar = self._bar
         if bar is None or stage != self.stage:
             self.close()
             self.stage = stage
-            description = "prepare" if stage == "tokenizer" else f"prepare {stage}"
-            bar = self._bar = tqdm(
-                desc=description, unit=" pairs", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False
-            )
-        bar.update(pairs - bar.n)
+            description = "learn vocabulary" if stage == "tokenizer" else f"encode {stage}"
+            bar = self._bar = Bar(description, total=total, unit=" pairs")
+        bar.reach(pairs)
 
     def close(self) -> None:
         """Take the bar away."""

@@ -4,6 +4,7 @@ import logging
 import os
 import warnings
 
+from aiayn import progress
 from aiayn.launch import processes
 
 NOISE = (
@@ -25,5 +26,6 @@ def quiet_libraries() -> None:
         warnings.filterwarnings("ignore", message=message)
     if processes.rank():
         logging.getLogger("aiayn").setLevel(logging.WARNING)  # what all ranks have to say the first one says
+        os.environ[progress.VARIABLE] = progress.Shown.nothing
     for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import logging
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import filelock
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from aiayn import files
 from aiayn.config.errors import UserError
@@ -27,6 +25,7 @@ from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
 from aiayn.models.transformer import Transformer
+from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SignedScore, SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
@@ -82,7 +81,10 @@ def score_splits(
     """
     folder = directory.evaluations / (
         f"step-{checkpoint_step:07d}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
-        f"-extra{search.max_extra_length}" + (f"-first{limit}" if limit else "") + (f"-{engine.name}" if engine else "")
+        f"-extra{search.max_extra_length}"
+        + ("-ends-beam" if search.ends_among == "beam" else "")
+        + (f"-first{limit}" if limit else "")
+        + (f"-{engine.name}" if engine else "")
     )
     model.eval().to(device)
     engine = engine or torch_engine(model, data.tokenizer, search, device=device)
@@ -135,23 +137,18 @@ Likelihoods: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, list[str]]:
     """What the model makes of a split, on all ranks together."""
     prepared, tokenizer = job.split(split), job.data.tokenizer
-    likelihoods = sentence_likelihoods(
-        job.model,
-        prepared,
-        tokens=job.search.batch_tokens,
-        bos_id=tokenizer.bos_id,
-        device=job.device,
-        group=job.group,
-    )
-    with tqdm(
-        total=len(prepared),
-        desc=f"decode {split}",
-        unit="sentence",
-        file=sys.stderr,
-        leave=False,
-        disable=not (sys.stderr.isatty() and job.group.is_leader),
-    ) as bar:
-        found = job.engine.find(prepared.source, advance=bar.update, group=job.group)
+    with Bar(f"score {split}", total=len(prepared), unit=" sentences") as bar:
+        likelihoods = sentence_likelihoods(
+            job.model,
+            prepared,
+            tokens=job.search.batch_tokens,
+            bos_id=tokenizer.bos_id,
+            device=job.device,
+            advance=bar.advance,
+            group=job.group,
+        )
+    with Bar(f"decode {split}", total=len(prepared), unit=" sentences") as bar:
+        found = job.engine.find(prepared.source, advance=bar.advance, group=job.group)
     return likelihoods, tokenizer.decode_batch(best.tokens for best, *_ in found)
 
 

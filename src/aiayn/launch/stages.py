@@ -61,6 +61,8 @@ class Job:
     directory: RunDirectory
     record: Record
     group: ProcessGroup
+    is_adopted: bool = False
+    """Whether an agent has given the run another id, under which nobody knows of its earlier goes."""
 
     def write_record(self) -> None:
         """Write the record, if this rank is the one that does."""
@@ -256,5 +258,11 @@ def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
         return
     record = job.record
     description = build.describe(job.config, run_id=record.run_id, commit=record.commit, dirty=record.dirty)
-    with tracked(job.config.logger, description, metrics=job.directory.metrics, start_step=start_step) as loggers:
+    with tracked(
+        job.config.logger,
+        description,
+        metrics=job.directory.metrics,
+        start_step=start_step,
+        is_new=job.is_adopted,
+    ) as loggers:
         yield loggers

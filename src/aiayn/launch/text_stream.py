@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
-from tqdm import tqdm
-
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.data.lines import decoded_lines
+from aiayn.progress import Bar
 
 Item = TypeVar("Item")
 
@@ -79,6 +78,8 @@ def write_lines(lines: Iterable[str]) -> None:
 def progress_bar(description: str, unit: str) -> Iterator[Callable[[int], object]]:
     """Count on standard error where it is a terminal, unless the terminal shows the results or is typed at."""
     others = (sys.stdin, sys.stdout)
-    shown = sys.stderr.isatty() and not any(stream is not None and stream.isatty() for stream in others)
-    with tqdm(desc=description, unit=unit, file=sys.stderr, leave=False, disable=not shown) as bar:
-        yield bar.update
+    if any(stream is not None and stream.isatty() for stream in others):
+        yield lambda _: None
+        return
+    with Bar(description, unit=unit) as bar:
+        yield bar.advance

@@ -5,7 +5,6 @@ Started on a frozen run directory: `python -m aiayn.launch.worker <run directory
 
 import datetime
 import logging
-import os
 import secrets
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
+from aiayn.launch.agent import agent_run_id
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.failures import Kind, awaited_cause, forget_failures, write_failure
@@ -26,6 +26,7 @@ from aiayn.launch.quiet import quiet_libraries
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.slurm import set_rendezvous
 from aiayn.launch.stages import DifferingRanksError, InterruptedRunError, Job, run_stages
+from aiayn.progress import LineHandler
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
@@ -53,11 +54,14 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     if is_leader and processes.is_rank():
         forget_failures(directory)
     record = _open_record(config, directory, command, is_leader=is_leader)
+    agents = agent_run_id(config)
+    is_adopted = agents not in (None, record.run_id)
+    record.run_id = agents or record.run_id
     disk = f"paths.runs={config.paths.runs}"
     with refusals_explained(disk), _logging_to(directory.log if is_leader else None), ended_as_interrupted():
         try:
             with refusals_explained(disk):  # inside too, since the record takes the reason
-                _run_joined(config, directory, record)
+                _run_joined(config, directory, record, is_adopted=is_adopted)
             record.status = Status.finished
         except BaseException as thrown:
             error = _explained(thrown, directory)
@@ -75,14 +79,14 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     return record
 
 
-def _run_joined(config: TrainConfig, directory: RunDirectory, record: Record) -> None:
+def _run_joined(config: TrainConfig, directory: RunDirectory, record: Record, *, is_adopted: bool) -> None:
     """Do what is left of a run together with the other ranks."""
     set_rendezvous()
     device = build.device_of(config, local_rank=processes.local_rank())
     timeout = config.launch.timeout_seconds
     rank, size = processes.rank(), processes.group_size()
     with joined(rank=rank, size=size, device=device, timeout_seconds=timeout) as group:
-        run_stages(Job(config, directory, record, group))
+        run_stages(Job(config, directory, record, group, is_adopted))
 
 
 def _explained(error: BaseException, directory: RunDirectory) -> BaseException:
@@ -124,19 +128,11 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
             status=Status.running,
             started=_now(),
         )
-    record.run_id = _agent_run_id(config) or record.run_id
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
     record.versions = provenance.versions()
     record.commit, record.dirty = provenance.code_version()
     return record
-
-
-def _agent_run_id(config: TrainConfig) -> str | None:
-    """The id that `wandb agent` has given to this go, or None; below an agent W&B takes no other."""
-    if "WANDB_SWEEP_ID" in os.environ and "_target_" in config.logger:
-        return os.environ.get("WANDB_RUN_ID")
-    return None
 
 
 @contextmanager
@@ -177,7 +173,7 @@ def main() -> int:
     end_with_parent()
     directory, rank = RunDirectory(Path(path)), processes.rank()
     prefix = f"rank {rank}: " if rank else ""
-    logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", stream=sys.stderr)
+    logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", handlers=[LineHandler()])
     try:
         with ended_as_interrupted():
             enlist()

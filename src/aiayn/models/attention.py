@@ -1,5 +1,7 @@
 """Multi-head attention (section 3.2)."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -37,6 +39,11 @@ class SelfAttention(nn.Module):
         attended = attend(query, own, mask=None if is_causal else packing.mask, is_causal=is_causal)
         result: Tensor = self.output(packing.pack(attended))
         return result
+
+    def weights(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
+        """What `forward` weighs the values by, `[batch, num_heads, length, length]`; arguments as there."""
+        query, own = self._split(packing.unpack(self.query_key_value(states)))
+        return weights(query, own.keys, mask=None if is_causal else packing.mask, is_causal=is_causal)
 
     def extend(self, states: Tensor, room: KeysValues, *, slots: int, bias: Tensor) -> Tensor:
         """Let new positions attend to past ones and to themselves.
@@ -95,6 +102,10 @@ class CrossAttention(nn.Module):
         result: Tensor = self.output(packing.pack(attend(query, memory, mask=mask)))
         return result
 
+    def weights(self, states: Tensor, packing: Packing, memory: KeysValues, *, mask: Tensor | None) -> Tensor:
+        """What `forward` weighs the values by, `[batch, num_heads, length, source_len]`; arguments as there."""
+        return weights(split_heads(packing.unpack(self.query(states)), self.num_heads), memory.keys, mask=mask)
+
     def step(self, states: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """As `forward`, for a search: few positions, and a bias instead of a mask (`attend_from_few`)."""
         query = split_heads(self.query(states), self.num_heads)
@@ -118,6 +129,20 @@ def attend(query: Tensor, memory: KeysValues, *, mask: Tensor | None = None, is_
     """
     heads = F.scaled_dot_product_attention(query, memory.keys, memory.values, attn_mask=mask, is_causal=is_causal)
     return heads.transpose(1, 2).flatten(2)  # [batch, heads, length, d_v] -> [batch, length, heads * d_v]
+
+
+def weights(query: Tensor, keys: Tensor, *, mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
+    """What `attend` weighs the values by, softmax(Q K^T / sqrt(d_k)), `[batch, num_heads, length, memory_len]`.
+
+    To be looked at: `attend` never holds them. Arguments as there, but for the keys `[batch, num_heads, memory_len,
+    d_k]`.
+    """
+    scores = torch.matmul(query * query.shape[-1] ** -0.5, keys.transpose(-1, -2))
+    if is_causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.softmax(scores, dim=-1)
 
 
 def attend_from_few(query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:

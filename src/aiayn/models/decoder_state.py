@@ -21,27 +21,25 @@ class DecoderState:
 
     memory: list[KeysValues]
     """Each layer's keys and values of the encoder's output, `[sentences, num_heads, source_len, d]`."""
+    source_is_real: Tensor
+    """Bool `[sentences, source_len]`, False at pads."""
     memory_bias: Tensor | None
     """Added to the scores of the memory, float `[sentences, 1, 1, source_len]`: -inf at pads; None without any."""
     past: list[KeysValues]
     """Each layer's room for keys and values of the tokens read, `[sentences, num_heads, room, d]`."""
     ancestry: Tensor
     """Bool `[sentences, beam, slots]`: True where the slot holds a token of the beam's own past."""
-    length: int
-    """How many tokens each beam has read."""
+    lengths: Tensor
+    """How many tokens the beams of each sentence have read, int64 `[sentences]`."""
 
     def __init__(self, memory: Sequence[KeysValues], source_is_real: Tensor) -> None:
-        """One beam a sentence that has read nothing.
-
-        Args:
-            memory: as above.
-            source_is_real: bool `[sentences, source_len]`, False at pads.
-        """
+        """One beam a sentence that has read nothing; arguments as above."""
         self.memory = [KeysValues(keys.contiguous(), values.contiguous()) for keys, values in memory]
-        self.memory_bias = None if bool(source_is_real.all()) else self._bias(source_is_real[:, None, None])
+        self.source_is_real = source_is_real
+        self.memory_bias = self._memory_bias()
         self.past = [layer.up_to(0) for layer in self.memory]
         self.ancestry = source_is_real.new_empty(len(source_is_real), 1, 0)
-        self.length = 0
+        self.lengths = torch.zeros(len(source_is_real), dtype=torch.int64, device=source_is_real.device)
 
     def reorder(self, beams: Tensor) -> None:
         """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
@@ -55,7 +53,19 @@ class DecoderState:
                 layers[number] = KeysValues(*(_kept(each, sentences, moved) for each in layer))
         if self.memory_bias is not None:
             self.memory_bias = self.memory_bias[sentences]
-        self.ancestry = self.ancestry[sentences]
+        self.source_is_real, self.ancestry = self.source_is_real[sentences], self.ancestry[sentences]
+        self.lengths = self.lengths[sentences]
+
+    def join(self, other: "DecoderState") -> None:
+        """Take in the sentences of another state with as many beams, behind those that are here."""
+        self._forget()
+        used = int(self.source_is_real.any(dim=0).sum())  # those with the longest sources may have left
+        self.memory = [_joined_layers(own.up_to(used), new) for own, new in zip(self.memory, other.memory, strict=True)]
+        self.past = [_joined_layers(*layers) for layers in zip(self.past, other.past, strict=True)]
+        self.source_is_real = _joined(self.source_is_real[:, :used], other.source_is_real, dim=1)
+        self.ancestry = _joined(self.ancestry, other.ancestry, dim=2)
+        self.lengths = torch.cat([self.lengths, other.lengths])
+        self.memory_bias = self._memory_bias()
 
     def open_slots(self) -> int:
         """Make room for one more token a beam, and return the first of its slots."""
@@ -65,12 +75,15 @@ class DecoderState:
             slots = self.ancestry.shape[2]
         own = torch.eye(beam, dtype=torch.bool, device=self.ancestry.device).expand(sentences, beam, beam)
         self.ancestry = torch.cat([self.ancestry, own], dim=-1)
-        self.length += 1
+        self.lengths = self.lengths + 1
         return slots
 
     def past_bias(self) -> Tensor:
         """Added to the scores of the past, float `[sentences, 1, beam, slots]`: -inf at other beams' slots."""
         return self._bias(self.ancestry.unsqueeze(1))
+
+    def _memory_bias(self) -> Tensor | None:
+        return None if bool(self.source_is_real.all()) else self._bias(self.source_is_real[:, None, None])
 
     def _bias(self, allowed: Tensor) -> Tensor:
         return torch.zeros(allowed.shape, dtype=self.memory[0].keys.dtype, device=allowed.device).masked_fill_(
@@ -104,4 +117,18 @@ def _gathered(room: Tensor, slots: Tensor) -> Tensor:
         return room.new_zeros(sentences, num_heads, slots.shape[1], width)
     heads = torch.arange(sentences * num_heads, device=room.device).view(sentences, num_heads, 1)
     rows = heads * old + slots.unsqueeze(1)  # [sentences, num_heads, chosen]
-    return room.reshape(-1, width).index_select(0, rows.flatten()).view(sentences, num_heads, -1, width)
+    chosen = room.flatten(0, 2).index_select(0, rows.flatten())
+    return chosen.view(sentences, num_heads, slots.shape[1], width)
+
+
+def _joined_layers(first: KeysValues, second: KeysValues) -> KeysValues:
+    return KeysValues(*(_joined(*both, dim=2) for both in zip(first, second, strict=True)))
+
+
+def _joined(first: Tensor, second: Tensor, *, dim: int) -> Tensor:
+    """The rows of both; the shorter ones are filled up with zeros in dimension `dim`, one of the next two."""
+    rows, length = len(first) + len(second), max(first.shape[dim], second.shape[dim])
+    joined = first.new_zeros(rows, *first.shape[1:dim], length, *first.shape[dim + 1 :])
+    joined[: len(first)].narrow(dim, 0, first.shape[dim]).copy_(first)
+    joined[len(first) :].narrow(dim, 0, second.shape[dim]).copy_(second)
+    return joined

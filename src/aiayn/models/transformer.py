@@ -123,7 +123,7 @@ class Transformer(nn.Module):
             them for log-probabilities, float32 `[sentences, beam]`.
         """
         assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
-        states = self._embed_step(tokens, state.length)
+        states = self._embed_step(tokens, state.lengths)
         slots = state.open_slots()
         past_bias = state.past_bias()
         for layer, past, memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
@@ -144,9 +144,11 @@ class Transformer(nn.Module):
         result: Tensor = self.dropout(embedded)
         return result
 
-    def _embed_step(self, tokens: Tensor, position: int) -> Tensor:
-        """`[sentences, beam]` to `[sentences, beam, d_model]`: all beams stand at one position."""
-        embedded: Tensor = self.embedding(tokens) + self.positions(1, start=position)
+    def _embed_step(self, tokens: Tensor, columns: Tensor) -> Tensor:
+        """`[sentences, beam]` to `[sentences, beam, d_model]`; the beams of a sentence all stand at one column."""
+        first, last = torch.stack(columns.aminmax()).tolist()
+        positions = self.positions(last - first + 1, start=first).index_select(0, columns - first)
+        embedded: Tensor = self.embedding(tokens) + positions.unsqueeze(1)
         return embedded
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:

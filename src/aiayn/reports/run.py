@@ -1,5 +1,6 @@
 """One run as a page: command, configuration, cost and scores, all from its record."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -67,7 +68,7 @@ def markdown(record: Record, config: str) -> str:
         f"# {record.experiment} at scale {record.scale}",
         "Written by `aiayn report run` from the run's record.",
         _scores(record),
-        _facts(record),
+        _table(facts(record)),
         f"## Command\n\n```\n{record.command}\n```",
         f"## Configuration\n\n```yaml\n{config.strip()}\n```",
     ]
@@ -100,11 +101,12 @@ def _scores(record: Record) -> str:
     return "\n".join(lines)
 
 
-def _facts(record: Record) -> str:
+def facts(record: Record) -> dict[str, str]:
+    """What a run was and what it cost, by name; empty text where it is not known."""
     changes = " (with uncommitted changes)" if record.dirty else ""
     hardware = record.hardware
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
-    facts = {
+    return {
         "status": record.status.value + (f" ({record.message})" if record.message else ""),
         "training time": duration(record.seconds),
         "tokens": f"{record.tokens:,} source and target tokens",
@@ -122,5 +124,8 @@ def _facts(record: Record) -> str:
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "started, ended": f"{record.started}, {record.ended}",
     }
-    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
+
+
+def _table(named: Mapping[str, str]) -> str:
+    rows = "\n".join(f"| {name} | {value} |" for name, value in named.items())
     return f"| | |\n|---|---|\n{rows}"

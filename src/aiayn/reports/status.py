@@ -1,15 +1,33 @@
 """The ledger on the terminal."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from aiayn.config.command_schema import View
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import frozen_content
+from aiayn.config.identity import result_leaves
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.row import duration
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_ledger
+
+if TYPE_CHECKING:
+    from rich.console import JustifyMethod
+
+    from aiayn.runs.record import Record
+
+LATEST = {
+    "val PPL": ("val/ppl", "{:.2f}"),
+    "val BLEU": ("val/bleu", "{:.1f}"),
+    "tok/s": ("train/tokens_per_second", "{:,.0f}"),
+}
+"""The columns of runs that are training: their metrics, and how they are written."""
 
 WIDTH_OF_A_FILE = 200
 """Columns where standard output is no terminal: nothing is cut there."""
@@ -26,35 +44,90 @@ def print_status(runs: Path, view: View) -> None:
     Raises:
         UserError: there is no such folder.
     """
-    entries = read_ledger(runs)
     output = console()
+    for part in status_parts(read_ledger(runs), runs, view):
+        output.print(part, soft_wrap=isinstance(part, str))
+
+
+def status_parts(
+    entries: Sequence[Entry], runs: Path, view: View, *, with_finished: bool = True
+) -> Iterator[str | Table]:
+    """What is printed of the ledger, part by part; arguments as for `print_status`.
+
+    Args:
+        entries: the ledger.
+        runs: the folder.
+        view: as for `print_status`.
+        with_finished: whether there is a line for each run that has finished, where there would be one.
+    """
     if not entries:
-        output.print(f"no runs below {runs}")
+        yield f"no runs below {runs}"
         return
-    listed = entries
+    variants = variants_of(entries)
+    listed = [entry for entry in entries if with_finished or entry.state is not State.finished]
     if view is View.rows or (view is View.auto and _has_seeds(entries)):
-        for title, table in _seed_tables(entries):
-            output.print(title, soft_wrap=True)
-            output.print(table)
+        for title, table in _seed_tables(entries, variants):
+            yield title
+            yield table
         listed = [entry for entry in entries if entry.state is not State.finished]
     if listed:
-        output.print(_list(listed, runs))
+        yield _list(listed, variants, runs)
     counts = {state: sum(entry.state is state for entry in entries) for state in State}
-    output.print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
+    yield ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     for entry in entries:
         if entry.message and entry.state is not State.finished:
-            output.print(f"{entry.directory.path.relative_to(runs)}: {entry.message}", soft_wrap=True)
+            yield f"{entry.directory.path.relative_to(runs)}: {entry.message}"
 
 
-def _list(entries: Sequence[Entry], runs: Path) -> Table:
-    scores = ("PPL (dev)", "BLEU (dev)") if any(map(scores_of, entries)) else ()
-    table = Table(pad_edge=False)
-    for heading in ("run", "state", "steps", *scores, "trained", "left"):
-        table.add_column(heading, justify="left" if heading in ("run", "state") else "right")
+def variants_of(entries: Iterable[Entry]) -> dict[Path, str]:
+    """In what the runs of a row differ where it has several of one seed, as trials of a search do, by their folders."""
+    rows: dict[tuple[str, str, str], dict[Path, Record]] = {}
     for entry in entries:
-        state, steps, ppl, bleu, *times = _cells(entry)
-        cells = (state, steps, *((ppl, bleu) if scores else ()), *times)
-        table.add_row(str(entry.directory.path.relative_to(runs)), *cells)
+        if (record := entry.record) is not None:
+            rows.setdefault((record.scale, record.data, record.experiment), {})[entry.directory.path] = record
+    variants: dict[Path, str] = {}
+    for runs in rows.values():
+        if len({record.seed for record in runs.values()}) < len(runs):
+            settings = {path: _settings(path, record.config_hash) for path, record in runs.items()}
+            keys = dict.fromkeys(key for each in settings.values() for key in each)
+            differing = [key for key in keys if len({str(each.get(key)) for each in settings.values()}) > 1]
+            variants |= {
+                path: ", ".join(f"{key.rpartition('.')[2]} {each.get(key)}" for key in differing)
+                for path, each in settings.items()
+            }
+    return variants
+
+
+@cache
+def _settings(path: Path, config_hash: str) -> dict[str, Any]:
+    """All that can change a run's result but its seed; nothing where its configuration cannot be read."""
+    del config_hash  # another one is another configuration, which is read anew
+    try:
+        settings = result_leaves(frozen_content(RunDirectory(path).config))
+    except UserError:
+        return {}
+    settings.pop("seed", None)
+    return settings
+
+
+def _list(entries: Sequence[Entry], variants: Mapping[Path, str], runs: Path) -> Table:
+    """A line for each run; columns that all would leave blank are left out."""
+    rows = [
+        {
+            "run": _named(str(entry.directory.path.relative_to(runs)), variants.get(entry.directory.path, "")),
+            "state": str(entry.state),
+            **_cells(entry),
+        }
+        for entry in entries
+    ]
+    always = ("run", "state", "steps", "trained", "left")
+    headings = [heading for heading in rows[0] if heading in always or any(row[heading] for row in rows)]
+    table = Table(pad_edge=False)
+    for heading in headings:
+        justify: JustifyMethod = "left" if heading in ("run", "state") else "right"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in ("state", "steps"))
+    for row in rows:
+        table.add_row(*(row[heading] for heading in headings))
     return table
 
 
@@ -65,22 +138,27 @@ def _has_seeds(entries: Iterable[Entry]) -> bool:
     return len({(record.scale, record.data, record.experiment, record.seed) for record in records}) > len(rows)
 
 
-def _seed_tables(entries: Iterable[Entry]) -> Iterator[tuple[str, Table]]:
-    """Rows by seeds, a table with its title for each scale and corpus."""
-    tables: dict[tuple[str, str], dict[str, dict[int, list[Entry]]]] = {}
+def _seed_tables(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iterator[tuple[str, Table]]:
+    """Rows by seeds, a table with its title for each scale and corpus; variants of a row have lines of their own."""
+    tables: dict[tuple[str, str], dict[tuple[str, str], dict[int, list[Entry]]]] = {}
     for entry in entries:
         if (record := entry.record) is not None:
             rows = tables.setdefault((record.scale, record.data), {})
-            rows.setdefault(record.experiment, {}).setdefault(record.seed, []).append(entry)
+            row = record.experiment, variants.get(entry.directory.path, "")
+            rows.setdefault(row, {}).setdefault(record.seed, []).append(entry)
     papers = [f"table3/{row.id}" for row in load_table3().rows]
     for (scale, data), rows in tables.items():
         table = Table(pad_edge=False)
         seeds = sorted({seed for row in rows.values() for seed in row})
         for heading in ("experiment", *(f"seed {seed}" for seed in seeds)):
-            table.add_column(heading)
-        for name in sorted(rows, key=lambda name: (papers.index(name) if name in papers else len(papers), name)):
-            table.add_row(name, *(_cell(rows[name].get(seed, [])) for seed in seeds))
+            table.add_column(heading, overflow="fold")
+        for row in sorted(rows, key=lambda row: (papers.index(row[0]) if row[0] in papers else len(papers), row)):
+            table.add_row(_named(*row), *(_cell(rows[row].get(seed, [])) for seed in seeds))
         yield f"scale {scale}, data {data}: PPL / BLEU (dev) of what is finished", table
+
+
+def _named(name: str, variant: str) -> str:
+    return f"{name}  {variant}" if variant else name
 
 
 def _cell(entries: Sequence[Entry]) -> str:
@@ -115,9 +193,16 @@ def scores_of(entry: Entry) -> dict[str, str]:
     return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.bleu_name: f"{dev.bleu.score:.1f}"}
 
 
-def _cells(entry: Entry) -> tuple[str, ...]:
-    if entry.record is None:
-        return (entry.state, "", "", "", "", "")
+def _cells(entry: Entry) -> dict[str, str]:
+    """What there is to say of a run, by column."""
+    ppl, bleu, *_ = (*scores_of(entry).values(), "", "")
+    latest = entry.latest if entry.state is State.running else {}
     left = entry.seconds_left
-    scores = tuple(scores_of(entry).values()) or ("", "")
-    return (entry.state, steps_of(entry), *scores, duration(entry.seconds), "" if left is None else duration(left))
+    return {
+        "steps": steps_of(entry),
+        **{heading: text.format(latest[key]) if key in latest else "" for heading, (key, text) in LATEST.items()},
+        "PPL (dev)": ppl,
+        "BLEU (dev)": bleu,
+        "trained": "" if entry.record is None else duration(entry.seconds),
+        "left": "" if left is None else duration(left),
+    }

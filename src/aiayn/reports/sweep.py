@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 
+from aiayn.reports.row import duration
 from aiayn.reports.status import console, scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
 
@@ -11,6 +12,9 @@ REFUSED, NOT_BEGUN = "refused", "not begun"
 """The states of a job that left no record."""
 
 OWN_COLUMNS = ("experiment=", "seed=")
+
+METRICS = {"train/ppl": "ppl", "val/ppl": "val ppl", "val/bleu": "val bleu"}
+"""What a line says of a run that trains."""
 
 
 def print_sweep(jobs: Sequence[SweptJob]) -> None:
@@ -42,6 +46,32 @@ def print_best(job: SweptJob, score: str, *, command: str) -> None:
     output = console()
     for line in (f"best: {score}, {job.directory.path}", command):
         output.print(line, soft_wrap=True)
+
+
+def progress_in_words(entry: Entry | None) -> str:
+    """How far a job has come that is being done."""
+    record = None if entry is None else entry.record
+    if entry is None or record is None or entry.state is not State.running:
+        return "starting"
+    if not record.has_begun:
+        return "preparing"
+    if entry.step == record.max_steps:
+        return "evaluating"
+    words = [f"step {steps_of(entry)}"]
+    words += [f"{name} {entry.latest[key]:.4g}" for key, name in METRICS.items() if key in entry.latest]
+    if entry.seconds_left is not None:
+        words.append(f"{duration(entry.seconds_left)} left")
+    return "  ".join(["running", *words])
+
+
+def end_in_words(entry: Entry | None, *, has_failed: bool) -> str:
+    """What came of a job that has ended."""
+    if entry is None or (has_failed and entry.state is State.finished):
+        return REFUSED
+    words = [f"{name} {score}" for name, score in scores_of(entry).items()]
+    if entry.state is State.finished:
+        return "  ".join([entry.state, *words, f"trained {duration(entry.seconds)}"])
+    return f"{entry.state} at step {steps_of(entry)}"
 
 
 def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:

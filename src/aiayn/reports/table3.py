@@ -102,6 +102,20 @@ def table3_report(
         UserError: runs that would share a column do not compare, or a file cannot be read.
     """
     comparable = comparable_runs(runs, scale=scale, data=data, like=like)
+    return report_of(comparable, resamples=resamples, seed=seed)
+
+
+def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Report:
+    """Compare runs that make one table with the paper.
+
+    Args:
+        comparable: the runs.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        UserError: the scores of a run's sentences cannot be read.
+    """
     scored = {row.id: found for row in load_table3().rows if (found := comparable.scored(row))}
     places = {row_id: place for place, row_id in enumerate(scored)}
     measured = None

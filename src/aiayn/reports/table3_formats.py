@@ -47,10 +47,7 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     Raises:
         UserError: a value is not allowed, runs do not compare, or a file cannot be read.
     """
-    if config.resamples < FEWEST_RESAMPLES:
-        raise UserError(f"resamples={config.resamples}: must be at least {FEWEST_RESAMPLES}")
-    if config.seed < 0:
-        raise UserError(f"seed={config.seed}: must not be negative")
+    check_resampling(config)
     return table3_report(
         Path(config.paths.runs),
         scale=config.only.scale,
@@ -59,6 +56,18 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
         resamples=config.resamples,
         seed=config.seed,
     )
+
+
+def check_resampling(config: ReportConfig | DashboardConfig) -> None:
+    """Refuse what no interval can be made of.
+
+    Raises:
+        UserError: a value is not allowed.
+    """
+    if config.resamples < FEWEST_RESAMPLES:
+        raise UserError(f"resamples={config.resamples}: must be at least {FEWEST_RESAMPLES}")
+    if config.seed < 0:
+        raise UserError(f"seed={config.seed}: must not be negative")
 
 
 def output_format(output: Path) -> Callable[[Report], str]:

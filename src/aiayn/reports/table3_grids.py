@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from aiayn.evaluation.significance import Interval
-from aiayn.paper.claims import Metric, Sameness
+from aiayn.paper.claims import Comparison, Metric, Sameness
 from aiayn.paper.table3 import SETTINGS, Row, load_table3
 from aiayn.reports.grids import Grid
 from aiayn.reports.table3 import Line, Measurement, Report, paper_cell, paper_value
@@ -52,14 +52,14 @@ def _results(report: Report, *, bleu_name: str, has_settings: bool) -> Grid:
 def _result(line: Line, *, has_settings: bool) -> tuple[str, ...]:
     row = line.row
     group = f"({row.group})" if len(row.group) == 1 else ""
-    settings = (group, row.id, *(_setting(row, key) for key in SETTINGS)) if has_settings else (row.id,)
+    settings = (group, row.id, *(setting(row, key) for key in SETTINGS)) if has_settings else (row.id,)
     scores = [text for metric in Metric for text in (str(paper_cell(row, metric)), _measured(line, metric))]
     parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
 
 
-def _setting(row: Row, key: str) -> str:
+def setting(row: Row, key: str) -> str:
     """As printed: base states all, the others what they change."""
     value = load_table3().base[key] if row.group == "base" else row.changes.get(key)
     if value is None:
@@ -141,13 +141,23 @@ def _comparisons(report: Report) -> Grid:
 
 
 def _comparison(claim: str, judged: Judged) -> tuple[str, ...]:
-    comparison, table = judged.comparison, load_table3()
+    comparison = judged.comparison
+    decimals = paper_cell(load_table3().row(comparison.rows[0]), comparison.metric).decimals
+    interval = interval_text(judged.interval, decimals + 1)
+    return claim, claimed(comparison), printed_difference(comparison), interval, judged.verdict
+
+
+def claimed(comparison: Comparison) -> str:
+    """What is claimed, in symbols, as in PPL of base < a_h32."""
     first, second = comparison.rows
     metric = comparison.metric
-    decimals = paper_cell(table.row(first), metric).decimals
-    printed = signed(paper_value(table.row(first), metric) - paper_value(table.row(second), metric), decimals)
     if isinstance(comparison, Sameness):
-        claimed = f"{first}, {second} within {comparison.within} {metric.upper()}"
-    else:
-        claimed = f"{metric.upper()} of {first} {'>' if metric.sign > 0 else '<'} {second}"
-    return claim, claimed, printed, interval_text(judged.interval, decimals + 1), judged.verdict
+        return f"{first}, {second} within {comparison.within} {metric.upper()}"
+    return f"{metric.upper()} of {first} {'>' if metric.sign > 0 else '<'} {second}"
+
+
+def printed_difference(comparison: Comparison) -> str:
+    """The first row minus the second as the paper prints them."""
+    metric = comparison.metric
+    first, second = (load_table3().row(row) for row in comparison.rows)
+    return signed(paper_value(first, metric) - paper_value(second, metric), paper_cell(first, metric).decimals)

@@ -1,7 +1,7 @@
 """The runs that may share a column of Table 3: all alike but for what their rows print as different."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,10 +81,18 @@ class ComparableRuns:
 
 
 def comparable_runs(runs: Path, *, scale: str | None, data: str | None, like: str | None) -> ComparableRuns:
-    """The runs below a folder that make one table.
+    """The runs below a folder that make one table; arguments and errors as of `comparable_entries`."""
+    return comparable_entries(read_ledger(runs), runs, scale=scale, data=data, like=like)
+
+
+def comparable_entries(
+    entries: Iterable[Entry], runs: Path, *, scale: str | None, data: str | None, like: str | None
+) -> ComparableRuns:
+    """The runs of a ledger that make one table.
 
     Args:
-        runs: the folder.
+        entries: the ledger.
+        runs: its folder, for messages.
         scale: only runs of this scale.
         data: only runs on this corpus: its name, or the first digits of its fingerprint.
         like: a run; those that do not compare with it are left out instead of refused.
@@ -92,8 +100,8 @@ def comparable_runs(runs: Path, *, scale: str | None, data: str | None, like: st
     Raises:
         UserError: runs with scores do not compare, or a file cannot be read.
     """
-    found = [run for entry in read_ledger(runs) if (run := _row_run(entry)) is not None]
-    chosen = [run for run in found if _is_chosen(run, scale, data)]
+    found = [run for entry in entries if (run := _row_run(entry)) is not None]
+    chosen = [run for run in found if is_chosen(run.record, scale=scale, data=data)]
     if found and not chosen:
         there = sorted({", ".join(f"{key} {value}" for key, value in run.conditions.items()) for run in found})
         raise UserError(f"only.scale={scale}, only.data={data}: no such run below {runs}; there are {'; '.join(there)}")
@@ -124,10 +132,11 @@ def _row_run(entry: Entry) -> RowRun | None:
     return RowRun(rows[entry.record.experiment], entry, entry.record, settings, content.get("scale") or {})
 
 
-def _is_chosen(run: RowRun, scale: str | None, data: str | None) -> bool:
-    fingerprint = run.record.data_fingerprint or ""
-    has_data = data is None or run.record.data == data or (bool(data) and fingerprint.startswith(data))
-    return has_data and scale in (None, run.record.scale)
+def is_chosen(record: Record, *, scale: str | None, data: str | None) -> bool:
+    """Whether a run is of the scale and on the corpus that were asked for; None asks for nothing."""
+    fingerprint = record.data_fingerprint or ""
+    has_data = data is None or record.data == data or (bool(data) and fingerprint.startswith(data))
+    return has_data and scale in (None, record.scale)
 
 
 def _reference(runs: list[RowRun], like: str | None) -> RowRun | None:

@@ -5,11 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
 import wandb
-from wandb.sdk import wandb_setup
-from wandb.sdk.lib import wbauth
 from wandb.sdk.lib.service.service_connection import WandbApiFailedError
 from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb_workspaces._graphql import execute_graphql
@@ -18,6 +15,7 @@ from aiayn.config.errors import RunFailedError, UserError
 from aiayn.reports.table3 import Report
 from aiayn.reports.wandb_dashboard import build_dashboard
 from aiayn.reports.wandb_panels import Subject
+from aiayn.training.wandb_session import has_credentials, host, session
 
 FAILURES = (wandb.Error, WandbApiFailedError, HandleAbandonedError, MailboxClosedError, OSError)
 """What W&B's client raises where its server, its network or its own process fails it."""
@@ -78,8 +76,8 @@ def _views(api: Any, subject: Subject, kind: str) -> Iterator[dict[str, str]]:
         project = execute_graphql(api, VIEWS, named)["project"]
         if project is None:
             raise UserError(
-                f"project={subject.project}: {subject.entity} has no such project on {_host()}; name that of the runs, "
-                "or send them there first (wandb sync)"
+                f"project={subject.project}: {subject.entity} has no such project on {host()}; name that of the runs, "
+                "or send them there first (aiayn sync)"
             )
         views = project["allViews"]
         yield from (edge["node"] for edge in views["edges"])
@@ -90,9 +88,7 @@ def _views(api: Any, subject: Subject, kind: str) -> Iterator[dict[str, str]]:
 
 def _refuse_nobody() -> None:
     """Nobody is asked for a key, as W&B's client would do on a terminal."""
-    session = _session()
-    known = session.api_key or session.identity_token_file or wbauth.read_netrc_auth(host=str(session.base_url))
-    if not known:
+    if not has_credentials(session()):
         raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
 
 
@@ -102,18 +98,8 @@ def _failures_explained() -> Iterator[None]:
     try:
         yield
     except FAILURES as error:
-        reason = textwrap.shorten(str(error).replace(str(_session().base_url), _host()), 200).rstrip(".")
-        raise RunFailedError(f"W&B: {_host()} cannot be used ({reason}); the same command tries again") from error
+        reason = textwrap.shorten(str(error).replace(str(session().base_url), host()), 200).rstrip(".")
+        raise RunFailedError(f"W&B: {host()} cannot be used ({reason}); the same command tries again") from error
     finally:
         with suppress(*FAILURES):
             wandb.teardown()
-
-
-def _session() -> wandb.Settings:
-    """W&B's settings by its environment and files."""
-    return wandb_setup.singleton().settings
-
-
-def _host() -> str:
-    """The server, without what its address may hold of a name or a password."""
-    return urlsplit(str(_session().base_url)).netloc.rpartition("@")[2]

@@ -75,6 +75,11 @@ class RunDirectory:
         return self.path / "exports"
 
     @property
+    def attention(self) -> Path:
+        """What positions attend to: pictures, and the weights of each checkpoint as step-<n>.json."""
+        return self.path / "attention"
+
+    @property
     def failures(self) -> Path:
         """What the ranks of a group that failed have to say, a file each."""
         return self.path / ".failures"

@@ -2,10 +2,10 @@
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from aiayn.config.errors import UserError
 from aiayn.runs.directory import RunDirectory
@@ -41,6 +41,8 @@ class Entry:
     """Wall time of training so far."""
     message: str | None
     """Why it failed, stopped, or cannot be read."""
+    latest: Mapping[str, float] = field(default_factory=dict)
+    """The newest value of each metric, where the record does not tell how far it came."""
 
     @property
     def seconds_left(self) -> float | None:
@@ -63,15 +65,24 @@ class SweptJob:
     """Whether the job itself was refused, or failed; None where only its run can tell, by having a record or not."""
 
 
-def read_ledger(runs: Path) -> list[Entry]:
-    """Every run below a folder, by path.
+def run_directories(runs: Path) -> list[RunDirectory]:
+    """Every run directory below a folder, by path.
 
     Raises:
         UserError: there is no such folder.
     """
     if not runs.is_dir():
         raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
-    return [read_entry(RunDirectory(path.parent)) for path in sorted(runs.rglob("run.json"))]
+    return [RunDirectory(path.parent) for path in sorted(runs.rglob("run.json"))]
+
+
+def read_ledger(runs: Path) -> list[Entry]:
+    """Every run below a folder, by path.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    return [read_entry(directory) for directory in run_directories(runs)]
 
 
 def read_entry(directory: RunDirectory) -> Entry:
@@ -82,26 +93,26 @@ def read_entry(directory: RunDirectory) -> Entry:
         return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
     if record.status not in (Status.running, Status.failed):
         return Entry(directory, State(record.status), record, record.steps, record.seconds, record.message)
-    logged = _last_training_row(directory.metrics)  # who was killed has not counted its steps
+    logged = _latest_metrics(directory.metrics)  # who was killed has not counted its steps
     step = max(record.steps, int(logged.get("step", 0)))
-    seconds = max(record.seconds, float(logged.get("train/seconds") or 0.0))
+    seconds = max(record.seconds, logged.get("train/seconds", 0.0))
     if record.status is Status.failed:
-        return Entry(directory, State.failed, record, step, seconds, record.message)
+        return Entry(directory, State.failed, record, step, seconds, record.message, logged)
     holder = directory.holder
     state = State.killed if holder is None else State.running
-    return Entry(directory, state, record, step, seconds, holder or "the same command takes it up again")
+    return Entry(directory, state, record, step, seconds, holder or "the same command takes it up again", logged)
 
 
-def _last_training_row(metrics: Path) -> dict[str, Any]:
-    """The newest whole line about training, or an empty row."""
+def _latest_metrics(metrics: Path) -> dict[str, float]:
+    """The newest number of each metric in the last lines, and the step of the last one; empty where none is whole."""
     try:
         with metrics.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
             lines = stream.read().decode(errors="replace").splitlines()
     except FileNotFoundError:
         return {}
-    for line in reversed(lines):
-        if '"train/seconds"' in line and line.endswith("}") and line.startswith("{"):
-            row: dict[str, Any] = json.loads(line)
-            return row
-    return {}
+    latest: dict[str, float] = {}
+    for line in lines:
+        if line.startswith("{") and line.endswith("}"):
+            latest |= {key: value for key, value in json.loads(line).items() if value is not None}
+    return latest

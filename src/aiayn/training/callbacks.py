@@ -1,16 +1,16 @@
 """What accompanies a training run: the progress bar, and the way to stop it without loss."""
 
+import math
 import signal
-import sys
 import threading
 import time
 from types import FrameType
 from typing import Any
 
 from pytorch_lightning import Callback, LightningModule, Trainer
-from tqdm import tqdm
 
 from aiayn.data.collation import TranslationBatch
+from aiayn.progress import Bar, Shown, has_bars, say, shown
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, Number, ProcessGroup
 
@@ -126,51 +126,55 @@ class TrainingBar(Callback):
     """Seconds between two lines where standard error is not a terminal."""
 
     def __init__(self) -> None:
-        self._bar: tqdm[Any] | None = None
+        self._bars: list[Bar] = []
         self._spoke = 0.0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Open the bar where the run stands."""
-        assert isinstance(pl_module, TranslationModule)
-        if trainer.is_global_zero:
-            self._bar = tqdm(
-                total=trainer.max_steps,
-                initial=trainer.global_step,
-                bar_format="train {n_fmt}/{total_fmt} [{elapsed}<{remaining}] {desc}",
-                file=sys.stderr,
-                dynamic_ncols=True,
-                disable=not sys.stderr.isatty(),
-            )
+        self._bars = [Bar("train", total=trainer.max_steps, done=trainer.global_step, stays=True)]
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
         """Show the step and the metrics logged last."""
         assert isinstance(pl_module, TranslationModule)
-        if self._bar is None:
-            return
-        metrics = _brief(pl_module.latest_metrics)
-        if not self._bar.disable:
-            self._bar.set_description_str(metrics, refresh=False)
-            self._bar.update(trainer.global_step - self._bar.n)
-        elif time.monotonic() - self._spoke > self.PLAIN_INTERVAL or trainer.global_step == trainer.max_steps:
+        step, total = trainer.global_step, trainer.max_steps
+        if has_bars():
+            self._bars[0].reach(step, _brief(pl_module.latest_metrics))
+        elif shown() is Shown.all and (time.monotonic() - self._spoke > self.PLAIN_INTERVAL or step == total):
             self._spoke = time.monotonic()
-            print(f"train: step {trainer.global_step}/{trainer.max_steps} {metrics}", file=sys.stderr, flush=True)  # noqa: T201
+            say(f"train: step {step}/{total} {_brief(pl_module.latest_metrics)}")
+
+    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Let validation have the place of the bar."""
+        batches = sum(trainer.num_val_batches)
+        self._bars.append(Bar("validate", total=int(batches) if math.isfinite(batches) else None, unit=" batches"))
+
+    def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
+        """Count its batches."""
+        self._bars[-1].advance()
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Give the place back."""
+        self._bars.pop().close()
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
         """Leave the finished bar standing."""
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+        while self._bars:
+            self._bars.pop().close()
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        """The same where training ends by an error."""
+        self.teardown(trainer, pl_module, "fit")
 
 
 def _brief(metrics: dict[str, float]) -> str:
-    """The metrics, short enough for a terminal of 80 columns."""
+    """The metrics, those first that a narrow terminal should not cut."""
     formats = {
         "train/loss": "loss {:.3f}",
         "train/ppl": "ppl {:.4g}",
-        "train/tokens_per_second": "{:,.0f} tok/s",
-        "train/lr": "lr {:.0e}",
         "val/ppl": "val {:.4g}",
         "val/bleu": "bleu {:.1f}",
         "val/bleu_none": "bleu {:.1f}",
+        "train/tokens_per_second": "{:,.0f} tok/s",
+        "train/lr": "lr {:.0e}",
     }
     return " ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,10 @@ class MetricsLog(Logger):
     def _drop_after(self, step: int) -> None:
         if not self.path.exists():
             return
-        lines = self.path.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if (done := _step(line)) is not None and done <= step]
-        files.write_text(self.path, "".join(f"{line}\n" for line in kept))
+        text = self.path.read_text(encoding="utf-8")
+        kept = [f"{line}\n" for line in text.splitlines() if (done := _step(line)) is not None and done <= step]
+        if "".join(kept) != text:
+            files.write_text(self.path, "".join(kept))
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
@@ -52,6 +54,13 @@ class MetricsLog(Logger):
     @rank_zero_only
     def log_hyperparams(self, *arguments: Any, **keywords: Any) -> None:
         """The frozen configuration stands beside this file already."""
+
+
+def logged(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
+    """Every line of the file: its step, and those of its numbers that are finite."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        if (step := _step(line)) is not None:
+            yield step, {key: value for key, value in json.loads(line).items() if key != "step" and value is not None}
 
 
 def _step(line: str) -> int | None:

@@ -1,6 +1,7 @@
 """What a trained model makes of sentences: likelihoods and translations. Plain torch; nothing here trains."""
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,10 +12,12 @@ from torch import Tensor
 
 from aiayn.data.batching import evaluation_batches
 from aiayn.data.collation import padded
+from aiayn.data.epoch_plan import Indices
 from aiayn.data.sentences import SentencePairs, Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
-from aiayn.decoding.beam_search import beam_search
+from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.step import Hypothesis
+from aiayn.models.decoder_state import DecoderState
 from aiayn.models.products import packed
 from aiayn.models.transformer import Transformer
 from aiayn.training.data_module import EvaluationStream
@@ -30,6 +33,7 @@ class Search:
     length_penalty_alpha: float
     max_extra_length: int
     batch_tokens: int
+    ends_among: EndsAmong = "candidates"
 
 
 @torch.inference_mode()
@@ -40,6 +44,7 @@ def sentence_likelihoods(
     tokens: int,
     bos_id: int,
     device: torch.device,
+    advance: Callable[[int], object] = lambda _: None,
     group: ProcessGroup = ALONE,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
@@ -52,6 +57,7 @@ def sentence_likelihoods(
         tokens: budget a side of one batch.
         bos_id: the first decoder input.
         device: where the model is.
+        advance: told how many sentences each batch finished, on all ranks together when they go at the same pace.
         group: the ranks that share the work; each gets the whole result.
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
@@ -68,6 +74,7 @@ def sentence_likelihoods(
         )
         losses = losses.where(there.target_output != model.pad_id, 0.0)
         own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
+        advance(len(batch.indices) * group.size)
     nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
     for indices, values in chain.from_iterable(group.gather(own)):
         nll[indices] = values
@@ -84,8 +91,9 @@ def search_all(
     n_best: int = 1,
     advance: Callable[[int], object] = lambda _: None,
     group: ProcessGroup = ALONE,
+    refills: bool | None = None,
 ) -> list[list[Hypothesis]]:
-    """Decode source sentences in batches of similar length.
+    """Decode source sentences, those of similar length together.
 
     Args:
         model: in evaluation mode, on `device`.
@@ -94,57 +102,87 @@ def search_all(
         search: beam size and the rest.
         device: where the model is.
         n_best: the most hypotheses of each sentence, from 1 to the beam size.
-        advance: told how many sentences each batch finished, on all ranks together when they go at the same pace.
+        advance: told how many sentences were finished, on all ranks together when they go at the same pace.
         group: the ranks that share the work; each gets the whole result.
+        refills: whether others enter the batch when a quarter of it has left; None: not on a CPU. It saves a fifth of
+            the steps. On a GPU they take about as long however few sentences are left; on a CPU a step takes what its
+            sentences take, and making room for others takes more than it saves.
 
     Returns:
         For each source in the order given its 1 to `n_best` hypotheses, best first.
     """
-    lengths = sources.lengths
-    batches = evaluation_batches(lengths, lengths, tokens=search.batch_tokens)
-    own: list[tuple[NDArray[np.int64], list[list[Hypothesis]]]] = []
+    lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
+    tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens
+    chunks = evaluation_batches(lengths, lengths, tokens=tokens)[group.rank :: group.size]
+    supply = _Supply(model, sources, chunks, search, device=device, refills=refills)
+    own: list[tuple[int, list[Hypothesis]]] = []
+    told, total = 0, sum(map(len, chunks))
     with packed(model):
-        for start in range(0, len(batches), group.size):
-            together = batches[start : start + group.size]
-            if group.rank < len(together):
-                indices = together[group.rank]
-                batch = torch.from_numpy(padded(sources, indices, model.pad_id)).to(device)
-                own.append((indices, search_batch(model, batch, tokenizer, search, n_best)))
-            advance(sum(map(len, together)))
+        for number, hypotheses in beam_search(model, tokenizer, search, n_best).stream(model.step, supply):
+            own.append((supply.begun[number], hypotheses))
+            together = len(lengths) * len(own) // total
+            advance(together - told)
+            told = together
     found: list[list[Hypothesis]] = [[]] * len(lengths)
-    for indices, hypotheses in chain.from_iterable(group.gather(own)):
-        for index, each in zip(indices, hypotheses, strict=True):
-            found[index] = each
+    for index, hypotheses in chain.from_iterable(group.gather(own)):
+        found[index] = hypotheses
     return found
 
 
-def search_batch(
-    model: Transformer, source: Tensor, tokenizer: SubwordTokenizer, search: Search, n_best: int = 1
-) -> list[list[Hypothesis]]:
-    """The hypotheses of each source sentence, best first; none is longer than the model's positions reach.
-
-    Args:
-        model: in evaluation mode.
-        source: int64 `[batch, source_len]`, end marks included.
-        tokenizer: knows the special tokens.
-        search: beam size and the rest.
-        n_best: the most hypotheses of each sentence, from 1 to the beam size.
-    """
-    source_lengths = (source != model.pad_id).sum(dim=1)  # both sides count their end mark
-    max_lengths = source_lengths + search.max_extra_length
-    if model.max_length is not None:
-        max_lengths = max_lengths.clamp(max=model.max_length)
+def beam_search(model: Transformer, tokenizer: SubwordTokenizer, search: Search, n_best: int = 1) -> BeamSearch:
+    """The search with these settings; no output holds what stands for no text."""
     rows = len(model.embedding.weight)
-    with torch.inference_mode():
-        return beam_search(
-            model.step,
-            model.begin(source),
-            max_lengths=max_lengths,
-            beam_size=search.beam_size,
-            length_penalty_alpha=search.length_penalty_alpha,
-            bos_id=tokenizer.bos_id,
-            eos_id=tokenizer.eos_id,
-            # Rows of the matrix beyond the vocabulary stand for no text.
-            forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
-            n_best=n_best,
-        )
+    return BeamSearch(
+        beam_size=search.beam_size,
+        length_penalty_alpha=search.length_penalty_alpha,
+        bos_id=tokenizer.bos_id,
+        eos_id=tokenizer.eos_id,
+        # Rows of the matrix beyond the vocabulary stand for no text.
+        forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
+        n_best=n_best,
+        ends_among=search.ends_among,
+    )
+
+
+class _Supply:
+    """Begins sources for a search, chunk by chunk, as many as fit together into its budget of padded tokens."""
+
+    def __init__(
+        self,
+        model: Transformer,
+        sources: Sentences,
+        chunks: Sequence[Indices],
+        search: Search,
+        *,
+        device: torch.device,
+        refills: bool,
+    ) -> None:
+        self._model, self._sources, self._chunks, self._search = model, sources, deque(chunks), search
+        self._device, self._refills = device, refills
+        self.begun: list[int] = []
+        """Which source each number of the search is."""
+
+    def __call__(self, present: Sequence[int]) -> tuple[DecoderState, Tensor] | None:
+        """See `aiayn.decoding.step.Supply`."""
+        there = [int(self._sources.lengths[self.begun[number]]) for number in present]
+        arriving: list[int] = []
+        while self._chunks and self._fits(self._chunks[0], there):
+            chunk = self._chunks.popleft()
+            arriving += chunk.tolist()
+            there += self._sources.lengths[chunk].tolist()
+        self.begun += arriving
+        return self._begin(np.array(arriving)) if arriving else None
+
+    def _fits(self, chunk: Indices, there: Sequence[int]) -> bool:
+        """Whether a chunk may enter beside sentences of these lengths; where there are none it has to."""
+        if not there or not self._refills:
+            return not there
+        return (len(there) + len(chunk)) * max(there) <= self._search.batch_tokens
+
+    def _begin(self, indices: Indices) -> tuple[DecoderState, Tensor]:
+        source = torch.from_numpy(padded(self._sources, indices, self._model.pad_id)).to(self._device)
+        # Both sides count their end mark; none is longer than the model's positions reach.
+        limits = self._sources.lengths[indices].astype(np.int64) + self._search.max_extra_length
+        if self._model.max_length is not None:
+            limits = np.minimum(limits, self._model.max_length)
+        return self._model.begin(source), torch.from_numpy(limits).to(self._device)

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from pytorch_lightning.loggers import Logger
 
 from aiayn.training.leaves import locate, make
-from aiayn.training.metrics_log import MetricsLog
+from aiayn.training.metrics_log import MetricsLog, logged
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def check_tracker(settings: Mapping[str, Any]) -> None:
 
 @contextmanager
 def tracked(
-    settings: Mapping[str, Any], description: RunDescription, *, metrics: Path, start_step: int
+    settings: Mapping[str, Any], description: RunDescription, *, metrics: Path, start_step: int, is_new: bool = False
 ) -> Iterator[list[Logger]]:
     """The loggers of a run; a W&B run ends with exit code 0, or 1 where the block was left by an error.
 
@@ -84,6 +84,7 @@ def tracked(
         description: for W&B.
         metrics: the file of metrics; W&B's files go beside it.
         start_step: lines of `metrics` after this step are dropped.
+        is_new: whether W&B knows the run under another id, if at all; it is told all that was logged before.
     """
     loggers: list[Logger] = [MetricsLog(metrics, start_step=start_step)]
     if _is_wandb(settings):
@@ -95,6 +96,9 @@ def tracked(
     loggers += [] if tracker is None else [tracker]
     exit_code = 1
     try:
+        if is_new and tracker is not None:
+            for step, row in logged(metrics):
+                tracker.log_metrics(row, step)
         yield loggers
         exit_code = 0
     finally:

@@ -13,20 +13,20 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
-from urllib.parse import urlsplit
 
 import wandb
 from pytorch_lightning.callbacks import ModelCheckpoint
 from pytorch_lightning.loggers import Logger, WandbLogger
 from wandb.errors import UsageError
-from wandb.sdk import wandb_setup
-from wandb.sdk.lib import module, wbauth
+from wandb.sdk.lib import module
 from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.errors import UserError
+from aiayn.runs.wandb_goes import mark_if_sent
 from aiayn.training.leaves import locate, make
 from aiayn.training.tracking import BestCheckpoint, RunDescription
+from aiayn.training.wandb_session import has_credentials, host, session
 
 logger = logging.getLogger("aiayn")
 
@@ -60,7 +60,7 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
         if name not in known:
             raise UserError(f"logger.{name}: neither {settings['_target_']} nor wandb.init takes such an argument")
     try:
-        _session()
+        session()
         wandb.Settings(**(settings.get("settings") or {}))
     except ValueError as error:
         reason = " ".join(str(error).split()).partition(" [type=")[0]
@@ -87,7 +87,7 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
         try:
             online = WandbTracker(_start(arguments, mode, folder / "wandb"), with_model=with_model, patience=patience)
         except FAILURES as error:
-            why_offline = f"{_host()} cannot be used ({_reason(error)})"
+            why_offline = f"{host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
@@ -124,8 +124,8 @@ class WandbTracker(Logger):
     @property
     def uploading(self) -> str:
         """The command that sends what W&B has not sent."""
-        run = self._logger.experiment
-        return f"wandb sync {'' if run.offline else '--include-online '}{shlex.quote(str(Path(run.dir).parent))}"
+        directory = Path(self._logger.experiment.dir).parents[2]  # above wandb/<go>/files
+        return f"aiayn sync run={shlex.quote(str(directory))}"
 
     @property
     def experiment(self) -> Any:
@@ -183,8 +183,11 @@ class WandbTracker(Logger):
 
     def finish(self, exit_code: int) -> None:
         """End the run and W&B's process; what cannot be sent within `logger.finish_timeout` stays on disk."""
-        self._attempt(lambda: self._logger.experiment.finish(exit_code=exit_code))
+        run = self._logger.experiment
+        self._attempt(lambda: run.finish(exit_code=exit_code))
         _end_process()
+        if not run.offline and not self._is_lost:
+            mark_if_sent(Path(run.dir).parent)
 
     def _attempt_addition(self, what: str, act: Callable[[], object]) -> None:
         """The same for an artifact: W&B asks its server before it takes one, and the rest is still worth sending."""
@@ -238,28 +241,13 @@ def _choose_mode(stated: str) -> tuple[str, str | None]:
     Args:
         stated: `logger.mode`.
     """
-    session = _session()
+    client = session()
     is_stated = stated != "auto"
-    mode = stated if is_stated else {"dryrun": "offline", "run": "online"}.get(session.mode, str(session.mode))
-    if mode in ("offline", "disabled") or _has_credentials(session):
+    mode = stated if is_stated else {"dryrun": "offline", "run": "online"}.get(client.mode, str(client.mode))
+    if mode in ("offline", "disabled") or has_credentials(client):
         return mode, None
     was_asked_for = is_stated or "WANDB_MODE" in os.environ
     return "offline", f"{NOT_LOGGED_IN} (wandb login, or WANDB_API_KEY)" if was_asked_for else NOT_LOGGED_IN
-
-
-def _session() -> wandb.Settings:
-    """W&B's settings by its environment and files; unlike `wandb.setup` this starts no process."""
-    return wandb_setup.singleton().settings
-
-
-def _has_credentials(session: wandb.Settings) -> bool:
-    """Whether W&B would find a key, or a token, without asking anybody; nothing is sent."""
-    try:
-        return bool(
-            session.api_key or session.identity_token_file or wbauth.read_netrc_auth(host=str(session.base_url))
-        )
-    except wandb.Error:  # a malformed key: the start will say so
-        return True
 
 
 def _arguments(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> dict[str, Any]:
@@ -295,11 +283,6 @@ def _end_process() -> None:
     with suppress(*FAILURES):
         wandb.teardown()
     module.unset_globals()  # type: ignore[no-untyped-call]  # else a run that broke off would be taken for one that goes on
-
-
-def _host() -> str:
-    """The server, without what its address may hold of a name or a password."""
-    return urlsplit(str(_session().base_url)).netloc.rpartition("@")[2]
 
 
 def _reason(error: BaseException) -> str:

@@ -40,7 +40,7 @@ COMPLETIONS = {
     "aiayn t": {"train", "translate"},
     "aiayn x": set(),
     "aiayn report ": set(COMMANDS["report"].nouns),
-    "aiayn report p": {"paper", "parameters"},
+    "aiayn report p": {"page", "paper", "parameters"},
     "aiayn trian x": set(),
     "aiayn train scale=": options("scale"),
     "aiayn train scale=n": {"scale=nano"},

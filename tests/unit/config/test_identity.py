@@ -1,8 +1,14 @@
 """Two configurations are the same run exactly when nothing that can change a result differs."""
 
+import copy
+
 import pytest
 
 from aiayn.config.compose import compose_command
+from aiayn.config.freeze import plain, typed
+from aiayn.config.history import BEFORE
+from aiayn.config.identity import configuration_hash
+from aiayn.config.schema import TrainConfig
 
 NEUTRAL = [
     "paths.runs=elsewhere",
@@ -15,6 +21,7 @@ NEUTRAL = [
     "optimization.max_tokens_per_device=1000",
     "optimization.checkpoint_interval=7",
     "decoding.batch_tokens=99",
+    "decoding.ends_among=candidates",
 ]
 DECISIVE = [
     "seed=2",
@@ -23,6 +30,7 @@ DECISIVE = [
     "optimization.max_steps=501",
     "optimization.source_tokens=1999",
     "decoding.beam_size=5",
+    "decoding.ends_among=beam",
     "data.seed=1",
     "data.sentences=300",
     "tokenizer.vocabulary_size=500",
@@ -56,3 +64,14 @@ def test_what_a_corpus_is_expected_to_hold_changes_no_result() -> None:
 
 def test_the_same_values_reached_by_another_way_are_the_same_run() -> None:
     assert identity("experiment=table3/a_h4") == identity("model.num_heads=4")
+
+
+def test_a_run_from_before_there_was_a_key_is_still_the_same_run() -> None:
+    content = plain(typed(compose_command("train", []), TrainConfig))
+    older = copy.deepcopy(content)
+    for key in BEFORE:
+        group, name = key.split(".")
+        del older[group][name]
+    assert configuration_hash(older, fidelity="paper") == configuration_hash(content, fidelity="paper")
+    older["decoding"]["ends_among"] = "beam"
+    assert configuration_hash(older, fidelity="paper") != configuration_hash(content, fidelity="paper")

@@ -101,16 +101,18 @@ def test_training_pairs_are_kept_exactly_within_max_length(
 
 def test_corpora_longer_than_a_chunk_keep_their_order(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
     lines = [f"{number}" for number in range(4_321)]
-    done: list[tuple[str, int]] = []
+    done: list[tuple[str, int, int]] = []
     data = prepare(
         pairs_corpus(zip(lines, reversed(lines), strict=True)),
         settings=PreparationSettings(vocabulary_size=400, max_length=12),
         cache=tmp_path,
-        progress=lambda stage, pairs: done.append((stage, pairs)),
+        progress=lambda stage, pairs, total: done.append((stage, pairs, total)),
     )
     assert data.tokenizer.decode_batch(data.split("train").source) == lines
     assert data.tokenizer.decode_batch(data.split("train").target) == lines[::-1]
-    assert list(dict(done).items()) == [("tokenizer", 4_321), ("train", 4_321), ("dev", 2), ("test", 1)]
+    totals = {"tokenizer": 4_321, "train": 4_321, "dev": 2, "test": 1}
+    assert list({stage: pairs for stage, pairs, _ in done}.items()) == [*totals.items()]
+    assert all(total == totals[stage] for stage, _, total in done)
     assert done == sorted(done, key=lambda stage: ["tokenizer", *SPLITS].index(stage[0])), "stages in turn, growing"
 
 
@@ -140,7 +142,7 @@ def test_the_same_input_is_prepared_once_and_any_other_apart(
     def again(other: Corpus, vocabulary_size: int, max_length: int) -> PreparedData:
         stages.clear()
         limits = PreparationSettings(vocabulary_size, max_length)
-        return prepare(other, settings=limits, cache=tmp_path, progress=lambda stage, _: stages.append(stage))
+        return prepare(other, settings=limits, cache=tmp_path, progress=lambda stage, *_: stages.append(stage))
 
     assert again(corpus, 270, 12).fingerprint == prepared.fingerprint
     assert stages == []
@@ -228,7 +230,7 @@ class Numbers:
     def split(self, split):
         return Table(map(str, range(5_000 if split == "train" else 5)))
 
-def progress(stage, pairs):
+def progress(stage, pairs, total):
     with open(sys.argv[2], "a") as log:
         log.write(f"{stage} {pairs}\\n")
     if sys.argv[3] == f"stop at {stage}":

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import pytest
 import torch
@@ -23,6 +24,11 @@ class ToyState:
     def keep(self, sentences: Tensor) -> None:
         assert len(set(sentences.tolist())) == len(sentences)
         self.sentences, self.prefixes = self.sentences[sentences], self.prefixes[sentences]
+
+    def join(self, other: Self) -> None:
+        assert self.prefixes.shape[1] == other.prefixes.shape[1]
+        self.sentences = torch.cat([self.sentences, other.sentences])
+        self.prefixes = torch.cat([self.prefixes, other.prefixes])
 
 
 def scrambled(values: Tensor) -> Tensor:

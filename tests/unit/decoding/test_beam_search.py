@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.config.errors import RunFailedError, UserError
-from aiayn.decoding.beam_search import beam_search
-from aiayn.decoding.greedy import greedy_search
+from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.length_penalty import length_penalty
 
 if TYPE_CHECKING:
@@ -31,30 +30,45 @@ alphas = st.sampled_from([0.0, 0.3, 0.6, 1.0, 2.5])
 kinds = st.sampled_from([(0, 0.0), (30, 0.0), (2, 0.0), (0, 0.6), (3, 0.4)])
 
 
-def search(
-    language: ToyLanguage,
-    sentences: Sequence[int],
-    limits: Sequence[int],
-    *,
-    beam_size: int = 4,
-    alpha: float = 0.6,
-    n_best: int = 1,
-) -> list[list[Hypothesis]]:
-    return beam_search(
-        language.step,
-        language.begin(sentences),
-        max_lengths=torch.tensor(limits, dtype=torch.int64),
+def beam_search(
+    *, beam_size: int = 4, alpha: float = 0.6, n_best: int = 1, ends_among: EndsAmong = "candidates"
+) -> BeamSearch:
+    return BeamSearch(
         beam_size=beam_size,
         length_penalty_alpha=alpha,
         bos_id=BOS,
         eos_id=EOS,
         forbidden_ids=FORBIDDEN,
         n_best=n_best,
+        ends_among=ends_among,
     )
+
+
+def search(
+    language: ToyLanguage, sentences: Sequence[int], limits: Sequence[int], **settings: Any
+) -> list[list[Hypothesis]]:
+    """All at once; settings as above."""
+    max_lengths = torch.tensor(limits, dtype=torch.int64)
+    return beam_search(**settings).batch(language.step, language.begin(sentences), max_lengths)
 
 
 def generated(hypothesis: Hypothesis) -> list[int]:
     return [*hypothesis.tokens, EOS] if hypothesis.finished else [*hypothesis.tokens]
+
+
+def greedy(language: ToyLanguage, sentence: int, limit: int) -> tuple[list[int], float]:
+    """The likeliest token at every step, with plain lists; what was generated, and its log-probability."""
+    tokens: list[int] = []
+    total = np.float32(0)
+    while len(tokens) < limit and EOS not in tokens:
+        allowed = language.log_probabilities(sentence, tokens)
+        allowed[PAD] = allowed[BOS] = -math.inf
+        best = max(range(language.vocabulary), key=lambda token: (allowed[token], -token))
+        total += np.float32(allowed[best])
+        if total == -math.inf:
+            return [], -math.inf
+        tokens.append(best)
+    return tokens, float(total)
 
 
 @settings(max_examples=60)
@@ -65,17 +79,9 @@ def test_one_beam_is_greedy_search(
     toy: type[ToyLanguage], seed: int, vocabulary: int, kind: tuple[int, float], alpha: float, limits: list[int]
 ) -> None:
     language = toy(seed, vocabulary, *kind)
-    greedy = greedy_search(
-        language.step,
-        language.begin(range(len(limits))),
-        max_lengths=torch.tensor(limits, dtype=torch.int64),
-        bos_id=BOS,
-        eos_id=EOS,
-        forbidden_ids=FORBIDDEN,
-    )
     found = search(language, range(len(limits)), limits, beam_size=1, alpha=alpha)
-    for (one,), other in zip(found, greedy, strict=True):
-        assert (one.tokens, one.log_probability, one.finished) == (other.tokens, other.log_probability, other.finished)
+    expected = [greedy(language, sentence, limit) for sentence, limit in enumerate(limits)]
+    assert [(generated(one), one.log_probability) for (one,) in found] == expected
 
 
 def every_output(language: ToyLanguage, sentence: int, limit: int) -> list[tuple[int, ...]]:
@@ -114,7 +120,14 @@ def test_a_beam_wide_enough_for_everything_finds_the_best_of_everything(
 
 
 def patient_search(
-    language: ToyLanguage, sentence: int, limit: int, *, beam_size: int, alpha: float, n_best: int
+    language: ToyLanguage,
+    sentence: int,
+    limit: int,
+    *,
+    beam_size: int,
+    alpha: float,
+    n_best: int,
+    ends_among: EndsAmong = "candidates",
 ) -> list[tuple[list[int], float]]:
     """Beam search of one sentence with plain lists, which goes on to the limit in any case."""
     live: list[tuple[list[int], np.float32]] = [([], np.float32(0))]
@@ -129,7 +142,8 @@ def patient_search(
         ]
         candidates.sort(key=lambda candidate: -candidate[2])  # stable: better parents, then lower tokens first
         candidates = candidates[: 2 * beam_size]
-        finished += [([*path, EOS], total / penalty) for path, token, total in candidates if token == EOS]
+        may_end = candidates if ends_among == "candidates" else candidates[:beam_size]
+        finished += [([*path, EOS], total / penalty) for path, token, total in may_end if token == EOS]
         live = [([*path, token], total) for path, token, total in candidates if token != EOS][:beam_size]
     penalty = np.float32(length_penalty(limit, alpha=alpha))
     ranked = sorted(finished, key=lambda output: -output[1]) or [(path, total / penalty) for path, total in live]
@@ -144,6 +158,7 @@ def patient_search(
     alpha=alphas,
     limits=st.lists(st.integers(1, 7), min_size=1, max_size=3),
     beams=st.tuples(st.integers(2, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
+    ends_among=st.sampled_from(get_args(EndsAmong)),
 )
 def test_stopping_early_never_changes_the_result(
     toy: type[ToyLanguage],
@@ -153,13 +168,85 @@ def test_stopping_early_never_changes_the_result(
     alpha: float,
     limits: list[int],
     beams: tuple[int, int],
+    ends_among: EndsAmong,
 ) -> None:
     language, (beam_size, n_best) = toy(seed, vocabulary, *kind), beams
-    found = search(language, range(len(limits)), limits, beam_size=beam_size, alpha=alpha, n_best=n_best)
+    rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "ends_among": ends_among}
+    found = search(language, range(len(limits)), limits, **rules)
     for sentence, limit in enumerate(limits):
-        expected = patient_search(language, sentence, limit, beam_size=beam_size, alpha=alpha, n_best=n_best)
+        expected = patient_search(language, sentence, limit, **rules)
         got = [(generated(each), each.score) for each in found[sentence]]
         assert got == (expected or [([], -math.inf)])
+
+
+@settings(max_examples=100)
+@given(
+    seed=seeds,
+    vocabulary=st.sampled_from([3, 5, 8, 101]),
+    kind=kinds,
+    alpha=alphas,
+    chunks=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), max_size=5),
+    rooms=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    beams=st.tuples(st.integers(1, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
+    ends_among=st.sampled_from(get_args(EndsAmong)),
+)
+def test_who_enters_when_changes_no_result(
+    toy: type[ToyLanguage],
+    seed: int,
+    vocabulary: int,
+    kind: tuple[int, float],
+    alpha: float,
+    chunks: list[list[int]],
+    rooms: list[int],
+    beams: tuple[int, int],
+    ends_among: EndsAmong,
+) -> None:
+    """Chunks of sentences, with the limits drawn, enter as soon as no more than so many others are there."""
+    language, (beam_size, n_best) = toy(seed, vocabulary, *kind), beams
+    rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "ends_among": ends_among}
+    limits = [limit for chunk in chunks for limit in chunk]
+    waiting, begun, turn = list(chunks), 0, itertools.cycle(rooms)
+
+    def supply(present: Sequence[int]) -> tuple[Any, torch.Tensor] | None:
+        nonlocal begun
+        assert set(present) <= set(range(begun))
+        if not waiting or len(present) >= next(turn):
+            return None
+        chunk = waiting.pop(0)
+        begun += len(chunk)
+        return language.begin(range(begun - len(chunk), begun)), torch.tensor(chunk)
+
+    found = dict(beam_search(**rules).stream(language.step, supply))
+    assert [found[number] for number in range(begun)] == search(language, range(begun), limits, **rules)
+    assert begun == len(limits)
+
+
+def test_others_enter_while_some_are_still_searched(toy: type[ToyLanguage]) -> None:
+    language, chunks = toy(seed=3, vocabulary=5), [(range(6), 12), (range(6, 12), 12)]
+    asked: list[list[int]] = []
+
+    def supply(present: Sequence[int]) -> tuple[Any, torch.Tensor] | None:
+        asked.append([*present])
+        if not chunks or len(present) > 3:
+            return None
+        sentences, limit = chunks.pop(0)
+        return language.begin(sentences), torch.full((6,), limit)
+
+    left = [number for number, _ in beam_search().stream(language.step, supply)]
+    assert sorted(left) == list(range(12))
+    assert asked[0] == []
+    assert asked[-1] == []
+    assert max(language.batches[1:]) > 6, "else the second six have waited for the first to be done"
+
+
+def test_ends_among_the_beam_are_fewer() -> None:
+    """The end is third among the first continuations, where a beam of two does not look for it."""
+    table = torch.zeros(6, 6)
+    table[BOS, 3], table[BOS, 4], table[BOS, EOS] = 0.4, 0.35, 0.25
+    table[3, 5] = table[4, 5] = 1.0
+    table[5, 5], table[5, EOS] = 0.5, 0.5
+    assert markov_search(table, beam_size=2, ends_among="candidates")[0].tokens == ()
+    assert markov_search(table, beam_size=2, ends_among="beam")[0].tokens == (3, 5)
 
 
 @settings(max_examples=40)
@@ -220,8 +307,17 @@ class MarkovState:
 
     def keep(self, sentences: torch.Tensor) -> None: ...
 
+    def join(self, other: MarkovState) -> None: ...
 
-def markov_search(table: torch.Tensor, *, beam_size: int, alpha: float = 0.0, limit: int = 4) -> tuple[Hypothesis, int]:
+
+def markov_search(
+    table: torch.Tensor,
+    *,
+    beam_size: int,
+    alpha: float = 0.0,
+    limit: int = 4,
+    ends_among: EndsAmong = "candidates",
+) -> tuple[Hypothesis, int]:
     """The best output of a model with the probabilities [last token, next token], and the number of steps taken."""
     steps = 0
 
@@ -230,16 +326,8 @@ def markov_search(table: torch.Tensor, *, beam_size: int, alpha: float = 0.0, li
         steps += 1
         return table[tokens].log(), torch.zeros(tokens.shape)
 
-    ((best,),) = beam_search(
-        step,
-        MarkovState(),
-        max_lengths=torch.tensor([limit]),
-        beam_size=beam_size,
-        length_penalty_alpha=alpha,
-        bos_id=BOS,
-        eos_id=EOS,
-        forbidden_ids=FORBIDDEN,
-    )
+    limits = torch.tensor([limit])
+    ((best,),) = beam_search(beam_size=beam_size, alpha=alpha, ends_among=ends_among).batch(step, MarkovState(), limits)
     return best, steps
 
 

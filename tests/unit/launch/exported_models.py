@@ -1,10 +1,12 @@
 """Models small enough to be exported for every example."""
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import ctranslate2
+import tiny_architecture
 import torch
 from torch import nn
 
@@ -18,20 +20,7 @@ SPECIAL = SpecialTokens(pad_id=TOKENIZER.pad_id, bos_id=TOKENIZER.bos_id, eos_id
 TEXT = range(3, TOKENIZER.vocabulary_size)
 """The tokens that stand for text."""
 
-TINY = Architecture(
-    d_model=16,
-    d_ff=24,
-    num_layers=2,
-    num_heads=4,
-    d_k=4,
-    d_v=4,
-    dropout=0.1,
-    positions="sinusoidal",
-    norm="post",
-    projection_bias=False,
-    layer_norm_epsilon=1e-6,
-    max_positions=20,
-)
+TINY = replace(tiny_architecture.TINY, dropout=0.1, max_positions=20)
 
 
 def drawn_model(architecture: Architecture, *, seed: int, more_rows: int = 0) -> Transformer:

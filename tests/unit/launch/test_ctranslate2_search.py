@@ -101,6 +101,18 @@ def test_no_beam_is_better_than_ours(
             assert theirs[0].tokens == ours[0].tokens or theirs[0].score <= ours[0].score + 1e-3
 
 
+@settings(max_examples=25)
+@given(KINDS, SOURCES, st.integers(2, 5), st.integers(0, 12), st.sampled_from([1, 20, 999]), st.integers(0, 9))
+def test_beams_that_end_among_themselves_are_ours(
+    architecture: Architecture, sentences: list[list[int]], beam_size: int, extra: int, budget: int, seed: int
+) -> None:
+    """Without a length penalty nothing is left in which the two searches differ."""
+    search = Search(beam_size, 0.0, max_extra_length=extra, batch_tokens=budget, ends_among="beam")
+    for (ours,), (theirs,) in both(talkative(architecture, seed=seed), architecture, search, sentences):
+        assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
+        assert (theirs.log_probability, theirs.score) == pytest.approx((ours.log_probability, ours.score), rel=1e-3)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
 def test_beams_are_ours(alpha: float) -> None:
     search = Search(beam_size=4, length_penalty_alpha=alpha, max_extra_length=10, batch_tokens=100)

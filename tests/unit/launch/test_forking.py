@@ -37,6 +37,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     yield start
     end_zygote()
     for each in started:
+        if machine.is_alive(each.pid):  # stopped, where a test failed
+            os.kill(each.pid, signal.SIGKILL)
         each.wait()
 
 
@@ -145,7 +147,8 @@ print(json.dumps([len(os.listdir("/proc/self/task")), sorted(name for name in sy
     threads, modules = json.loads(result.stdout)
     assert threads == 1
     assert {"torch", "pytorch_lightning"} < set(modules)
-    assert not {"wandb", "datasets", "pyarrow", "pandas", "optuna", "matplotlib"} & set(modules)
+    # Lightning brings matplotlib where it is installed.
+    assert not {"wandb", "datasets", "pyarrow", "pandas", "optuna"} & set(modules)
 
 
 @linux_only

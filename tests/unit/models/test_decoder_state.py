@@ -50,27 +50,51 @@ def test_one_beam_equals_decode(build: Build, sentences: Sentences, variant: dic
 @given(st.integers(0, 2**32), st.data())
 @settings(max_examples=25)
 def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int, data: st.DataObject) -> None:
-    """From beam 1 to others, sentences leaving and changing places, slots forgotten on the way."""
+    """From beam 1 to others, sentences leaving, entering and changing places, slots forgotten on the way."""
     torch.manual_seed(seed)
     model = build().eval()
-    sources = sentences(*data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)))
-    state = model.begin(sources)
-    prefixes = torch.empty(len(sources), 1, 0, dtype=torch.int64)
+    drawn = st.lists(st.integers(1, 6), min_size=1, max_size=4)
+    sources = list(sentences(*data.draw(drawn)))
+    state = model.begin(torch.stack(sources))
+    prefixes = [torch.empty(1, 0, dtype=torch.int64) for _ in sources]  # of each sentence, [beam, length]
     for _ in range(data.draw(st.integers(1, 12))):
-        tokens = torch.randint(1, 23, prefixes.shape[:2])
-        prefixes = torch.cat([prefixes, tokens.unsqueeze(-1)], dim=-1)
+        beam = len(prefixes[0])
+        tokens = torch.randint(1, 23, (len(prefixes), beam))
+        prefixes = [torch.cat([old, new.unsqueeze(-1)], dim=-1) for old, new in zip(prefixes, tokens, strict=True)]
         found = log_probabilities(model, tokens, state)
         with torch.no_grad():
-            expected = all_at_once(model, sources, prefixes)
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
+            expected = [
+                all_at_once(model, source.unsqueeze(0), prefix.unsqueeze(0))
+                for source, prefix in zip(sources, prefixes, strict=True)
+            ]
+        torch.testing.assert_close(found, torch.cat(expected), rtol=0, atol=1e-5)
 
-        order = data.draw(st.permutations(range(len(sources))))
-        kept = torch.tensor(order[: data.draw(st.integers(1, len(order)))])
-        sources, prefixes = sources[kept], prefixes[kept]
-        state.keep(kept)
-        beams = torch.randint(prefixes.shape[1], (len(kept), data.draw(st.integers(1, 4))))
-        prefixes = prefixes[torch.arange(len(kept)).unsqueeze(1), beams]
+        kept = data.draw(st.permutations(range(len(sources))))
+        kept = kept[: data.draw(st.integers(0, len(kept)))]
+        beams = torch.randint(beam, (len(kept), data.draw(st.integers(1, 4))))
+        state.keep(torch.tensor(kept, dtype=torch.int64))
         state.reorder(beams)
+        sources, prefixes = (
+            [sources[row] for row in kept],
+            [prefixes[row][new] for row, new in zip(kept, beams, strict=True)],
+        )
+        if not kept or data.draw(st.booleans()):
+            entering = sentences(*data.draw(drawn))
+            other = model.begin(entering)
+            other.reorder(torch.zeros(len(entering), beams.shape[1], dtype=torch.int64))
+            state.join(other)
+            sources += [*entering]
+            prefixes += [torch.empty(beams.shape[1], 0, dtype=torch.int64) for _ in entering]
+
+
+def test_a_source_that_has_left_leaves_no_room(build: Build, sentences: Sentences) -> None:
+    """What enters is padded to the longest source that is still there, not to one that was."""
+    model = build().eval()
+    state = model.begin(sentences(9, 4))
+    state.keep(torch.tensor([1]))
+    state.join(model.begin(sentences(3, 5)))
+    assert {each.shape[2] for layer in state.memory for each in layer} == {5}
+    assert state.source_is_real.sum(dim=1).tolist() == [4, 3, 5]
 
 
 @pytest.mark.parametrize("beam", [1, 4])

@@ -1,5 +1,6 @@
 """The ledger on the terminal: rows by seeds where there are seeds, and a line for each run that is not done."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from aiayn.config.command_schema import View
 from aiayn.reports.status import print_status
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, Status
 
 MakeRecord = Callable[..., Record]
@@ -77,3 +79,42 @@ def test_without_seeds_there_is_a_line_for_each_run(add: Callable[..., None], sh
     add("base", 2, scale="demo")
     assert [line[0] for line in show()][0:2] == ["run", "table3/a_h1/nano-seed1-0"]
     assert show(View.rows)[-1] == ["3 finished"], "and nothing left to list"
+
+
+def test_variants_of_a_row_are_told_apart(make_run: Callable[..., Path], show: Show, tmp_path: Path) -> None:
+    for factor in ("0.5", "1.0"):
+        make_run("base", f"optimization.learning_rate_factor={factor}", "model.dropout=0.2")
+    make_run("a_h1")
+    lines = show()
+    assert lines[0] == ["run", "state", "steps", "PPL (dev)", "BLEU (dev)", "trained", "left"]
+    differences = {line[0].partition("  ")[2] for line in lines if line[0].startswith("runs/table3/base")}
+    assert differences == {"learning_rate_factor 0.5", "learning_rate_factor 1.0"}
+    make_run("base", "optimization.learning_rate_factor=0.5", "model.dropout=0.2", seed=2)
+    assert [line[0] for line in show(View.rows)[2:5]] == [
+        "table3/base  learning_rate_factor 0.5",
+        "table3/base  learning_rate_factor 1.0",
+        "table3/a_h1",
+    ]
+
+
+def test_what_a_run_reaches_while_it_trains_is_shown(add: Callable[..., None], show: Show, tmp_path: Path) -> None:
+    add("base", 1, Status.running)
+    directory = RunDirectory(tmp_path / "table3/base/nano-seed1-0")
+    lines = [
+        {"step": 400, "train/tokens_per_second": 1234.5, "train/seconds": 40.0},
+        {"step": 400, "val/ppl": 12.345, "val/bleu": 20.04},
+        {"step": 500, "train/tokens_per_second": None, "train/seconds": 50.0},
+    ]
+    directory.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with directory.locked():
+        heading, row, *_ = show()
+    assert dict(zip(heading, row, strict=True)) == {
+        "run": "table3/base/nano-seed1-0",
+        "state": "running",
+        "steps": "500 of 1,000",
+        "val PPL": "12.35",
+        "val BLEU": "20.0",
+        "tok/s": "1,234",
+        "trained": "50 s",
+        "left": "50 s",
+    }

@@ -1,15 +1,17 @@
 """The search finds, token for token, what it would find without anything that makes it fast."""
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from aiayn.decoding.beam_search import beam_search
-from aiayn.decoding.greedy import greedy_search
+from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.models.architecture import Architecture
+from aiayn.models.decoder_state import DecoderState
 from aiayn.models.layers import DecoderLayer
 from aiayn.models.transformer import Transformer
 
@@ -86,14 +88,14 @@ def test_beam_search_equals_the_plain_one(
     alpha: float,
     more_forbidden: list[int],
 ) -> None:
-    """Sentences of other lengths and limits beside it; they enter padded and leave at different times."""
+    """Sentences of other lengths and limits beside it; they enter padded and leave at different times.
+
+    So it is where they enter at different times: one whenever some have left and fewer than three are there.
+    """
     lengths, limits = [length for length, _ in sentences], [limit for _, limit in sentences]
     (beam_size, n_best), forbidden = beams, [PAD, BOS, *more_forbidden]
     sources = padded(lengths, seed)
-    found = beam_search(
-        small.step,
-        small.begin(sources),
-        max_lengths=torch.tensor(limits),
+    search = BeamSearch(
         beam_size=beam_size,
         length_penalty_alpha=alpha,
         bos_id=BOS,
@@ -101,36 +103,28 @@ def test_beam_search_equals_the_plain_one(
         forbidden_ids=forbidden,
         n_best=n_best,
     )
+    found = search.batch(small.step, small.begin(sources), torch.tensor(limits))
+    waiting = [
+        (source[None, :length], torch.tensor([limit]))
+        for source, (length, limit) in zip(sources, sentences, strict=True)
+    ]
+
+    def supply(present: Sequence[int]) -> tuple[DecoderState, Tensor] | None:
+        if not waiting or len(present) > 2:
+            return None
+        source, limit = waiting.pop(0)
+        return small.begin(source), limit
+
+    others = dict(search.stream(small.step, supply))
+    assert [[each.tokens for each in others[number]] for number in range(len(limits))] == [
+        [each.tokens for each in hypotheses] for hypotheses in found
+    ]
     for source, length, limit, hypotheses in zip(sources, lengths, limits, found, strict=True):
         expected = plain_search(
             small, source[:length], limit, beam_size=beam_size, alpha=alpha, forbidden=forbidden, n_best=n_best
         )
         assert [[*each.tokens, *[EOS] * each.finished] for each in hypotheses] == [path for path, _ in expected]
         assert [each.score for each in hypotheses] == pytest.approx([score for _, score in expected], rel=1e-4)
-
-
-@settings(max_examples=20, derandomize=True)
-@given(
-    seed=st.integers(0, 10**6),
-    sentences=st.lists(st.tuples(st.integers(1, 7), st.integers(1, 14)), min_size=1, max_size=5),
-)
-def test_greedy_search_equals_the_plain_one(small: Transformer, seed: int, sentences: list[tuple[int, int]]) -> None:
-    lengths, limits = [length for length, _ in sentences], [limit for _, limit in sentences]
-    sources, forbidden = padded(lengths, seed), [PAD, BOS]
-    found = greedy_search(
-        small.step,
-        small.begin(sources),
-        max_lengths=torch.tensor(limits),
-        bos_id=BOS,
-        eos_id=EOS,
-        forbidden_ids=forbidden,
-    )
-    for source, length, limit, hypothesis in zip(sources, lengths, limits, found, strict=True):
-        ((path, score),) = plain_search(
-            small, source[:length], limit, beam_size=1, alpha=0.0, forbidden=forbidden, n_best=1
-        )
-        assert [*hypothesis.tokens, *[EOS] * hypothesis.finished] == path
-        assert hypothesis.score == pytest.approx(score, rel=1e-4, abs=1e-5)
 
 
 def test_the_comparisons_see_outputs_of_many_lengths(small: Transformer) -> None:

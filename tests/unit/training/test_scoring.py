@@ -6,19 +6,24 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from aiayn.data.prepared import PreparedData
+from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.decoding.step import Hypothesis
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, search_all, search_batch, sentence_likelihoods
+from aiayn.training.scoring import Search, search_all, sentence_likelihoods
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
 
 
-def alone_in_a_batch(sentence: NDArray[np.int32]) -> Tensor:
-    return torch.from_numpy(sentence[None].astype(np.int64))
+def alone(model: Transformer, source: NDArray[np.int32], tokenizer: SubwordTokenizer, search: Search) -> Hypothesis:
+    """The best output of one sentence, searched by itself."""
+    one = SentencesInMemory.of([source[:-1].tolist()], eos_id=int(source[-1]))
+    ((best,),) = search_all(model, one, tokenizer, search, device=CPU)
+    return best
 
 
 @torch.inference_mode()
@@ -42,19 +47,19 @@ def test_likelihoods_are_those_of_forced_decoding(model: Transformer, prepared: 
     assert tokens.tolist() == [len(target) for target in split.target]
 
 
+@pytest.mark.parametrize("refills", [False, True])
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_translations_come_in_the_order_of_the_split(model: Transformer, prepared: PreparedData, budget: int) -> None:
+def test_translations_come_in_the_order_of_the_split(
+    model: Transformer, prepared: PreparedData, budget: int, refills: bool
+) -> None:
     split, tokenizer = prepared.split("dev"), prepared.tokenizer
     search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=2, batch_tokens=budget)
     finished: list[int] = []
-    found = search_all(model, split.source, tokenizer, search, device=CPU, advance=finished.append)
+    found = search_all(model, split.source, tokenizer, search, device=CPU, advance=finished.append, refills=refills)
     together = tokenizer.decode_batch(best.tokens for best, *_ in found)
-    alone = [
-        tokenizer.decode(search_batch(model, alone_in_a_batch(source), tokenizer, search)[0][0].tokens)
-        for source in split.source
-    ]
-    assert together == alone
-    assert len(set(alone)) > 1, "with one answer to everything, order would not show"
+    one_by_one = [tokenizer.decode(alone(model, source, tokenizer, search).tokens) for source in split.source]
+    assert together == one_by_one
+    assert len(set(together)) > 1, "with one answer to everything, order would not show"
     assert sum(finished) == len(split)
 
 
@@ -62,7 +67,7 @@ def test_an_output_is_at_most_so_much_longer_than_its_input(model: Transformer, 
     tokenizer = prepared.tokenizer
     search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=0, batch_tokens=100)
     for source in prepared.split("test").source:
-        ((output,),) = search_batch(model, alone_in_a_batch(source), tokenizer, search)
+        output = alone(model, source, tokenizer, search)
         assert len(output.tokens) + output.finished <= len(source)
         assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(output.tokens)
 

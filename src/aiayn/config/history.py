@@ -1,0 +1,14 @@
+"""Keys that are younger than some runs: what those runs did before they could be asked."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+BEFORE: Final[Mapping[str, Any]] = {
+    "decoding.ends_among": "candidates",
+    "decoding.validation_sentences": 0,
+    "launch.jobs_per_device": 1,
+    "launch.cores_per_job": None,
+    "launch.compile": False,
+    "launch.fork_jobs": False,
+}
+"""By dotted key, as YAML has it. A run with this value is the run that it was before there was the key."""

@@ -1,0 +1,97 @@
+"""The sentences that are searched side by side at one time."""
+
+import math
+from dataclasses import dataclass
+from typing import Generic, Self
+
+import torch
+from torch import Tensor
+
+from aiayn.decoding.length_penalty import length_penalty
+from aiayn.decoding.paths import Paths
+from aiayn.decoding.step import AnyState, Hypothesis, closed_up, longest_output
+
+
+@dataclass
+class Batch(Generic[AnyState]):
+    """Sentences in the middle of their search, not all equally far. False where there are none."""
+
+    numbers: list[int]
+    """Which sentence each is, counted in the order in which they were begun."""
+    state: AnyState
+    """What the model remembers of their beams."""
+    live: Paths
+    """The beams."""
+    finished: Paths
+    """The best hypotheses that have ended."""
+    lengths: Tensor
+    """int64 [sentences], tokens generated of each so far."""
+    max_lengths: Tensor
+    """int64 [sentences], the most to generate."""
+    penalties: Tensor
+    """float32, the length penalty of every length that may come, by length."""
+
+    @classmethod
+    def begun(
+        cls, first: int, state: AnyState, max_lengths: Tensor, *, alpha: float, n_best: int, bos_id: int, eos_id: int
+    ) -> Self:
+        """Sentences before their first token.
+
+        Args:
+            first: number of the first one.
+            state: as above, one beam a sentence.
+            max_lengths: as above.
+            alpha: of the length penalty.
+            n_best: how many finished hypotheses to remember.
+            bos_id: the first token of every beam.
+            eos_id: fills what has not been found yet.
+        """
+        sentences, device = len(max_lengths), max_lengths.device
+        penalties = [length_penalty(length, alpha=alpha) for length in range(longest_output(max_lengths) + 1)]
+        return cls(
+            numbers=list(range(first, first + sentences)),
+            state=state,
+            live=Paths.filled(sentences, 1, token=bos_id, log_probability=0.0, device=device),
+            finished=Paths.filled(sentences, n_best, token=eos_id, log_probability=-math.inf, device=device),
+            lengths=torch.zeros_like(max_lengths),
+            max_lengths=max_lengths,
+            penalties=torch.tensor(penalties, dtype=torch.float32, device=device),
+        )
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def join(self, other: Self) -> None:
+        """Take in the sentences of another batch, which is of no use afterwards."""
+        beam = self.live.tokens.shape[1]
+        other.state.reorder(torch.zeros(len(other), beam, dtype=torch.int64, device=self.lengths.device))
+        self.state.join(other.state)
+        unused = self.live.tokens.shape[2] - 1 - int(self.lengths.max())  # columns from before anyone's bos
+        self.live = self.live.without(unused).above(other.live)
+        self.finished = self.finished.without(unused).above(other.finished)
+        self.numbers = self.numbers + other.numbers
+        self.lengths = torch.cat([self.lengths, other.lengths])
+        self.max_lengths = torch.cat([self.max_lengths, other.max_lengths])
+        self.penalties = max(self.penalties, other.penalties, key=len)
+
+    def release(self, stopped: Tensor, *, eos_id: int, n_best: int) -> list[tuple[int, list[Hypothesis]]]:
+        """Let the sentences go where bool [sentences] is True.
+
+        Returns:
+            The number of each and its hypotheses: the finished ones, or its live beams where nothing has finished.
+        """
+        leaving, staying = stopped.nonzero().squeeze(1), closed_up(stopped)
+        ended, cut = (
+            paths.keep(leaving).hypotheses(self.lengths[leaving], eos_id=eos_id, n_best=n_best)
+            for paths in (self.finished, self.live)
+        )
+        numbers = [self.numbers[row] for row in leaving.tolist()]
+        self._keep(staying)
+        best = [each if each[0].finished else unfinished for each, unfinished in zip(ended, cut, strict=True)]
+        return list(zip(numbers, best, strict=True))
+
+    def _keep(self, sentences: Tensor) -> None:
+        self.state.keep(sentences)
+        self.numbers = [self.numbers[row] for row in sentences.tolist()]
+        self.live, self.finished = self.live.keep(sentences), self.finished.keep(sentences)
+        self.lengths, self.max_lengths = self.lengths[sentences], self.max_lengths[sentences]

@@ -1,0 +1,114 @@
+"""The outputs of a search side by side, as tensors."""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from aiayn.decoding.step import Hypothesis, hypothesis_from_path
+
+
+@dataclass(frozen=True)
+class Paths:
+    """As many outputs of each sentence; a log-probability of -inf marks an empty place.
+
+    All end in the same column, wherever their sentence began: what stands before its bos means nothing.
+    """
+
+    tokens: Tensor
+    """int64 [sentences, paths, columns]."""
+    log_probabilities: Tensor
+    """float32 [sentences, paths]."""
+    scores: Tensor
+    """float32 [sentences, paths], log-probability / length penalty, as if the path ended here."""
+
+    @classmethod
+    def filled(cls, sentences: int, paths: int, *, token: int, log_probability: float, device: torch.device) -> Self:
+        """Paths of one token."""
+        tokens = torch.full((sentences, paths, 1), token, dtype=torch.int64, device=device)
+        log_probabilities = torch.full((sentences, paths), log_probability, device=device)
+        return cls(tokens, log_probabilities, log_probabilities)
+
+    def keep(self, sentences: Tensor) -> Self:
+        """Those of the sentences int64 [kept], in that order."""
+        return type(self)(self.tokens[sentences], self.log_probabilities[sentences], self.scores[sentences])
+
+    def only(self, wanted: Tensor) -> Self:
+        """Empty the places where `wanted`, bool [sentences, paths], is False."""
+        log_probabilities = self.log_probabilities.masked_fill(~wanted, -math.inf)
+        return type(self)(self.tokens, log_probabilities, self.scores.masked_fill(~wanted, -math.inf))
+
+    def choose(self, paths: Tensor) -> Self:
+        """Of each sentence the paths int64 [sentences, chosen], in that order."""
+        log_probabilities, scores = self.log_probabilities.gather(1, paths), self.scores.gather(1, paths)
+        return type(self)(gather_rows(self.tokens, paths), log_probabilities, scores)
+
+    def best(self, count: int) -> Self:
+        """Of each sentence the paths of the highest scores, best first; equal ones in their order."""
+        return self.choose(self.scores.sort(dim=1, descending=True, stable=True).indices[:, :count])
+
+    def padded(self, token: int) -> Self:
+        """One column more."""
+        return type(self)(F.pad(self.tokens, (0, 1), value=token), self.log_probabilities, self.scores)
+
+    def beside(self, other: Self) -> Self:
+        """More paths of the same sentences, in as many columns."""
+        return type(self)(
+            torch.cat([self.tokens, other.tokens], dim=1),
+            torch.cat([self.log_probabilities, other.log_probabilities], dim=1),
+            torch.cat([self.scores, other.scores], dim=1),
+        )
+
+    def above(self, other: Self) -> Self:
+        """More sentences; empty places make up for fewer paths, columns that mean nothing for fewer columns."""
+        columns = max(self.tokens.shape[2], other.tokens.shape[2])
+        paths = max(self.tokens.shape[1], other.tokens.shape[1])
+        both = [each.widened(paths, columns) for each in (self, other)]
+        return type(self)(
+            torch.cat([each.tokens for each in both]),
+            torch.cat([each.log_probabilities for each in both]),
+            torch.cat([each.scores for each in both]),
+        )
+
+    def widened(self, paths: int, columns: int) -> Self:
+        """Empty places behind the others, and columns before the others, up to so many."""
+        more = paths - self.tokens.shape[1]
+        return type(self)(
+            F.pad(self.tokens, (columns - self.tokens.shape[2], 0, 0, more)),
+            F.pad(self.log_probabilities, (0, more), value=-math.inf),
+            F.pad(self.scores, (0, more), value=-math.inf),
+        )
+
+    def without(self, columns: int) -> Self:
+        """All but the first columns."""
+        return type(self)(self.tokens[:, :, columns:], self.log_probabilities, self.scores)
+
+    def hypotheses(self, lengths: Tensor, *, eos_id: int, n_best: int) -> list[list[Hypothesis]]:
+        """Each sentence's first paths as hypotheses; an empty place is listed only where all are empty.
+
+        Args:
+            lengths: int64 [sentences], how many of the last columns are the sentence's.
+            eos_id: ends a hypothesis.
+            n_best: the most hypotheses of a sentence.
+        """
+        outputs = []
+        columns = self.tokens.shape[2]
+        for paths, log_probabilities, scores, length in zip(
+            self.tokens.tolist(), self.log_probabilities.tolist(), self.scores.tolist(), lengths.tolist(), strict=True
+        ):
+            listed = [
+                hypothesis_from_path(
+                    path[columns - length :], log_probability=log_probability, score=score, eos_id=eos_id
+                )
+                for path, log_probability, score in zip(paths, log_probabilities, scores, strict=True)
+            ]
+            outputs.append([each for each in listed if each.score > -math.inf][:n_best] or listed[:1])
+        return outputs
+
+
+def gather_rows(values: Tensor, rows: Tensor) -> Tensor:
+    """Rows int64 [sentences, chosen] of values [sentences, rows, width]."""
+    return values.gather(1, rows.unsqueeze(-1).expand(-1, -1, values.size(-1)))

@@ -1,0 +1,1 @@
+"""`aiayn report page`: everything about a sweep in one HTML file that opens anywhere."""

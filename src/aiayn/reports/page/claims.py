@@ -1,0 +1,123 @@
+"""The paper's claims with their verdicts, and the comparisons behind each."""
+
+import math
+from collections.abc import Sequence
+
+from aiayn.paper.claims import Metric, Ordering, Sameness
+from aiayn.paper.table3 import load_table3
+from aiayn.reports.page.cells import heading, scroller
+from aiayn.reports.page.markup import Html, tag, with_symbols
+from aiayn.reports.table3 import Report, paper_cell
+from aiayn.reports.table3_grids import claimed, interval_text, printed_difference
+from aiayn.reports.verdicts import Judged, JudgedClaim, Verdict
+
+MARKS = {Verdict.reproduced: "✓", Verdict.contradicted: "✕", Verdict.undecided: "?", Verdict.pending: "·"}
+"""A shape for each verdict, so that none is told by colour alone."""
+
+
+def verdict_counts(report: Report) -> Html:
+    """How many claims came out how, as the first thing on the page."""
+    counts = {verdict: sum(claim.verdict is verdict for claim in report.claims) for verdict in Verdict}
+    shown = [(verdict, count) for verdict, count in counts.items() if count]
+    numbers = [
+        tag(
+            "div",
+            tag("dt", verdict.value),
+            tag("dd", str(count)),
+            class_=f"count {verdict}",
+            style=f"flex-grow:{count}",
+        )
+        for verdict, count in shown
+    ]
+    return tag("dl", *numbers, class_="counts")
+
+
+def claim_list(report: Report) -> Html:
+    """Each claim with its verdict; the comparisons behind it open on demand."""
+    return tag("div", *map(_claim, report.claims), class_="claims")
+
+
+def _claim(judged: JudgedClaim) -> Html:
+    dots = [
+        tag("i", class_=f"dot {each.verdict}", title=f"{claimed(each.comparison)}: {each.verdict}")
+        for each in judged.comparisons
+    ]
+    summary = tag(
+        "summary",
+        tag("span", MARKS[judged.verdict], class_="mark", aria_hidden="true"),
+        tag("span", with_symbols(judged.claim.statement), class_="statement"),
+        tag("span", *dots, class_="dots", aria_hidden="true"),
+        tag("span", judged.verdict.value, class_="verdict"),
+    )
+    seeds = judged.seeds_needed
+    advice = f" About {seeds:,} seeds of each row would decide what is open." if seeds else ""
+    note = tag("p", f"Section {judged.claim.section} of the paper, group {judged.claim.group}.{advice}", class_="note")
+    return tag("details", summary, _comparisons(judged.comparisons), note, class_=f"claim {judged.verdict}")
+
+
+def _comparisons(comparisons: Sequence[Judged]) -> Html:
+    widest = {
+        metric: max((_extent(each) for each in comparisons if each.comparison.metric is metric), default=1.0)
+        for metric in Metric
+    }
+    rows = [
+        tag(
+            "tr",
+            tag("th", claimed(each.comparison), scope="row"),
+            tag("td", printed_difference(each.comparison), class_="n"),
+            tag("td", _whisker(each, widest[each.comparison.metric]), class_="plot"),
+            tag("td", interval_text(each.interval, _decimals(each) + 1)),
+            tag("td", tag("i", class_=f"dot {each.verdict}"), f" {each.verdict}"),
+        )
+        for each in comparisons
+    ]
+    headings = (
+        "<claimed",
+        "paper",
+        "<ours; shaded: where the claim puts it",
+        "<first minus second, 95% interval",
+        "<verdict",
+    )
+    head = tag("tr", *map(heading, headings))
+    return scroller(tag("table", tag("thead", head), tag("tbody", *rows)), "Comparisons behind the verdict")
+
+
+def _decimals(judged: Judged) -> int:
+    return paper_cell(load_table3().row(judged.comparison.rows[0]), judged.comparison.metric).decimals
+
+
+def _extent(judged: Judged) -> float:
+    ends = [] if judged.interval is None else [abs(judged.interval.low), abs(judged.interval.high)]
+    if isinstance(judged.comparison, Sameness):
+        ends.append(2 * float(judged.comparison.within))
+    return max((end for end in ends if math.isfinite(end)), default=1.0) or 1.0
+
+
+def _whisker(judged: Judged, extent: float) -> Html | None:
+    """An interval as a line with a dot, zero in the middle, over the part of the axis that the claim names."""
+    interval = judged.interval
+    if interval is None or not all(map(math.isfinite, (interval.low, interval.estimate, interval.high))):
+        return None
+    half, middle = 76.0, 80.0
+
+    def at(value: float) -> float:
+        return round(middle + half * max(-1.0, min(1.0, value / extent)), 1)
+
+    comparison = judged.comparison
+    if isinstance(comparison, Ordering):
+        left, right = (middle, 2 * middle) if comparison.metric.sign > 0 else (0.0, middle)
+    else:
+        left, right = at(-float(comparison.within)), at(float(comparison.within))
+    low, estimate, high = map(at, (interval.low, interval.estimate, interval.high))
+    return tag(
+        "svg",
+        tag("rect", x=left, y=0, width=round(right - left, 1), height=16, class_="claimed"),
+        tag("line", x1=middle, x2=middle, y1=0, y2=16, class_="zero"),
+        tag("line", x1=low, x2=high, y1=8, y2=8, class_="whisker"),
+        tag("circle", cx=estimate, cy=8, r=3, class_="estimate"),
+        viewBox="0 0 160 16",
+        width=160,
+        height=16,
+        class_=f"interval {judged.verdict}",
+        aria_hidden="true",
+    )

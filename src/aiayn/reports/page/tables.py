@@ -1,0 +1,187 @@
+"""The page's tables, as HTML that needs no script."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiayn.evaluation.significance import Interval
+from aiayn.paper.claims import Metric
+from aiayn.paper.table3 import SETTINGS, Row
+from aiayn.reports.grids import Grid
+from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain, scroller, sortable
+from aiayn.reports.page.content import PageContent, RunContent
+from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
+from aiayn.reports.row import duration, millions
+from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
+from aiayn.reports.table3_grids import mean_and_deviation, setting, signed
+
+
+def results_table(content: PageContent) -> Html:
+    """Table 3, the paper's numbers beside ours."""
+    head = (
+        tag(
+            "tr",
+            tag("th", colspan=2),
+            *(
+                tag("th", name, colspan=3, scope="colgroup", class_="span")
+                for name in ("Perplexity", bleu_name(content.report))
+            ),
+            tag("th", "Parameters", colspan=2, scope="colgroup", class_="span"),
+            tag("th", colspan=2),
+        ),
+        tag(
+            "tr",
+            *(sortable(text) for text in ("<row", "<change")),
+            *(sortable(text) for _ in Metric for text in ("paper", "ours", "ours − base")),
+            *(sortable(text) for text in ("paper", "ours", "<seeds", "<state")),
+        ),
+    )
+    rows = [_result(line, content.runs) for line in content.report.lines]
+    table = tag("table", tag("thead", *head), tag("tbody", *rows), class_="sortable results", data_filtered=True)
+    return scroller(table, "Table 3")
+
+
+def _result(line: Line, runs: Sequence[RunContent]) -> Html:
+    row = line.row
+    of_row = [run for run in runs if run.row == row.id and run.record is not None]
+    cells = [
+        tag("th", chip(row.group), row.id, scope="row", data_v=row.id),
+        tag("td", with_symbols(_change(row)), class_="change"),
+    ]
+    for metric in Metric:
+        measurement = line.measured.get(metric)
+        cell = paper_cell(row, metric)
+        cells.append(number(str(cell), paper_value(row, metric), class_="paper"))
+        if measurement is None:
+            cells += [number("", None), number("", None)]
+            continue
+        cells.append(number(mean_and_deviation(measurement, cell.decimals), measurement.value, class_="ours"))
+        cells.append(_difference(measurement.difference, metric, cell.decimals))
+    printed = f"{row.parameters}M" if row.parameters.printed else ""
+    cells.append(number(printed, row.parameters.value, class_="paper"))
+    cells.append(number(millions(line.parameters), line.parameters, class_="ours"))
+    links = [
+        tag(
+            "a",
+            str(run.record.seed),
+            href=f"#{run.anchor}",
+            class_=f"seed {run.entry.state}",
+            title=f"{run.title}: {run.entry.state}",
+        )
+        for run in of_row
+        if run.record
+    ]
+    cells.append(tag("td", joined(links, " "), data_v=len(line.seeds)))
+    cells.append(tag("td", line.state, class_="state pending" if not of_row else "state"))
+    return tag("tr", *cells, **filtered(row.group, f"{row.id} {row.label} {line.state}"))
+
+
+def _change(row: Row) -> str:
+    """What the row prints as different from base: its label, or where that is but a name, the settings."""
+    if row.label != row.id or row.group == "base":
+        return row.label if row.label != row.id else ""
+    return ", ".join(f"{SETTINGS[key]}={setting(row, key)}" for key in row.changes)
+
+
+def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Html:
+    """A difference to base; strong where its whole interval is on one side of zero."""
+    if interval is None:
+        return number("", None)
+    strength = "better" if metric.sign * interval.low > 0 and metric.sign * interval.high > 0 else ""
+    strength = strength or ("worse" if interval.low * interval.high > 0 else "open")
+    spread = f"[{signed(interval.low, decimals)}, {signed(interval.high, decimals)}]"
+    body = joined((tag("b", signed(interval.estimate, decimals)), tag("small", spread)), " ")
+    return tag("td", body, class_=f"n difference {strength}", data_v=plain(interval.estimate))
+
+
+def cost_table(runs: Sequence[RunContent]) -> Html:
+    """What each run took."""
+    headings = (
+        "<run",
+        "<state",
+        "steps",
+        "tokens",
+        "training",
+        "tokens/s",
+        "FLOPs",
+        "parameters",
+        "evaluation",
+        "<machine",
+    )
+    longest = max((run.entry.seconds for run in runs), default=0.0) or 1.0
+    fastest = max(((run.record.tokens_per_second or 0.0) for run in runs if run.record), default=0.0) or 1.0
+    rows = []
+    for run in runs:
+        record = run.record
+        if record is None:
+            continue
+        seconds, speed = run.entry.seconds, record.tokens_per_second
+        evaluation = sum(scores.seconds for scores in record.scores.values())
+        rows.append(
+            tag(
+                "tr",
+                tag("th", chip(run.group), tag("a", run.title, href=f"#{run.anchor}"), scope="row", data_v=run.title),
+                tag("td", run.entry.state.value, class_=f"state {run.entry.state}"),
+                number(f"{run.entry.step:,}", run.entry.step),
+                number(f"{record.tokens / 1e6:,.2f}M" if record.tokens else "", record.tokens or None),
+                bar(duration(seconds) if seconds else "", seconds or None, longest),
+                bar(f"{speed:,.0f}" if speed else "", speed, fastest),
+                number(scientific(record.flops or 0.0), record.flops),
+                number(millions(record.parameters), record.parameters),
+                number(duration(evaluation) if evaluation else "", evaluation or None),
+                tag("td", _machine(record.hardware), class_="machine"),
+                **filtered(run.group, f"{run.title} {run.entry.state}"),
+            )
+        )
+    table = tag(
+        "table",
+        tag("thead", tag("tr", *map(sortable, headings))),
+        tag("tbody", *rows),
+        class_="sortable",
+        data_filtered=True,
+    )
+    return scroller(table, "What each run took")
+
+
+def cost_summary(runs: Sequence[RunContent]) -> Html:
+    """The whole bill in one sentence."""
+    seconds = sum(run.entry.seconds for run in runs)
+    flops = sum(run.record.flops or 0.0 for run in runs if run.record)
+    tokens = sum(run.record.tokens for run in runs if run.record)
+    count = "One run" if len(runs) == 1 else f"{len(runs)} runs"
+    spent = f"{count}: {duration(seconds)} of training, {tokens / 1e6:,.1f}M tokens"
+    return joined((spent, *((", ", scientific(flops), " floating-point operations") if flops else ()), "."))
+
+
+def _machine(hardware: Mapping[str, Any]) -> str:
+    gpus = hardware.get("gpus") or []
+    if gpus:
+        return f"{len(gpus)} × {gpus[0]}"
+    threads = hardware.get("threads")
+    return "" if not hardware else f"{hardware.get('processor')}, {threads} {'thread' if threads == 1 else 'threads'}"
+
+
+def plain_table(grid: Grid) -> Html:
+    """A table of text as the other reports have it."""
+    head = tag("tr", *map(heading, grid.headings))
+    bodies = [
+        tag(
+            "tbody",
+            *(
+                tag(
+                    "tr",
+                    *(
+                        tag("td", cell, class_=None if is_left else "n")
+                        for cell, (_, is_left) in zip(line, grid.columns, strict=True)
+                    ),
+                )
+                for line in group
+            ),
+        )
+        for group in grid.groups
+    ]
+    return scroller(tag("table", tag("thead", head), *bodies), grid.title)
+
+
+def bleu_name(report: Report) -> str:
+    """What our BLEU is called."""
+    return next((name for name in report.conditions if name.startswith("BLEU")), "BLEU")

@@ -1,0 +1,128 @@
+"""`aiayn report page`: write the page once, or again and again while a sweep runs."""
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aiayn import files
+from aiayn.config.command_schema import ReportConfig
+from aiayn.config.errors import UserError
+from aiayn.progress import Bar, draw_lines, has_bars, say
+from aiayn.reports.page.bundle import plotly_bundle
+from aiayn.reports.page.content import PageContent, Reader
+from aiayn.reports.page.render import page
+from aiayn.reports.table3_formats import check_resampling
+from aiayn.runs.ledger import Entry, State
+
+logger = logging.getLogger("aiayn")
+
+SUFFIXES = (".html", ".htm")
+
+POLL_SECONDS = 2.0
+"""Between two looks at the runs."""
+
+REST_SECONDS = 10.0
+"""Between two pages at least: runs log all the time, and a page is there to be read."""
+
+RELOAD_SECONDS = 15
+"""How often a page that is being rewritten loads itself anew."""
+
+Look = dict[Path, tuple[int, int]]
+"""Time in ns and size of each file that says how a run stands."""
+
+
+def report_page(config: ReportConfig, output: Path) -> None:
+    """Write the page, and with watch=true keep it up to date until Ctrl-C.
+
+    Args:
+        config: of the command.
+        output: the file.
+
+    Raises:
+        UserError: a value is not allowed, runs do not compare, or a file cannot be read.
+        KeyboardInterrupt: with watch=true, in the end.
+    """
+    check_resampling(config)
+    if output.suffix not in SUFFIXES:
+        raise UserError(f"output={output}: the page is HTML; name it .html")
+    press = _Press(config, output)
+    press.write(refresh=RELOAD_SECONDS if config.watch else None)
+    print(output, flush=True)  # noqa: T201
+    if not config.watch:
+        return
+    try:
+        _watch(Path(config.paths.runs), press)
+    except KeyboardInterrupt:
+        press.write(refresh=None)  # it must not go on loading itself
+        say(f"{output} is as of now, and no longer kept up to date")
+        raise
+
+
+class _Press:
+    """Writes the page as the runs stand."""
+
+    def __init__(self, config: ReportConfig, output: Path) -> None:
+        runs, cache = Path(config.paths.runs), Path(config.paths.cache)
+        self._reader = Reader(runs, cache=cache, only=config.only, resamples=config.resamples, seed=config.seed)
+        self._bundle = plotly_bundle(None if config.plotly_bundle is None else Path(config.plotly_bundle))
+        self._command = " ".join(_words(config))
+        self._output = output
+
+    def write(self, *, refresh: int | None) -> str:
+        """Write it; returns how many runs are in which state."""
+        report, runs = self._reader.read(_counted)
+        written = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+        content = PageContent(report, runs, written=written, command=self._command, refresh_seconds=refresh)
+        files.write_text(self._output, page(content, self._bundle))
+        states = Counter(run.entry.state for run in runs)
+        return ", ".join(f"{states[state]} {state}" for state in State if state in states) or "no runs"
+
+
+def _words(config: ReportConfig) -> Iterator[str]:
+    """What makes the same page of the same runs."""
+    yield from ("aiayn", "report", "page")
+    only = {"scale": config.only.scale, "data": config.only.data, "like": config.only.like}
+    yield from (f"only.{key}={value}" for key, value in only.items() if value is not None)
+    yield from (f"resamples={config.resamples}", f"seed={config.seed}")
+
+
+def _counted(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """The runs one by one, counted on a terminal."""
+    with Bar("read", total=len(entries), unit=" runs") as bar:
+        for entry in entries:
+            yield entry
+            bar.advance()
+
+
+def _watch(runs: Path, press: _Press) -> None:
+    """Write the page whenever the runs have changed, until interrupted."""
+    seen = _look(runs)
+    while True:
+        time.sleep(POLL_SECONDS)
+        now = _look(runs)
+        if now == seen:
+            continue
+        try:
+            states = press.write(refresh=RELOAD_SECONDS)
+        except UserError as error:  # a run that is begun anew lacks files for a moment; the page stays as it was
+            logger.warning("%s", error)
+        else:
+            if has_bars():
+                draw_lines([f"{states}; Ctrl-C ends"])
+        seen = now
+        time.sleep(REST_SECONDS - POLL_SECONDS)
+
+
+def _look(runs: Path) -> Look:
+    found: Look = {}
+    for record in runs.rglob("run.json"):
+        for path in (record, record.with_name("metrics.jsonl"), record.with_name("attention")):
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue
+            found[path] = (status.st_mtime_ns, status.st_size)
+    return found

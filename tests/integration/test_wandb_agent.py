@@ -1,0 +1,115 @@
+"""The real `wandb sweep` and `wandb agent` against a stand-in for their server: one run for each job, met again too."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tiny_run import TINY
+from wandb_server import SentRun, StandIn
+
+from aiayn.config.store import sweeps_directory
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("somebody")]
+
+Train = Callable[..., int]
+
+QUICKENED = "from wandb.wandb_agent import Agent; Agent.POLL_INTERVAL = 0.1; from wandb.cli.cli import cli; cli()"
+"""W&B's own program, but that its agent looks up every tenth of a second and not every five."""
+
+
+def wandb_program(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run it; whoever outlives it keeps the pipe open, and this waits for them until it fails."""
+    return subprocess.run(
+        [sys.executable, "-c", QUICKENED, *words],
+        env={**os.environ, "PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def write_sweep(folder: Path, parameters: dict[str, Any]) -> Path:
+    """The sweep of Table 3 with other parameters, of tiny runs."""
+    content = yaml.safe_load((sweeps_directory() / "wandb" / "table3.yaml").read_text())
+    *words, arguments = content["command"]
+    content |= {"command": [*words, *TINY, arguments], "parameters": parameters}
+    path = folder / "sweep.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def steps(run: SentRun) -> list[int]:
+    return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
+
+
+def directories(folder: Path) -> dict[str, RunDirectory]:
+    """By experiment."""
+    found = [RunDirectory(path.parent) for path in folder.glob("runs/*/*/*/run.json")]
+    return {read_record(directory.record).experiment: directory for directory in found}
+
+
+def test_an_agent_gets_a_run_for_each_job_and_hears_of_those_that_were_done_before(
+    train: Train, server: StandIn, tmp_path: Path
+) -> None:
+    assert train("scale=nano", "experiment=table3/a_h4") == 0
+    finished = directories(tmp_path)["table3/a_h4"].record.read_bytes()
+
+    rows = ["table3/base", "table3/a_h4", "table3/nonsense"]
+    made = wandb_program("sweep", str(write_sweep(tmp_path, {"experiment": {"values": rows}})))
+    assert made.returncode == 0, made.stderr
+    sweep = server.sweeps.only()
+    assert (sweep.config["name"], sweep.config["metric"]["name"]) == ("table3", "val/ppl")
+    agent = wandb_program("agent", f"aiayn/{sweep.sweep_id}")
+    assert agent.returncode == 0, agent.stderr
+
+    assert len(sweep.runs) == len(rows)
+    assert list(server.runs) == sweep.runs[:2], "the refused one has no run, and no other was made"
+    assert "experiment=table3/nonsense" in agent.stderr
+    after = directories(tmp_path)
+    assert set(after) == set(rows[:2])
+    for row, run_id in zip(rows, sweep.runs[:2], strict=False):
+        run, record = server.runs[run_id], read_record(after[row].record)
+        assert record.status is Status.finished
+        assert run.described("sweep") == sweep.sweep_id
+        assert run.described("jobType") == row.partition("/")[2]
+        assert run.config()["identity"]["experiment"] == row
+        assert steps(run) == list(range(1, 13)), row
+        perplexities = [line["val/ppl"] for line in run.history if "val/ppl" in line]
+        assert perplexities == list(after[row].validation_perplexities().values())
+        assert run.summary["dev/ppl"] == pytest.approx(record.scores["dev"].ppl)
+        assert run.exit_codes == [0]
+    assert after["table3/a_h4"].record.read_bytes() == finished, "who is told of a run changes nothing of it"
+
+
+def test_a_run_that_was_interrupted_is_the_agents_from_its_beginning(
+    train: Train, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 7}") == 1
+    for name, value in {"SWEEP_ID": "sweep1", "RUN_ID": "agent0run"}.items():
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    assert train(tracker="wandb") == 0
+    run_id, run = server.only_run()
+    (directory,) = directories(tmp_path).values()
+    assert run_id == read_record(directory.record).run_id == "agent0run"
+    assert steps(run) == list(range(1, 13))
+    assert train(tracker="wandb") == 0, "the agent knows it by now"
+    assert len(run.exit_codes) == 1
+
+
+def test_a_mistyped_parameter_is_refused_in_one_line(server: StandIn, tmp_path: Path) -> None:
+    path = write_sweep(tmp_path, {"model.num_head": {"value": 4}})
+    assert wandb_program("sweep", str(path)).returncode == 0
+    agent = wandb_program("agent", f"aiayn/{server.sweeps.only().sweep_id}")
+    (line,) = (line for line in agent.stderr.splitlines() if line.startswith("aiayn: "))
+    assert "model.num_heads" in line
+    assert not server.runs
+    assert "Traceback" not in agent.stderr

@@ -1,0 +1,84 @@
+"""Tokens as people read them: nothing is lost, borders are seen, and any output of a model can be shown."""
+
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.data.units import CONTINUES, SPACE, Units, token_units, word_units
+
+LINES = ["the small dog sleeps in the small house", "der kleine Hund schläft im kleinen Haus"] * 20
+
+any_text = st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=20)
+any_ids = st.lists(st.integers(0, 299), max_size=12)
+
+
+def trained(kind: TokenizerKind, *, pretokenized: bool) -> SubwordTokenizer:
+    size = 300 if kind == "byte_pair" else 556
+    return SubwordTokenizer.train(LINES, vocabulary_size=size, kind=kind, pretokenized=pretokenized)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("byte_pair", False), ("byte_pair", True), ("word_piece", False)],
+    ids=["bytes", "bytes, pretokenized", "word pieces"],
+)
+def tokenizer(request: pytest.FixtureRequest) -> SubwordTokenizer:
+    kind, pretokenized = request.param
+    return trained(kind, pretokenized=pretokenized)
+
+
+def encoded(tokenizer: SubwordTokenizer, text: str) -> list[int]:
+    (ids,) = tokenizer.encode_batch([text])
+    return ids
+
+
+@given(any_text)
+def test_the_bytes_of_tokens_are_the_text(tokenizer: SubwordTokenizer, text: str) -> None:
+    normal = unicodedata.normalize("NFC", text)
+    assert b"".join(tokenizer.as_bytes(encoded(tokenizer, text))) == normal.encode()
+
+
+@given(any_ids)
+def test_the_bytes_of_any_output_are_what_it_decodes_to(tokenizer: SubwordTokenizer, ids: list[int]) -> None:
+    text = b"".join(tokenizer.as_bytes(ids)).decode(errors="replace")
+    assert tokenizer.decode(ids).replace("\ufffd", "") == text.replace("\ufffd", "")
+
+
+@given(any_text, any_ids)
+def test_any_output_can_be_shown(tokenizer: SubwordTokenizer, text: str, ids: list[int]) -> None:
+    for shown in (encoded(tokenizer, text), ids, [tokenizer.bos_id, *ids, tokenizer.eos_id]):
+        tokens, words = token_units(tokenizer, shown), word_units(tokenizer, shown)
+        assert tokens.starts == list(range(len(shown)))
+        assert words.starts == sorted(set(words.starts))
+        assert words.starts[:1] == tokens.starts[:1]
+        for units in (tokens, words):
+            assert len(units.labels) == len(units.starts)
+            assert all(label and label.isprintable() for label in units.labels)
+        begins = [place for place, label in enumerate(tokens.labels) if not label.startswith(CONTINUES)]
+        assert set(begins) <= set(words.starts)
+
+
+@given(st.lists(st.text("abcdeär7水.!", min_size=1, max_size=5), min_size=1, max_size=6).map(" ".join))
+def test_words_are_the_text(tokenizer: SubwordTokenizer, text: str) -> None:
+    ids = encoded(tokenizer, text)
+    words = word_units(tokenizer, ids)
+    assert "".join(words.labels) == text.replace(" ", "")
+    borders = [*words.starts, len(ids)]
+    assert [tokenizer.decode(ids[start:end]).strip() for start, end in pairwise(borders)] == words.labels
+    assert words.labels == [text[start:end].strip() for start, end in pairwise([*tokenizer.word_starts(text), None])]
+
+
+def test_what_it_looks_like() -> None:
+    tokenizer = trained("byte_pair", pretokenized=False)
+    ids = [tokenizer.bos_id, *encoded(tokenizer, "the kleinen dox, 水\t x"), tokenizer.eos_id]
+    assert word_units(tokenizer, ids).labels == ["⟨bos⟩", "the", "kleinen", "dox", ",", "水", "⟨09⟩", "x", "⟨eos⟩"]
+    labels = token_units(tokenizer, encoded(tokenizer, "dox 水")).labels
+    assert labels == ["do", "‿x", SPACE, "‿⟨E6⟩", "‿⟨B0⟩", "‿⟨B4⟩"]
+
+
+def test_of_nothing_there_are_no_units(tokenizer: SubwordTokenizer) -> None:
+    assert token_units(tokenizer, []) == word_units(tokenizer, []) == Units([], [])

@@ -1,0 +1,98 @@
+"""The weights that are shown are those that the model computes with."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from aiayn.models import attention
+from aiayn.models.attention_weights import attention_weights
+from aiayn.models.keys_values import KeysValues
+from aiayn.models.transformer import Transformer
+
+Build = Callable[..., Transformer]
+Sentences = Callable[..., Tensor]
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"norm": "pre"},
+        {"positions": "learned"},
+        {"d_k": 3, "d_v": 5},
+        {"projection_bias": True, "num_layers": 3, "num_heads": 1},
+        {"dropout": 0.5},
+    ],
+    ids=str,
+)
+def test_a_model_that_weighs_by_them_says_the_same(
+    build: Build, sentences: Sentences, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    torch.manual_seed(0)
+    model = build(**changes).eval()
+    source, target_input = sentences(5, 3, 1), sentences(2, 6, 4)
+    weights = attention_weights(model, source, target_input)
+    with torch.no_grad():
+        expected = model(source, target_input)
+    pairs = [each for layer in zip(weights.decoder, weights.cross, strict=True) for each in layer]
+    in_turn = iter([*weights.encoder, *pairs])
+
+    def weigh(_: Tensor, memory: KeysValues, **__: Any) -> Tensor:
+        heads: Tensor = next(in_turn) @ memory.values
+        return heads.transpose(1, 2).flatten(2)
+
+    monkeypatch.setattr(attention, "attend", weigh)
+    with torch.no_grad():
+        result = model(source, target_input)
+    assert next(in_turn, None) is None, "every weight has been used"
+    is_real = target_input != model.pad_id
+    torch.testing.assert_close(result[is_real], expected[is_real], rtol=0, atol=1e-5)
+
+
+@given(LENGTHS, st.integers(0, 2**32))
+@settings(max_examples=30, deadline=None)
+def test_rows_are_shares_of_what_may_be_seen(
+    build: Build, sentences: Sentences, lengths: list[tuple[int, int]], seed: int
+) -> None:
+    torch.manual_seed(seed)
+    model = build().eval()
+    source, target_input = (sentences(*side) for side in zip(*lengths, strict=True))
+    weights = attention_weights(model, source, target_input)
+    reals = source != model.pad_id, target_input != model.pad_id
+    for each, (queries, keys) in zip(weights, [reals[:1] * 2, reals[1:] * 2, reals[::-1]], strict=True):
+        layers, batch, heads = each.shape[:3]
+        assert (layers, batch, heads) == (2, len(lengths), 4)
+        is_seen = (queries[:, :, None] & keys[:, None, :])[None, :, None].expand_as(each)
+        assert bool((each[~is_seen] == 0).all()), "pads are not seen and see nothing"
+        sums = queries[None, :, None].expand(layers, batch, heads, -1).float()
+        torch.testing.assert_close(each.sum(dim=-1), sums, rtol=0, atol=1e-6)
+    assert bool((weights.decoder.triu(1) == 0).all()), "nothing that comes later is seen"
+    assert not bool((weights.encoder.triu(1) == 0).all()) or source.shape[1] == 1
+
+
+def test_neighbours_and_their_pads_change_nothing(build: Build, sentences: Sentences) -> None:
+    torch.manual_seed(0)
+    model = build(norm="pre", positions="learned").eval()
+    lengths = [(5, 2), (3, 6), (1, 1)]
+    source, target_input = (sentences(*side) for side in zip(*lengths, strict=True))
+    together = attention_weights(model, source, target_input)
+    for row, (source_len, target_len) in enumerate(lengths):
+        alone = attention_weights(model, source[row : row + 1, :source_len], target_input[row : row + 1, :target_len])
+        sizes = [(source_len, source_len), (target_len, target_len), (target_len, source_len)]
+        for one, all_of_them, (queries, keys) in zip(alone, together, sizes, strict=True):
+            torch.testing.assert_close(one[:, 0], all_of_them[:, row, :, :queries, :keys], rtol=0, atol=1e-6)
+
+
+def test_the_model_is_left_as_it_was(build: Build, sentences: Sentences) -> None:
+    model = build(max_positions=4, positions="learned").eval()
+    attention_weights(model, sentences(3), sentences(2))
+    with pytest.raises(Exception, match="max_positions"):
+        attention_weights(model, sentences(5), sentences(2))
+    assert not any(module._forward_hooks for module in model.modules())

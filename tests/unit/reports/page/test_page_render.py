@@ -1,0 +1,186 @@
+"""The page holds what the records hold, as text, and asks the network for nothing."""
+
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiayn.config.command_schema import OnlyConfig
+from aiayn.config.errors import UserError
+from aiayn.paper.table3 import load_table3
+from aiayn.reports.page.bundle import Bundle, script_hash
+from aiayn.reports.page.cells import GROUPS
+from aiayn.reports.page.content import PageContent, Reader, RunContent
+from aiayn.reports.page.render import SCRIPTS, page
+from aiayn.runs.record import Record, Status
+
+MakeRun = Callable[..., Path]
+
+ATTACK = "</script><script>alert(1)</script><!-- <b onclick=alert(2)> \" ' &amp;"
+
+BUNDLE = Bundle("cGxvdGx5", "'sha256-x'")
+
+VOID = {"meta", "input", "br", "col"}
+
+
+class Outline(HTMLParser):
+    """The elements of a page, each of which has to end where it should."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.said: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, name: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((name, dict(attributes)))
+        if name not in VOID:
+            self.open.append(name)
+
+    def handle_endtag(self, name: str) -> None:
+        assert self.open.pop() == name
+
+    def handle_data(self, data: str) -> None:
+        self.said.append(data)
+
+    def all(self, name: str) -> list[dict[str, str | None]]:
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def reader(runs: Path, **only: Any) -> Reader:
+    chosen = OnlyConfig(**{"scale": None, "data": None, "like": None} | only)
+    return Reader(runs, cache=runs.parent / "cache", only=chosen, resamples=100, seed=1)
+
+
+def contents(runs: Path, **only: Any) -> PageContent:
+    report, found = reader(runs, **only).read()
+    return PageContent(report, found, written="2026-01-01 00:00 UTC", command="aiayn report page")
+
+
+def run_called(content: PageContent, row: str) -> RunContent:
+    (found,) = (run for run in content.runs if run.row == row)
+    return found
+
+
+@pytest.fixture
+def some_runs(tmp_path: Path, make_run: MakeRun, make_record: Callable[..., Record]) -> Path:
+    """Base, a row, one that failed with words of an attacker, one's own, and one that is no record."""
+    make_run("base")
+    make_run("a_h1", nll=2.1)
+    make_run("b_dk16", status=Status.failed, message=ATTACK, scores={})
+    own = make_run("base", seed=3, experiment="mine", message=None)
+    own.rename(own.with_name("mine"))
+    (tmp_path / "runs" / "broken").mkdir()
+    (tmp_path / "runs" / "broken" / "run.json").write_text("{")
+    return tmp_path / "runs"
+
+
+def test_every_row_and_run_is_there_without_a_script(some_runs: Path) -> None:
+    content = contents(some_runs)
+    outline = Outline(page(content, BUNDLE))
+    rows = [attributes["data-v"] for name, attributes in outline.elements if name == "th" and "data-v" in attributes]
+    assert rows[: len(load_table3().rows)] == [row.id for row in load_table3().rows]
+    anchors = [attributes["id"] for attributes in outline.all("details") if attributes.get("class") == "run"]
+    assert anchors == [run.anchor for run in content.runs]
+    assert len(set(anchors)) == 5
+    links = {attributes["href"] for attributes in outline.all("a")}
+    targets = {f"#{attributes['id']}" for _, attributes in outline.elements if attributes.get("id")}
+    assert links <= targets
+
+
+def test_words_of_runs_are_words(some_runs: Path) -> None:
+    text = page(contents(some_runs), BUNDLE)
+    outline = Outline(text)
+    assert any(ATTACK in said for said in outline.said)
+    scripts = outline.all("script")
+    assert [attributes.get("type") for attributes in scripts] == ["application/json", "application/gzip-base64", None]
+    assert not any("onclick" in attributes for _, attributes in outline.elements)
+
+
+def test_nothing_is_fetched_and_only_the_two_scripts_run(some_runs: Path) -> None:
+    text = page(contents(some_runs), BUNDLE)
+    outline = Outline(text)
+    (policy,) = (each["content"] for each in outline.all("meta") if each.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    script = text.rpartition("<script>")[2].rpartition("</script>")[0]
+    assert f"script-src {script_hash(script.encode())} {BUNDLE.hash};" in policy
+    assert policy.startswith("default-src 'none';")
+    assert not any({"src", "srcset", "action"} & attributes.keys() for _, attributes in outline.elements)
+    assert not outline.all("link")
+    assert all((attributes.get("href") or "#").startswith("#") for _, attributes in outline.elements)
+    style = text.partition("<style>")[2].partition("</style>")[0]
+    assert not re.search(r"url\(|@import", style)
+
+
+def test_no_path_of_the_machine_is_in_the_page(tmp_path: Path, make_run: MakeRun) -> None:
+    make_run("base")
+    make_run("a_h1")
+    text = page(contents(tmp_path / "runs"), BUNDLE)
+    assert str(tmp_path) not in text
+    assert str(Path.cwd()) not in text
+
+
+def test_runs_stand_as_in_the_paper_and_ones_own_come_last(some_runs: Path) -> None:
+    content = contents(some_runs)
+    assert [run.row for run in content.runs] == ["base", "a_h1", "b_dk16", "broken", "mine"]
+    assert {run.group for run in content.runs} <= set(GROUPS)
+    assert {line.row.group for line in content.report.lines} <= set(GROUPS)
+    assert run_called(content, "broken").entry.message
+
+
+def test_changes_are_against_base_and_leave_the_seed_out(some_runs: Path) -> None:
+    content = contents(some_runs)
+    base, row, own = (run_called(content, name) for name in ("base", "a_h1", "mine"))
+    assert base.changes == own.changes == ()
+    assert base.compared_with == row.compared_with == own.compared_with == base.folder
+    changed = {change.key: (change.base, change.here) for change in row.changes}
+    assert changed == {"model.num_heads": ("8", "1"), "model.d_k": ("16", "128"), "model.d_v": ("16", "128")}
+
+
+def test_what_is_missing_is_said_and_hides_no_other_run(some_runs: Path) -> None:
+    folder = next(some_runs.glob("table3/a_h1/*"))
+    (folder / "attention").mkdir()
+    (folder / "attention" / "step-3.json").write_text("[]")
+    content = contents(some_runs)
+    notes = run_called(content, "a_h1").notes
+    assert any("step-3.json" in note for note in notes)
+    assert any("no longer in the cache" in note for note in notes)
+    assert len(content.runs) == 5
+
+
+def test_only_chooses_ones_own_runs_too(some_runs: Path) -> None:
+    content = contents(some_runs, scale="nano")
+    assert "mine" in [run.row for run in content.runs]
+    path = next(some_runs.glob("table3/base/mine/run.json"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"scale": "demo"}))
+    assert "mine" not in [run.row for run in contents(some_runs, scale="nano").runs]
+
+
+def test_without_runs_the_page_says_what_to_type(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    text = page(contents(tmp_path / "runs"), BUNDLE)
+    Outline(text)
+    assert "aiayn train sweeps=table3 scale=nano" in text
+    with pytest.raises(UserError, match="no such folder"):
+        contents(tmp_path / "nowhere")
+
+
+def test_a_page_that_is_rewritten_says_how_often_it_loads(some_runs: Path) -> None:
+    report, runs = reader(some_runs).read()
+    for seconds, stated in ((None, ""), (15, "15")):
+        content = PageContent(report, runs, written="now", command="aiayn", refresh_seconds=seconds)
+        assert Outline(page(content, BUNDLE)).all("html")[0]["data-refresh"] == stated
+
+
+def test_the_pages_own_scripts_cannot_end_their_element() -> None:
+    folder = Path(__file__).parents[4] / "src" / "aiayn" / "reports" / "page" / "assets"
+    assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
+    for path in folder.glob("*.js"):
+        assert not re.search(r"</script|<!--", path.read_text(encoding="utf-8"), re.IGNORECASE)

@@ -1,0 +1,99 @@
+"""The pictures show the weights that they are given, with labels as they are, and are the same each time."""
+
+import re
+from io import BytesIO
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from aiayn.reports.attention_figure import DPI, FAINTEST, SHADES, heat_maps, lines, rendered
+from aiayn.runs.attention_maps import Map
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn_map(queries: list[str], keys: list[str], *, layers: int = 2, heads: int = 3) -> Map:
+    weights = np.random.default_rng(1).dirichlet(np.full(len(keys), 0.3), size=(layers, heads, len(queries)))
+    return Map("cross", queries, keys, weights)
+
+
+ODD = ["$x$", "a_b^{c}", "<&>", "水", "⟨E6⟩", "‿ing", r"\frac", "שלום", "was"]
+SHOWN = drawn_map(ODD, ["the", "it", "was"])
+
+
+def svg(figure: Figure) -> ET.Element:
+    return ET.fromstring(rendered(figure, "svg"))
+
+
+def texts(root: ET.Element) -> list[str]:
+    return ["".join(each.itertext()).strip() for each in root.iter(f"{SVG}text")]
+
+
+def opacities(root: ET.Element) -> list[float]:
+    """Of the lines that are not opaque."""
+    styles = (path.get("style") or "" for path in root.iter(f"{SVG}path"))
+    return sorted(float(match[1]) for style in styles if (match := re.search(r"stroke-opacity: ([\d.]+)", style)))
+
+
+@pytest.mark.parametrize("file_format", ["svg", "png"])
+@pytest.mark.parametrize("draw", [heat_maps, lines])
+def test_the_same_weights_give_the_same_bytes(draw: object, file_format: str) -> None:
+    def once() -> bytes:
+        if draw is lines:
+            return rendered(lines(SHOWN, layer=1, heads=[0, 2]), file_format)
+        return rendered(heat_maps(SHOWN, layers=[0, 1], heads=[0, 2]), file_format)
+
+    assert once() == once()
+
+
+def test_labels_are_text_as_it_is() -> None:
+    for figure in (heat_maps(SHOWN, layers=[1], heads=[0, 1]), lines(SHOWN, layer=1, heads=[0, 1])):
+        shown = texts(svg(figure))
+        assert set(ODD) | {"the", "it"} <= set(shown)
+
+
+def test_there_is_a_heat_map_for_each_layer_and_head() -> None:
+    root = svg(heat_maps(SHOWN, layers=[1, 0], heads=[2, 0]))
+    assert len(list(root.iter(f"{SVG}image"))) == 2 * 2 + 1, "and the scale"
+    names = [text for text in texts(root) if text.startswith(("layer", "head"))]
+    assert names == ["head 3", "head 1", "layer 2", "layer 1"]
+
+
+def test_many_heads_have_several_rows() -> None:
+    few, many = (
+        heat_maps(drawn_map(["a"] * 5, ["b"] * 4, heads=count), layers=[0], heads=range(count)) for count in (8, 32)
+    )
+    assert few.get_figwidth() == many.get_figwidth()
+    assert many.get_figheight() > 4 * few.get_figheight()
+    assert sum(text.startswith("head") for text in texts(svg(many))) == 32
+
+
+def test_the_shades_darken_throughout() -> None:
+    red, green, blue = SHADES(np.linspace(0, 1, 256))[:, :3].T
+    assert (np.diff(0.2126 * red + 0.7152 * green + 0.0722 * blue) < 0).all()
+
+
+def test_lines_are_as_opaque_as_their_weights() -> None:
+    weights = SHOWN.weights[1, [0, 2]]
+    expected = sorted(weights[weights >= FAINTEST].tolist())
+    assert len(expected) < weights.size, "some are too faint"
+    assert opacities(svg(lines(SHOWN, layer=1, heads=[0, 2]))) == pytest.approx(expected, abs=1e-5)
+
+
+def test_one_word_attends_alone_with_all_heads_in_one_panel() -> None:
+    weights = SHOWN.weights[0, :, ODD.index("was")]
+    root = svg(lines(SHOWN, layer=0, heads=range(3), word="was"))
+    assert opacities(root) == pytest.approx(sorted(weights[weights >= FAINTEST].tolist()), abs=1e-5)
+    assert texts(root).count("$x$") == 1
+    assert texts(svg(lines(SHOWN, layer=0, heads=range(3)))).count("$x$") == 3
+
+
+def test_characters_without_a_glyph_and_long_sentences_are_drawn() -> None:
+    words = [f"w{number}水" for number in range(70)] + ["x" * 300]
+    long = drawn_map(words, words, layers=1, heads=2)
+    for figure in (heat_maps(long, layers=[0], heads=[0, 1]), lines(long, layer=0, heads=[0, 1])):
+        picture = Image.open(BytesIO(rendered(figure, "png")))
+        assert max(picture.size) < 26 * DPI

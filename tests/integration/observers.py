@@ -105,13 +105,19 @@ class KillWandbAt(Callback):
 
 def wandb_processes() -> list[int]:
     """The running children of this process that are W&B's."""
-    children = [
-        int(child) for task in Path("/proc/self/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-    names_and_states = {child: Path(f"/proc/{child}/stat").read_text() for child in children}
+    children = [child for task in Path("/proc/self/task").iterdir() for child in _told(task / "children").split()]
+    names_and_states = {int(child): _told(Path(f"/proc/{child}/stat")) for child in children}
     return [
         child for child, told in names_and_states.items() if "(wandb-core) " in told and "(wandb-core) Z" not in told
     ]
+
+
+def _told(path: Path) -> str:
+    """What the kernel says there, or nothing where the thread or process has just ended."""
+    try:
+        return path.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 
 
 class RequestAt(Callback):

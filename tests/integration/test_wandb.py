@@ -41,7 +41,9 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
     assert {"paper", "table3", "a_h4", "demo", "grammar"} == set(described["tags"])
     history = [row["item"] for row in of("history", rows)]
     assert [row["trainer/global_step"] for row in history if "train/loss" in row] == list(range(1, 13))
-    assert [row["trainer/global_step"] for row in history if "val/ppl" in row] == [6, 12]
+    for key in ("val/ppl", "val/bleu"):
+        assert [row["trainer/global_step"] for row in history if key in row] == [6, 12]
+    assert described["notes"].startswith("h=4, d_k=d_v=128")
     (ended,) = of("exit", rows)
     assert ended.get("exit_code", 0) == 0
     content = summary(run)
@@ -51,6 +53,8 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
     for number in (record.scores["dev"].bleu.score, record.scores["test"].ppl):
         assert f"{number}"[:8] in text
     assert str(record.parameters) in text
+    (table,) = (run / "wandb").glob("offline-run-*/files/media/table/samples_*.table.json")
+    assert table.name in text
 
 
 def test_the_runs_of_a_sweep_are_a_group_of_their_own(

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,12 +10,16 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from observers import wandb_processes
+from tiny_run import TINY
 from wandb_files import kept_records
 from wandb_server import ENTITY, KEY, VANISH, SentRun, StandIn
 
+import aiayn
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
@@ -23,6 +28,7 @@ Train = Callable[..., int]
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 Find = Callable[[], Path]
 
+PASSWORD = "open-sesame-17"
 QUICK = ("logger.init_timeout=2", "logger.finish_timeout=2")
 
 
@@ -52,9 +58,14 @@ def test_an_online_run_sends_what_a_dashboard_needs(
     assert (run.described("groupName"), run.described("jobType")) == ("table3", "a_h4")
     assert set(run.described("tags")) == {"paper", "table3", "a_h4", "demo", "grammar"}
     assert run.described("project") == "aiayn"
+    assert run.described("notes").startswith("h=4, d_k=d_v=128; here ")
     assert run.config()["model"]["num_heads"] == 4
-    assert steps(run) == list(range(1, 13))
-    assert steps(run, "val/ppl") == [6, 12]
+    assert run.config()["code"] == {"commit": record.commit, "dirty": record.dirty}
+    assert run.every_curve_is_by("trainer/global_step")
+    for key in ("train/loss", "train/ppl", "train/tokens_per_second", "train/lr"):
+        assert steps(run, key) == list(range(1, 13))
+    for key in ("val/ppl", "val/bleu"):
+        assert steps(run, key) == [6, 12]
     assert run.summary["dev/bleu"] == pytest.approx(record.scores["dev"].bleu.score)
     assert run.summary["parameters"] == record.parameters
     assert run.exit_codes == [0]
@@ -64,6 +75,94 @@ def test_an_online_run_sends_what_a_dashboard_needs(
     (line,) = warnings(told.err)
     assert f"{server.url}/{ENTITY}/aiayn/runs/{run_id}" in line
     assert not wandb_processes()
+
+
+def test_a_run_shows_translations_and_uploads_its_best_checkpoint(
+    train: Train, only_run: Find, server: StandIn, somebody: None
+) -> None:
+    often = "+logger.settings={x_stats_sampling_interval: 0.1}"  # W&B looks at the machine every 15 seconds
+    assert train("logger.log_model=true", "logger.samples=5", often, tracker="wandb") == 0
+    run_id, run = server.only_run()
+    directory = RunDirectory(only_run())
+    (table,) = (json.loads(body) for name, body in server.uploads.items() if name.startswith("media/table/samples"))
+    assert table["columns"] == ["source", "reference", "hypothesis", "sentence_bleu"]
+    assert 3 <= len(table["data"]) <= 5
+    scores = [row[-1] for row in table["data"]]
+    assert scores == sorted(scores)
+    hypotheses = next(directory.evaluations.glob("*/test.hypotheses.txt")).read_text().splitlines()
+    assert {row[2] for row in table["data"]} <= set(hypotheses)
+    assert run.summary["samples"]["nrows"] == len(table["data"])
+    (model,) = (artifact for artifact in run.artifacts if artifact["artifactTypeName"] == "model")
+    step, best = directory.checkpoint("best")
+    assert model["artifactCollectionName"] == f"base-demo-seed-1-{run_id}"
+    assert {"best", f"step-{step}"} <= {entry["alias"] for entry in model["aliases"]}
+    assert json.loads(model["metadata"]) == {"step": step, "val/ppl": directory.validation_perplexities()[step]}
+    assert server.uploads[best.name] == best.read_bytes()
+    assert [name for name in server.uploads if name.endswith(".ckpt")] == [best.name]
+    assert any(key.startswith("system.cpu") for event in run.events for key in event)
+
+
+def test_an_artifact_that_is_refused_is_told_once_and_the_rest_is_sent(
+    train: Train,
+    server: StandIn,
+    somebody: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("WANDB_NAME", "a name longer than an artifact's " * 5)
+    assert train("optimization.max_steps=1", "logger.log_model=true", tracker="wandb") == 0
+    _, line = warnings(capfd.readouterr().err)  # the first one says where the run is to be seen
+    assert "best-0000001.ckpt is not sent" in line
+    _, run = server.only_run()
+    assert "samples" in run.summary
+    assert run.exit_codes == [0]
+
+
+def test_the_git_state_is_that_of_the_code_without_the_password_of_its_remote(
+    tmp_path: Path, server: StandIn, somebody: None, shared_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the sources in a checkout of its own, whose remote has a password; the user stands elsewhere."""
+    here, copied = Path(aiayn.__file__).parents[2], tmp_path / "checkout"
+    for folder in ("src", "conf", "sweeps"):
+        shutil.copytree(here / folder, copied / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    git = ["git", "-C", str(copied), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    remote = f"https://user:{PASSWORD}@example.org/us/aiayn.git"
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "all"], ["remote", "add", "origin", remote]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    (copied / "conf" / "paths" / "default.yaml").write_text("runs: runs\ncache: ${oc.env:AIAYN_CACHE,cache}\n")
+    monkeypatch.setenv("PYTHONPATH", str(copied / "src"))
+    monkeypatch.setenv("AIAYN_CACHE", str(shared_cache))
+    command = [sys.executable, "-m", "aiayn", "train", *TINY, "optimization.max_steps=1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    _, run = server.only_run()
+    assert run.described("commit") == commit
+    assert urlsplit(run.described("repo")).hostname == "example.org"
+    assert run.config()["code"] == {"commit": commit, "dirty": True}
+    assert json.loads(server.uploads["wandb-metadata.json"])["git"]["commit"] == commit
+    assert not [body for body in server.bodies if PASSWORD.encode() in body]
+    kept = [path for path in tmp_path.glob("runs/**/*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if PASSWORD.encode() in path.read_bytes()]
+
+
+@pytest.mark.long
+def test_the_jobs_of_a_multirun_are_runs_of_their_own_and_only_rank_0_speaks(
+    command_line: CommandLine, tmp_path: Path, server: StandIn, somebody: None
+) -> None:
+    words = ("experiment=table3/base,table3/a_h1", "optimization.max_steps=2", "trainer.devices=2")
+    done = command_line("-m", "logger=wandb", *words)
+    assert done.returncode == 0, done.stderr
+    records = {record.run_id: record for record in map(read_record, tmp_path.glob("runs/*/*/*/run.json"))}
+    assert server.runs.keys() == records.keys()
+    assert len(records) == 2
+    for run_id, run in server.runs.items():
+        assert f"table3/{run.described('jobType')}" == records[run_id].experiment
+        assert steps(run) == [1, 2]
+        assert steps(run, "val/bleu") == [2]
+        assert run.exit_codes == [0]
+    assert len({run.described("groupName") for run in server.runs.values()}) == 1
 
 
 def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
@@ -82,8 +181,13 @@ def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: Sta
     assert steps(run)[-1] == 5
     assert train(tracker="wandb") == 0
     assert server.only_run() == (read_record(only_run() / "run.json").run_id, run)
-    assert sorted(set(steps(run))) == list(range(1, 13))
+    assert steps(run) == list(range(1, 13))
+    assert steps(run, "val/bleu") == [6, 12]
     assert run.exit_codes == [1, 0]
+    first, last = (run.config(upsert) for upsert in (0, -1))
+    del first["callbacks"]["disturber"]
+    assert last == first
+    assert run.described("tags") == ["paper", "table3", "base", "demo", "grammar"]
 
 
 def test_the_run_that_an_agent_names_is_the_run(
@@ -154,7 +258,8 @@ def test_a_server_that_dies_delays_nothing_and_loses_nothing(
     server.fails_from = "file_stream"
     assert train(*QUICK, tracker="wandb") == 0
     assert read_record(only_run() / "run.json").status is Status.finished
-    _, line = warnings(capfd.readouterr().err)  # the first one says where the run was to be seen
+    _, table, line = warnings(capfd.readouterr().err)  # the first one says where the run was to be seen
+    assert "the table samples is not sent" in table
     server.refusal = server.fails_from = None
     follow_advice(line)
     assert steps(server.only_run()[1]) == list(range(1, 13))
@@ -181,7 +286,7 @@ def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
         assert said.returncode == 0, told
     assert read_record(only_run() / "run.json").status is Status.finished
     assert server.requests
-    _, line = warnings(told)  # the first one says where the run was to be seen
+    _, _, line = warnings(told)  # the first one says where the run was to be seen
     assert "later: aiayn sync run=" in line
     (kept,) = (path for path in (only_run() / "wandb").glob("run-*") if not path.is_symlink())
     rows = kept_records(kept)

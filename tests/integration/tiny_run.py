@@ -8,5 +8,6 @@ TINY = (
     "optimization.warmup_steps=10",
     "optimization.validation_interval=6",
     "optimization.checkpoint_interval=3",
+    "decoding.validation_sentences=3",
     "trainer.log_every_n_steps=1",
 )

@@ -31,15 +31,24 @@ class SentRun:
     history: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
     exit_codes: list[int] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    """What the machine did meanwhile."""
+    artifacts: list[dict[str, Any]] = field(default_factory=list)
+    """As they were created: collection, type, aliases, metadata."""
 
     def described(self, key: str) -> Any:
         """The last value stated for an argument of the run, such as displayName."""
         return [upsert[key] for upsert in self.upserts if upsert.get(key) is not None][-1]
 
-    def config(self) -> dict[str, Any]:
-        """The configuration, without the client's own notes."""
-        stated = json.loads(self.described("config"))
+    def config(self, upsert: int = -1) -> dict[str, Any]:
+        """The configuration, without the client's own notes: as stated last, or at an earlier time."""
+        stated = json.loads([sent["config"] for sent in self.upserts if sent.get("config") is not None][upsert])
         return {key: entry["value"] for key, entry in stated.items() if key != "_wandb"}
+
+    def every_curve_is_by(self, key: str) -> bool:
+        """Whether the client has declared this the horizontal axis of all metrics."""
+        declared = json.loads(self.described("config"))["_wandb"]["value"]["m"]  # 1 name, 2 glob, 5 number of the axis
+        return any(m.get("2") == "*" and declared[m.get("5", 0) - 1].get("1") == key for m in declared)
 
 
 @dataclass
@@ -55,6 +64,10 @@ class StandIn:
     """Reports and workspaces, by the id that they were given."""
     projects: list[str] = field(default_factory=lambda: ["aiayn"])
     """Those that there are."""
+    uploads: dict[str, bytes] = field(default_factory=dict)
+    """Files, by the last part of the address that they were put to."""
+    bodies: list[bytes] = field(default_factory=list)
+    """All that was ever said."""
     sweeps: Sweeps = field(default_factory=lambda: Sweeps(ENTITY))
     refusal: HTTPStatus | None = None
     """What every request is answered with, when not None."""
@@ -140,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(f"POST {self.path}", dict)
 
     def do_PUT(self) -> None:
-        self._body()
+        self.stand_in.uploads[self.path.removeprefix("/upload/")] = self._body()
         self._answer(f"PUT {self.path}", dict)
 
     def do_GET(self) -> None:
@@ -156,7 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         else:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        return gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+        body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
+        self.stand_in.bodies.append(body)
+        return body
 
     def _answer(self, name: str, content: Any) -> None:
         self.stand_in.requests.append(name)
@@ -212,7 +227,47 @@ class _Handler(BaseHTTPRequestHandler):
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
         if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
             return self._graphql_of_views(name, variables)
+        if name == "ArtifactType":
+            return {"project": None}
+        if name in ("CreateArtifact", "CreateArtifactFiles", "CreateArtifactManifest", "UpdateArtifactManifest"):
+            return self._graphql_of_artifacts(name, variables)
         return self.stand_in.sweeps.answer(name, variables)
+
+    def _graphql_of_artifacts(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
+        """Take every artifact, and have all its files sent."""
+        if name == "CreateArtifact":
+            stated = variables["input"]
+            artifacts = self.stand_in.run(stated["runName"]).artifacts
+            artifacts.append(stated)
+            sequence = {"id": "sequence", "latestArtifact": None}
+            made = {"id": f"artifact-{len(artifacts)}", "state": "PENDING", "artifactSequence": sequence}
+            return {"createArtifact": {"artifact": made}}
+        if name == "CreateArtifactFiles":
+            files = [
+                {
+                    "node": {
+                        "id": f"file-{number}",
+                        "name": spec["name"],
+                        "displayName": spec["name"],
+                        "uploadUrl": f"{self.stand_in.url}/upload/{spec['name']}",
+                        "uploadHeaders": [],
+                        "uploadMultipartUrls": None,
+                        "storagePath": spec["name"],
+                        "artifact": {"id": spec["artifactID"]},
+                    }
+                }
+                for number, spec in enumerate(variables["input"]["artifactFiles"])
+            ]
+            return {"createArtifactFiles": {"files": {"edges": files}}}
+        file = {
+            "id": "manifest",
+            "name": "wandb_manifest.json",
+            "displayName": "wandb_manifest.json",
+            "uploadUrl": f"{self.stand_in.url}/upload/wandb_manifest.json",
+            "uploadHeaders": [],
+        }
+        operation = name[0].lower() + name[1:]
+        return {operation: {"artifactManifest": {"id": "manifest", "file": file}}}
 
     def _graphql_of_views(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
         """What is asked and told of reports and workspaces; lists come in pages of one."""
@@ -243,6 +298,8 @@ class _Handler(BaseHTTPRequestHandler):
             rows = [json.loads(line) for line in chunk["content"]] if name.endswith((".json", ".jsonl")) else []
             if name == "wandb-history.jsonl":
                 run.history += rows
+            elif name == "wandb-events.jsonl":
+                run.events += rows
             elif name == "wandb-summary.json":
                 run.summary |= rows[-1]
         if sent.get("complete"):

@@ -63,6 +63,12 @@ def scored_sentences(config: TrainConfig) -> int | None:
     return config.decoding.limit_sentences
 
 
+def validation_sentences(config: TrainConfig) -> int:
+    """How many sentences of dev every validation translates; 0: none."""
+    wanted = config.decoding.validation_sentences
+    return min(wanted, FAST_DEV_SENTENCES) if config.trainer.get("fast_dev_run") else wanted
+
+
 def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
     """Refuse, before training, sentences that the learned positions would end before.
 

@@ -5,6 +5,8 @@ from typing import Any
 import torch
 
 from aiayn.build.architecture import accumulation, architecture_of, embedding_rows
+from aiayn.build.corpus import validation_sentences
+from aiayn.build.notes import printed_difference
 from aiayn.config.devices import stated_devices
 from aiayn.config.freeze import plain
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
@@ -17,12 +19,14 @@ from aiayn.models.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import checkout
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
 from aiayn.training.tracking import RunDescription
+from aiayn.training.validation_sample import ValidationSample
 
 LENGTH_MULTIPLE = 8
 """Of sentences for a compiled model: what GPUs multiply in one go in half precision."""
@@ -56,8 +60,10 @@ def made_model(
     return Transformer(architecture, vocabulary_size=rows)
 
 
-def build_module(config: TrainConfig, model: TranslationModel[Any], *, data_fingerprint: str) -> TranslationModule:
-    """The model with its recipe."""
+def build_module(
+    config: TrainConfig, model: TranslationModel[Any], *, data_fingerprint: str, sample: ValidationSample | None = None
+) -> TranslationModule:
+    """The model with its recipe; `sample` is what every validation translates."""
     recipe = config.optimization
     return TranslationModule(
         model=model,
@@ -71,6 +77,15 @@ def build_module(config: TrainConfig, model: TranslationModel[Any], *, data_fing
         log_interval=max(1, int(config.trainer["log_every_n_steps"])),
         is_compiled=config.launch.compile,
         provenance={"config_hash": config.identity.hash, "data_fingerprint": data_fingerprint},
+        sample=sample,
+    )
+
+
+def build_sample(config: TrainConfig, data: PreparedData, *, group: ProcessGroup = ALONE) -> ValidationSample | None:
+    """What every validation translates, shared by the ranks; None where the configuration wants none."""
+    sentences = validation_sentences(config)
+    return (
+        ValidationSample(data, build_search(config.decoding), sentences=sentences, group=group) if sentences else None
     )
 
 
@@ -83,7 +98,7 @@ def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
 
 
 def build_search(config: DecodingConfig) -> Search:
-    """The search at the end of training."""
+    """The search, at the end of training and for the sample of every validation."""
     return Search(
         beam_size=config.beam_size,
         length_penalty_alpha=config.length_penalty_alpha,
@@ -93,8 +108,17 @@ def build_search(config: DecodingConfig) -> Search:
     )
 
 
-def describe(config: TrainConfig, *, run_id: str) -> RunDescription:
-    """What a dashboard shows of the run."""
+def describe(
+    config: TrainConfig, *, run_id: str, commit: str | None = None, dirty: bool | None = None
+) -> RunDescription:
+    """What a dashboard shows of the run.
+
+    Args:
+        config: the run's configuration.
+        run_id: of its record.
+        commit: of the code, where it runs from a checkout.
+        dirty: whether the checkout has changes.
+    """
     table, _, row = config.identity.experiment.partition("/")
     row = row or table
     return RunDescription(
@@ -103,7 +127,9 @@ def describe(config: TrainConfig, *, run_id: str) -> RunDescription:
         group=config.identity.sweep or table,
         job_type=row,
         tags=(config.identity.fidelity, table, row, config.identity.scale, config.data.name),
-        config=plain(config),
+        notes=printed_difference(config),
+        config={**plain(config), "code": {"commit": commit, "dirty": dirty}},
+        checkout=checkout(),
     )
 
 

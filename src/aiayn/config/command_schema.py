@@ -245,6 +245,12 @@ class OnlyConfig:
     """On this corpus: its data.name, or the first digits of its fingerprint."""
     like: str | None = MISSING
     """A run directory, best of the base row; runs that do not compare with it are left out of table3."""
+
+
+@dataclass
+class OnlyComparedConfig(OnlyConfig):
+    """The same, and what only a comparison chooses by."""
+
     sweep: str | None = MISSING
     """Of this sweep, for a comparison: the name of its file, or AIAYN_SWEEP."""
     experiment: Any = MISSING
@@ -267,7 +273,7 @@ class ReportConfig:
     """Keep the page up to date while runs go on, until Ctrl-C."""
     plotly_bundle: str | None = MISSING
     """A file of plotly.js for the page, such as plotly-basic.min.js; null: the whole of it, which is larger."""
-    only: OnlyConfig = MISSING
+    only: OnlyComparedConfig = MISSING
     """Which of the runs below paths.runs a table is made of."""
     profiles: Any = MISSING
     """Which fidelity profiles to set side by side, a list; null: all."""

@@ -1,6 +1,7 @@
 """Compose a command's configuration in this process, as the command line does it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
@@ -8,6 +9,17 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, open_dict
 
 from aiayn.config import store
+
+
+@contextmanager
+def beside_the_command() -> Iterator[None]:
+    """Compose within the block, in the middle of a command, without that one's losing what it was composed from."""
+    hydra, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra = hydra
+        HydraConfig.instance().cfg = config
 
 
 def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:

@@ -15,6 +15,7 @@ BEFORE: Final[Mapping[str, Any]] = {
     "model.tied_embeddings": True,
     "model.reads_bos": True,
     "optimization.smooths": "all",
+    "decoding.validation_sentences": 0,
     "launch.jobs_per_device": 1,
     "launch.cores_per_job": None,
     "launch.compile": False,

@@ -16,6 +16,7 @@ NEUTRAL_KEYS = frozenset(
         "optimization.max_tokens_per_device",
         "optimization.checkpoint_interval",
         "decoding.batch_tokens",
+        "decoding.validation_sentences",
         "data.name",
         "data.sentences.train",  # of a hub's data set: what is expected; the grammar's data.sentences is in the hash
         "data.sentences.dev",

@@ -114,6 +114,8 @@ class DecodingConfig:
     """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as CTranslate2 has it."""
     limit_sentences: int | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
+    validation_sentences: int = MISSING
+    """Decode this many sentences of dev at every validation, spread evenly over it, for val/bleu; 0: none."""
 
 
 @dataclass

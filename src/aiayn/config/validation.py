@@ -103,6 +103,11 @@ def _validate_wandb(logger: dict[str, Any]) -> None:
             raise UserError(f"logger.{argument}: {instead}")
     if logger.get("mode") not in WANDB_MODES:
         raise UserError(f"logger.mode={logger.get('mode')}: choose from {', '.join(WANDB_MODES)}")
+    if logger.get("log_model", False) not in (False, True, "all"):
+        raise UserError(f"logger.log_model={logger['log_model']}: choose from false, true (the best), all")
+    samples = logger.get("samples", 0)
+    if not isinstance(samples, int) or isinstance(samples, bool) or samples < 0:
+        raise UserError(f"logger.samples={samples}: must be a number of sentences, at least 0 (0: no table)")
     for name, lowest in (("init_timeout", "greater than 0"), ("finish_timeout", "at least 0 (0: as long as it takes)")):
         seconds = logger.get(name)
         is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
@@ -147,8 +152,9 @@ def validate_decoding(decoding: DecodingConfig) -> None:
     alpha = decoding.length_penalty_alpha
     if not 0 <= alpha <= 10:  # far above 10 the penalty of a long output overflows
         raise UserError(f"decoding.length_penalty_alpha={alpha}: must be from 0 to 10 (the paper: 0.6)")
-    if decoding.max_extra_length < 0:
-        raise UserError(f"decoding.max_extra_length={decoding.max_extra_length}: must not be negative")
+    for name in ("max_extra_length", "validation_sentences"):
+        if getattr(decoding, name) < 0:
+            raise UserError(f"decoding.{name}={getattr(decoding, name)}: must not be negative")
 
 
 def _validate_files(config: TrainConfig) -> None:

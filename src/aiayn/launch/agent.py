@@ -30,12 +30,13 @@ def tell_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> 
     from aiayn.build.training import describe  # imports torch and Lightning
     from aiayn.launch.quiet import quiet_libraries
     from aiayn.launch.telling import summary
-    from aiayn.training.tracking import summarize, tracked
+    from aiayn.training.tracking import tracked, trackers
 
     quiet_libraries()
     logger.info("W&B: the agent is told of it as run %s", run_id)
-    description = describe(config, run_id=run_id)
+    description = describe(config, run_id=run_id, commit=record.commit, dirty=record.dirty)
     with tracked(
         config.logger, description, metrics=directory.metrics, start_step=record.steps, is_new=True
     ) as loggers:
-        summarize(loggers, summary(record))
+        for each in trackers(loggers):
+            each.summarize(summary(record))

@@ -24,7 +24,7 @@ from aiayn.launch.preparation import prepare_data
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import hear_nothing_more
-from aiayn.launch.telling import summary
+from aiayn.launch.telling import tell
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
@@ -32,7 +32,7 @@ from aiayn.runs.record import Record
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ProcessGroup
 from aiayn.training.session import TrainingSession
-from aiayn.training.tracking import check_tracker, summarize, tracked
+from aiayn.training.tracking import check_tracker, tracked, trackers
 
 logger = logging.getLogger("aiayn")
 
@@ -174,12 +174,13 @@ def _train(
     model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     if resume_from is None and start is not None:
         load_weights(model, start, key="init_from")
-    module = build.build_module(config, model, data_fingerprint=data.fingerprint)
+    sample = build.build_sample(config, data, group=job.group)
+    module = build.build_module(config, model, data_fingerprint=data.fingerprint, sample=sample)
     record.parameters = count_parameters(model)
     record.vocabulary_rows = len(model.output_weight)
     job.write_record()
     try:
-        with shortage_explained("optimization.max_tokens_per_device, or data.max_length"):
+        with shortage_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
             session.fit(
                 module,
                 build.build_batches(config, data),
@@ -245,7 +246,8 @@ def _evaluate(job: Job, data: PreparedData, module: TranslationModule, loggers: 
         limit=scored_sentences(job.config),
         group=job.group,
     )
-    summarize(loggers, summary(record))
+    table_rows = int(job.config.logger.get("samples", 0))
+    tell(trackers(loggers), record, job.directory, data, table_rows=table_rows)
 
 
 @contextmanager
@@ -254,7 +256,8 @@ def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
     if not job.group.is_leader:
         yield []
         return
-    description = build.describe(job.config, run_id=job.record.run_id)
+    record = job.record
+    description = build.describe(job.config, run_id=record.run_id, commit=record.commit, dirty=record.dirty)
     with tracked(
         job.config.logger,
         description,

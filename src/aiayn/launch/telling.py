@@ -1,6 +1,42 @@
-"""What trackers are told of a whole run at its end."""
+"""What trackers are told of a whole run at its end: scores, some of its translations, its best checkpoint."""
 
-from aiayn.runs.record import Record
+import math
+from collections.abc import Sequence
+
+from aiayn.data.prepared import PreparedData
+from aiayn.evaluation.bleu import sentence_bleu
+from aiayn.evaluation.samples import telling_sample
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, SplitScores
+from aiayn.training.tracking import BestCheckpoint, Tracker
+
+TABLE = "samples"
+COLUMNS = ("source", "reference", "hypothesis", "sentence_bleu")
+
+
+def tell(
+    told: Sequence[Tracker], record: Record, directory: RunDirectory, data: PreparedData, *, table_rows: int
+) -> None:
+    """Tell what came of a run that is scored.
+
+    Args:
+        told: the trackers.
+        record: of the run.
+        directory: its folder.
+        data: what it was scored on.
+        table_rows: how many translations of test to show.
+    """
+    if not told:
+        return
+    best = best_checkpoint(directory)
+    rows = translations(directory, data, record.scores["test"], count=table_rows) if table_rows else []
+    for tracker in told:
+        tracker.summarize(summary(record))
+        if rows:
+            tracker.show_table(TABLE, COLUMNS, rows, step=record.steps)
+        if best is not None:
+            tracker.upload(best)
 
 
 def summary(record: Record) -> dict[str, float | int | None]:
@@ -10,3 +46,28 @@ def summary(record: Record) -> dict[str, float | int | None]:
         scores = {result.bleu_name: result.bleu.score, "ppl": result.ppl, "chrf": result.chrf.score}
         numbers |= {f"{split}/{name.lower()}": score for name, score in scores.items()}
     return numbers
+
+
+def translations(
+    directory: RunDirectory, data: PreparedData, scores: SplitScores, *, count: int
+) -> list[tuple[str, str, str, float]]:
+    """Rows of `COLUMNS` for at most `count` sentences of test, the worst first.
+
+    They are the worst, the median and the best by sentence BLEU, and others that are the same for every run on these
+    data.
+    """
+    path = directory.path / scores.hypotheses
+    hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
+    bleu = [sentence_bleu(row.bleu_statistics) for row in read_sentence_scores(path.with_name("test.sentences.jsonl"))]
+    test = data.split("test", limit=scores.sentences)
+    sources, references = test.source_lines(), test.target_lines()
+    return [(sources[i], references[i], hypotheses[i], bleu[i]) for i in telling_sample(bleu, count)]
+
+
+def best_checkpoint(directory: RunDirectory) -> BestCheckpoint | None:
+    """The weights that did best on dev; None where none are kept as such."""
+    if not directory.steps("best"):
+        return None
+    step, path = directory.checkpoint("best")
+    ppl = directory.validation_perplexities().get(step, math.inf)
+    return BestCheckpoint(path, step, ppl if math.isfinite(ppl) else None)

@@ -8,10 +8,24 @@ from types import MappingProxyType
 from aiayn.config.errors import UserError
 from aiayn.paper.cells import Caption, Cell, PaperRow, PaperTable, parse_columns, parse_row, parse_yaml, read_yaml
 
-__all__ = ["Cell", "Row", "Setting", "Table3", "load_table3", "parse_table3"]
+__all__ = ["SETTINGS", "Cell", "Row", "Setting", "Table3", "load_table3", "parse_table3"]
 
 Setting = int | float | str
 """A value of a configuration key."""
+
+SETTINGS = {
+    "model.num_layers": "N",
+    "model.d_model": "d_model",
+    "model.d_ff": "d_ff",
+    "model.num_heads": "h",
+    "model.d_k": "d_k",
+    "model.d_v": "d_v",
+    "model.dropout": "P_drop",
+    "optimization.label_smoothing": "ε_ls",
+    "model.positions": "positions",
+    "optimization.max_steps": "steps",
+}
+"""The paper's columns; learned positions stand in a note across them there."""
 
 
 @dataclass(frozen=True)

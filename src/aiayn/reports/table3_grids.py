@@ -5,24 +5,10 @@ from itertools import groupby
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Comparison, Metric, Sameness
-from aiayn.paper.table3 import Row, load_table3
+from aiayn.paper.table3 import SETTINGS, Row, load_table3
 from aiayn.reports.grids import Grid
 from aiayn.reports.table3 import Line, Measurement, Report, paper_cell, paper_value
 from aiayn.reports.verdicts import Judged, JudgedClaim
-
-SETTINGS = {
-    "model.num_layers": "N",
-    "model.d_model": "d_model",
-    "model.d_ff": "d_ff",
-    "model.num_heads": "h",
-    "model.d_k": "d_k",
-    "model.d_v": "d_v",
-    "model.dropout": "P_drop",
-    "optimization.label_smoothing": "ε_ls",
-    "model.positions": "positions",
-    "optimization.max_steps": "steps",
-}
-"""The paper's columns; learned positions stand in a note across them there."""
 
 
 def grids(report: Report, *, bleu_name: str, has_settings: bool) -> list[Grid]:

@@ -7,8 +7,7 @@ from typing import Any
 
 import wandb_workspaces.reports.v2 as wr
 
-from aiayn.paper.table3 import load_table3
-from aiayn.reports.table3_grids import SETTINGS
+from aiayn.paper.table3 import SETTINGS, load_table3
 
 STEP = "trainer/global_step"
 """What all curves are drawn over: the optimizer step."""

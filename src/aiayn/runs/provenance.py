@@ -16,10 +16,16 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
 
 
+def checkout() -> Path | None:
+    """The git checkout that this package runs from, or None where it was installed."""
+    root = Path(__file__).resolve().parents[3]
+    return root if (root / ".git").exists() else None
+
+
 def code_version() -> tuple[str | None, bool | None]:
     """The commit of the checkout that this package runs from and whether it has changes; (None, None) outside one."""
-    root = Path(__file__).resolve().parents[3]
-    if not (root / ".git").exists():
+    root = checkout()
+    if root is None:
         return None, None
     commit = _git(root, "rev-parse", "HEAD")
     changes = _git(root, "status", "--porcelain", "--untracked-files=no")

@@ -173,6 +173,7 @@ def _brief(metrics: dict[str, float]) -> str:
         "train/ppl": "ppl {:.4g}",
         "val/ppl": "val {:.4g}",
         "val/bleu": "bleu {:.1f}",
+        "val/bleu_none": "bleu {:.1f}",
         "train/tokens_per_second": "{:,.0f} tok/s",
         "train/lr": "lr {:.0e}",
     }

@@ -21,6 +21,7 @@ from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import TokenLosses, output_losses
 from aiayn.training.meter import Meter, Progress
 from aiayn.training.schedule import learning_rate
+from aiayn.training.validation_sample import ValidationSample
 
 
 class AdamSettings(NamedTuple):
@@ -49,6 +50,7 @@ class TranslationModule(LightningModule):
         log_interval: optimizer steps between two log lines.
         is_compiled: whether training and validation steps run a compiled model.
         provenance: plain strings kept in every checkpoint, such as the data's fingerprint.
+        sample: what every validation translates; None: nothing.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class TranslationModule(LightningModule):
         log_interval: int,
         provenance: dict[str, str],
         is_compiled: bool = False,
+        sample: ValidationSample | None = None,
     ) -> None:
         super().__init__()
         self.model = model
@@ -81,6 +84,7 @@ class TranslationModule(LightningModule):
         self._compiled_states = torch.compile(_states_of(model), dynamic=True) if is_compiled else None
         self.progress = Progress()
         self.latest_metrics: dict[str, float] = {}
+        self._sample = sample
         self._meter = Meter()
         self._window: dict[str, float] | None = None
         self._validation = torch.zeros(2, dtype=torch.float64)
@@ -191,14 +195,16 @@ class TranslationModule(LightningModule):
         self._validation += torch.stack([nll.double(), nll.new_tensor(batch.step_target_tokens, dtype=torch.float64)])
 
     def on_validation_epoch_end(self) -> None:
-        """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included."""
+        """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included; and BLEU of the sample."""
         nll, tokens = self._over_ranks(self._validation).cpu().numpy()
-        value = perplexity(np.array([nll]), np.array([tokens]))
+        metrics = {"val/ppl": perplexity(np.array([nll]), np.array([tokens]))}
+        if self._sample is not None and math.isfinite(metrics["val/ppl"]):  # else there is nothing to search by
+            metrics[self._sample.metric] = self._sample.bleu(self.model, device=self.device)
         # For the checkpoint callbacks; equal on all ranks already. Lightning's own log line would be a step late.
-        self.log("val/ppl", value, logger=False, sync_dist=True)
+        self.log_dict(metrics, logger=False, sync_dist=True)
         for logger in self.loggers:
-            logger.log_metrics({"val/ppl": value}, self.trainer.global_step)
-        self.latest_metrics["val/ppl"] = value
+            logger.log_metrics(metrics, self.trainer.global_step)
+        self.latest_metrics.update(metrics)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keep the counters of the run and where its data came from, as plain values; every rank takes part."""

@@ -1,6 +1,6 @@
 """The trackers of a run: metrics.jsonl always, W&B or another of Lightning's loggers beside it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +24,22 @@ class RunDescription:
     job_type: str
     """The row."""
     tags: tuple[str, ...]
+    notes: str
+    """What it changes."""
     config: Mapping[str, Any]
     """The whole resolved configuration, plain."""
+    checkout: Path | None
+    """The git checkout that the code runs from."""
+
+
+@dataclass(frozen=True)
+class BestCheckpoint:
+    """The weights that did best on the development set."""
+
+    path: Path
+    step: int
+    ppl: float | None
+    """`val/ppl` at that step, where it is known and a number."""
 
 
 @runtime_checkable
@@ -34,6 +48,12 @@ class Tracker(Protocol):
 
     def summarize(self, summary: Mapping[str, float | int | None]) -> None:
         """Set these numbers."""
+
+    def show_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
+        """Show a table of text and numbers, made at an optimizer step."""
+
+    def upload(self, best: BestCheckpoint) -> None:
+        """Upload the checkpoint, where that is wanted."""
 
     def finish(self, exit_code: int) -> None:
         """End the run."""
@@ -82,16 +102,13 @@ def tracked(
         yield loggers
         exit_code = 0
     finally:
-        for logger in loggers:
-            if isinstance(logger, Tracker):
-                logger.finish(exit_code)
+        for each in trackers(loggers):
+            each.finish(exit_code)
 
 
-def summarize(loggers: list[Logger], summary: Mapping[str, float | int | None]) -> None:
-    """Set the numbers that stand for the run as a whole."""
-    for logger in loggers:
-        if isinstance(logger, Tracker):
-            logger.summarize(summary)
+def trackers(loggers: Sequence[Logger]) -> list[Tracker]:
+    """Those of the loggers that take more than metrics."""
+    return [logger for logger in loggers if isinstance(logger, Tracker)]
 
 
 def _is_wandb(settings: Mapping[str, Any]) -> bool:

@@ -2,12 +2,14 @@
 
 import inspect
 import logging
+import math
 import os
+import re
 import shlex
 import shutil
 import textwrap
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
@@ -23,7 +25,7 @@ from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 from aiayn.config.errors import UserError
 from aiayn.runs.wandb_goes import mark_if_sent
 from aiayn.training.leaves import locate, make
-from aiayn.training.tracking import RunDescription
+from aiayn.training.tracking import BestCheckpoint, RunDescription
 from aiayn.training.wandb_session import has_credentials, host, session
 
 logger = logging.getLogger("aiayn")
@@ -31,10 +33,16 @@ logger = logging.getLogger("aiayn")
 FAILURES = (wandb.Error, OSError, HandleAbandonedError, MailboxClosedError, ServerResponseError)
 """What W&B raises where its server, its network or its own process fails it."""
 
-OURS = ("mode", "init_timeout", "finish_timeout")
+OURS = ("mode", "init_timeout", "finish_timeout", "samples")
 """Keys of `logger` that this module reads itself."""
 
-ENVIRONMENT = {"name": "WANDB_NAME", "group": "WANDB_RUN_GROUP", "job_type": "WANDB_JOB_TYPE", "tags": "WANDB_TAGS"}
+ENVIRONMENT = {
+    "name": "WANDB_NAME",
+    "group": "WANDB_RUN_GROUP",
+    "job_type": "WANDB_JOB_TYPE",
+    "tags": "WANDB_TAGS",
+    "notes": "WANDB_NOTES",
+}
 """The variables that override what is derived from the run."""
 
 NOT_LOGGED_IN = "not logged in"
@@ -63,7 +71,7 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
     """Start a W&B run, or take it up again; None where W&B is disabled or cannot even be offline.
 
     Args:
-        settings: the `logger` group: `_target_`, the three keys of `OURS`, and arguments of WandbLogger and wandb.init.
+        settings: the `logger` group: `_target_`, the keys of `OURS`, and arguments of WandbLogger and wandb.init.
         description: what to call the run.
         folder: the run directory; W&B's files go to `wandb` in it.
 
@@ -74,16 +82,17 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
     if mode == "disabled":
         return None
     arguments = _arguments(settings, description, folder)
+    with_model, patience = settings.get("log_model") is True, float(settings["init_timeout"])
     if mode != "offline":
         try:
-            online = WandbTracker(_start(arguments, mode, folder / "wandb"))
+            online = WandbTracker(_start(arguments, mode, folder / "wandb"), with_model=with_model, patience=patience)
         except FAILURES as error:
             why_offline = f"{host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
     try:
-        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"))
+        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"), with_model=with_model, patience=patience)
     except UsageError as error:
         raise UserError(f"logger: {_reason(error)}") from error
     except FAILURES as error:
@@ -101,11 +110,15 @@ class WandbTracker(Logger):
 
     Args:
         started: Lightning's own, its run started.
+        with_model: whether the best checkpoint is uploaded at the end.
+        patience: seconds that the server has to answer before it gets an artifact.
     """
 
-    def __init__(self, started: WandbLogger) -> None:
+    def __init__(self, started: WandbLogger, *, with_model: bool, patience: float) -> None:
         super().__init__()
         self._logger = started
+        self._with_model = with_model
+        self._patience = patience
         self._is_lost = False
 
     @property
@@ -138,7 +151,7 @@ class WandbTracker(Logger):
         self._attempt(lambda: self._logger.log_hyperparams(params))
 
     def after_save_checkpoint(self, checkpoint_callback: ModelCheckpoint) -> None:
-        """Upload the checkpoint, where `logger.log_model` asks for it."""
+        """Upload the checkpoint, where `logger.log_model=all` asks for every one."""
         self._attempt(lambda: self._logger.after_save_checkpoint(checkpoint_callback))
 
     def finalize(self, status: str) -> None:
@@ -149,6 +162,25 @@ class WandbTracker(Logger):
         """Set the numbers that stand for the run as a whole."""
         self._attempt(lambda: self._logger.experiment.summary.update(dict(summary)))
 
+    def show_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
+        """Show a table of text and numbers, made at an optimizer step."""
+        self._attempt_addition(
+            f"the table {name}",
+            lambda: self._logger.log_table(name, list(columns), [list(row) for row in rows], step=step),
+        )
+
+    def upload(self, best: BestCheckpoint) -> None:
+        """Upload the best checkpoint as a version of the run's model, where `logger.log_model=true` asks for it."""
+        if self._with_model:
+            self._attempt_addition(best.path.name, lambda: self._upload(best))
+
+    def _upload(self, best: BestCheckpoint) -> None:
+        run = self._logger.experiment
+        name = re.sub(r"[^\w.-]+", "-", f"{run.name} {run.id}")
+        artifact = wandb.Artifact(name, type="model", metadata={"step": best.step, "val/ppl": best.ppl})
+        artifact.add_file(str(best.path), policy="immutable")  # nobody changes it: W&B need not copy it first
+        run.log_artifact(artifact, aliases=["best", f"step-{best.step}"])
+
     def finish(self, exit_code: int) -> None:
         """End the run and W&B's process; what cannot be sent within `logger.finish_timeout` stays on disk."""
         run = self._logger.experiment
@@ -156,6 +188,18 @@ class WandbTracker(Logger):
         _end_process()
         if not run.offline and not self._is_lost:
             mark_if_sent(Path(run.dir).parent)
+
+    def _attempt_addition(self, what: str, act: Callable[[], object]) -> None:
+        """The same for an artifact: W&B asks its server before it takes one, and the rest is still worth sending."""
+        wandb.Api._HTTP_TIMEOUT = math.ceil(self._patience)  # noqa: SLF001  # 19 seconds otherwise
+
+        def unless_refused() -> None:
+            try:
+                act()
+            except (ValueError, wandb.Error, OSError) as error:  # of W&B's own checks, and of its question
+                logger.warning("W&B: %s is not sent: %s", what, _reason(error))
+
+        self._attempt(unless_refused)
 
     def _attempt(self, act: Callable[[], object]) -> None:
         """Do what may fail, unless it has failed before."""
@@ -213,10 +257,13 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
         "group": description.group,
         "job_type": description.job_type,
         "tags": list(description.tags),
+        "notes": description.notes,
     }
+    git = {} if description.checkout is None else {"git_root": str(description.checkout)}
     return {
         **{key: value for key, value in derived.items() if not os.environ.get(ENVIRONMENT[key])},
         **{key: value for key, value in settings.items() if key not in OURS},
+        "log_model": "all" if settings.get("log_model") == "all" else False,
         "id": description.run_id,
         "resume": "allow",
         "config": dict(description.config),
@@ -225,6 +272,7 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
             "init_timeout": settings["init_timeout"],
             "finish_timeout": settings["finish_timeout"],
             "finish_timeout_raises": True,
+            **git,
             **(settings.get("settings") or {}),
         },
     }

@@ -28,6 +28,7 @@ OUT_OF_RANGE = [
     "seed=-1",
     "seed=9223372036854775808",
     "decoding.max_extra_length=-1",
+    "decoding.validation_sentences=-1",
     "data.max_length=1000000",
     "launch.timeout_seconds=0",
     "logger.mode=sometimes",
@@ -36,6 +37,9 @@ OUT_OF_RANGE = [
     "logger.finish_timeout=-1",
     "logger.finish_timeout=True",
     "logger.finish_timeout=inf",
+    "logger.samples=-1",
+    "logger.samples=many",
+    "logger.log_model=sometimes",
 ]
 
 

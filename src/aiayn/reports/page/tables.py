@@ -5,14 +5,14 @@ from typing import Any
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import Row
+from aiayn.paper.table3 import SETTINGS, Row
 from aiayn.reports.grids import Grid
 from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain, scroller, sortable
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
 from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.table3_grids import SETTINGS, mean_and_deviation, setting, signed
+from aiayn.reports.table3_grids import mean_and_deviation, setting, signed
 
 
 def results_table(content: PageContent) -> Html:

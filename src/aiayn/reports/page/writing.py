@@ -99,7 +99,7 @@ def _counted(entries: Sequence[Entry]) -> Iterator[Entry]:
 
 def _watch(runs: Path, press: _Press) -> None:
     """Write the page whenever the runs have changed, until interrupted."""
-    seen = _look(runs)
+    seen, told = _look(runs), ""
     while True:
         time.sleep(POLL_SECONDS)
         now = _look(runs)
@@ -107,12 +107,14 @@ def _watch(runs: Path, press: _Press) -> None:
             continue
         try:
             states = press.write(refresh=RELOAD_SECONDS)
-        except UserError as error:  # a run that is begun anew lacks files for a moment; the page stays as it was
-            logger.warning("%s", error)
+        except UserError as error:  # a run that is begun anew, or being copied, lacks files for a moment
+            if str(error) != told:
+                logger.warning("%s; the page stays as it was", error)
+            told = str(error)
         else:
+            seen = now
             if has_bars():
                 draw_lines([f"{states}; Ctrl-C ends"])
-        seen = now
         time.sleep(REST_SECONDS - POLL_SECONDS)
 
 

@@ -1,0 +1,60 @@
+"""What a run changes, in a line: as the paper prints it, and what else differs from that row at the same scale."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aiayn.config import store
+from aiayn.config.compose import beside_the_command, compose_command
+from aiayn.config.freeze import plain, typed
+from aiayn.config.identity import result_leaves
+from aiayn.config.schema import TrainConfig
+from aiayn.paper.table3 import SETTINGS, load_table3
+
+TABLE = "table3/"
+
+NAMED_ELSEWHERE = ("seed", "data.")
+"""What the name and the tags of a run say already, as keys or their beginnings."""
+
+MOST = 8
+"""Differences that are named; of others there is only the number."""
+
+
+def printed_difference(config: TrainConfig) -> str:
+    """What the row prints as different from base, as in "h=4, d_k=d_v=128"; then what else the run changes.
+
+    A run of no row of the paper is compared with base. What its scale changes is no difference, unless the scale is one
+    of the user's own, which cannot be composed here.
+    """
+    rows = {f"{TABLE}{row.id}": row for row in load_table3().rows}
+    row = rows.get(config.identity.experiment)
+    others = _differences(config, config.identity.experiment if row else f"{TABLE}base")
+    if row is None:
+        return _in_words(others) or "as base"
+    printed = _in_words(row.changes) or row.label
+    return f"{printed}; here {_in_words(others)}" if others else printed
+
+
+def _differences(config: TrainConfig, experiment: str) -> dict[str, Any]:
+    """The keys in which a configuration differs from an experiment at its scale, and its values."""
+    identity = config.identity
+    if identity.scale not in store.options("scale") or identity.fidelity not in store.options("fidelity"):
+        return {}
+    words = [f"experiment={experiment}", f"scale={identity.scale}", f"fidelity={identity.fidelity}"]
+    with beside_the_command():
+        reference = result_leaves(plain(typed(compose_command("train", words), TrainConfig)))
+    return {
+        key: value
+        for key, value in result_leaves(plain(config)).items()
+        if reference.get(key) != value and not key.startswith(NAMED_ELSEWHERE)
+    }
+
+
+def _in_words(changes: Mapping[str, Any]) -> str:
+    """Changes in the paper's symbols where it has some; equal widths of keys and values are one."""
+    named = {SETTINGS.get(key) or key.rpartition(".")[2]: value for key, value in changes.items()}
+    if "d_k" in named and named["d_k"] == named.get("d_v"):
+        del named["d_v"]
+        named = {"d_k=d_v" if name == "d_k" else name: value for name, value in named.items()}
+    words = [f"{name}={value}" for name, value in named.items()]
+    more = len(words) - MOST
+    return ", ".join(words[:MOST]) + (f" and {more} more" if more > 0 else "")

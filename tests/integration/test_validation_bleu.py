@@ -1,0 +1,58 @@
+"""`val/bleu` is the run's own search on dev at every validation; nothing else about the run depends on it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comparison import assert_same_end
+
+from aiayn.runs.record import read_record
+
+Train = Callable[..., int]
+
+
+def validations(run: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if "val/ppl" in row]
+
+
+def the_run(below: Path) -> Path:
+    (record,) = below.glob("*/*/*/run.json")
+    return record.parent
+
+
+@pytest.mark.parametrize("pretokenized", [False, True])
+def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(train: Train, tmp_path: Path, pretokenized: bool) -> None:
+    quick = ("decoding.validation_sentences=100", "optimization.learning_rate_factor=0.3", "optimization.max_steps=60")
+    assert train(*quick, "optimization.validation_interval=30", f"data.pretokenized={pretokenized}") == 0
+    run = the_run(tmp_path / "runs")
+    name = "val/bleu_none" if pretokenized else "val/bleu"
+    rows = validations(run)
+    assert [row["step"] for row in rows] == [30, 60]
+    assert all(set(row) == {"step", "val/ppl", name} for row in rows)
+    assert pretokenized or rows[-1][name] > 0  # else 0 would be compared with 0
+    assert rows[-1][name] == read_record(run / "run.json").scores["dev"].bleu.score
+
+
+@pytest.mark.slow
+def test_a_run_ends_bit_for_bit_the_same_with_and_without_it(train: Train, tmp_path: Path) -> None:
+    """In the same folder, too: the number of sentences is no part of a run's identity."""
+    for sentences in (0, 12):
+        assert train(f"decoding.validation_sentences={sentences}", f"paths.runs=runs{sentences}") == 0
+    without, with_it = (the_run(tmp_path / f"runs{sentences}") for sentences in (0, 12))
+    assert without.relative_to(tmp_path / "runs0") == with_it.relative_to(tmp_path / "runs12")
+    assert_same_end(with_it, without, but="val/bleu")
+    assert all("val/bleu" in row for row in validations(with_it))
+    assert not any("val/bleu" in row for row in validations(without))
+
+
+@pytest.mark.slow
+def test_weights_that_are_no_numbers_fail_the_run_as_before(
+    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    poisoned = "+callbacks.poison={_target_: observers.PoisonAt, batch: 3}"
+    assert train(poisoned, "trainer.log_every_n_steps=11", "optimization.validation_interval=5") == 1
+    assert "the training loss is nan at step 11" in capsys.readouterr().err
+    assert [(row["step"], row["val/ppl"]) for row in validations(the_run(tmp_path / "runs"))] == [(5, None), (10, None)]

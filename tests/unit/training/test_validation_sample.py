@@ -1,0 +1,40 @@
+"""BLEU of a validation is that of the run's own search, on sentences that stay the same, and it changes nothing."""
+
+import copy
+
+import pytest
+import torch
+
+from aiayn.data.prepared import PreparedData
+from aiayn.evaluation.bleu import corpus_bleu
+from aiayn.evaluation.samples import spread
+from aiayn.models.transformer import Transformer
+from aiayn.training.scoring import Search, search_all
+from aiayn.training.validation_sample import ValidationSample
+
+CPU = torch.device("cpu")
+SEARCH = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=3, batch_tokens=60)
+
+
+@pytest.mark.parametrize("sentences", [1, 7, 23, 1000])
+def test_it_is_what_the_search_finds_for_these_sentences(
+    model: Transformer, prepared: PreparedData, sentences: int
+) -> None:
+    dev = prepared.split("dev")
+    found = search_all(model, dev.source, prepared.tokenizer, SEARCH, device=CPU)
+    texts = prepared.tokenizer.decode_batch(best.tokens for best, *_ in found)
+    chosen = spread(len(dev), sentences)
+    references = dev.target_lines()
+    expected = corpus_bleu([texts[index] for index in chosen], [references[index] for index in chosen]).score
+    sample = ValidationSample(prepared, SEARCH, sentences=sentences)
+    assert sample.bleu(model, device=CPU) == pytest.approx(expected, abs=1e-9)
+
+
+def test_neither_the_model_nor_chance_is_touched(model: Transformer, prepared: PreparedData) -> None:
+    before = copy.deepcopy(model.state_dict())
+    chance = torch.get_rng_state()
+    ValidationSample(prepared, SEARCH, sentences=5).bleu(model, device=CPU)
+    assert torch.equal(torch.get_rng_state(), chance)
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, before[name])
+    assert all(weight.grad is None and weight.requires_grad for weight in model.parameters())

@@ -1,5 +1,6 @@
 """A frozen configuration thaws to the same dataclass; what is no configuration is refused in one line."""
 
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_a_file_from_before_there_was_a_key_thaws_to_what_runs_did_then(tmp_path
     for key, value in BEFORE.items():
         group, name = key.split(".")
         del content[group][name]
-        if name != "ends_among":  # which is in conf/ as it always was
+        if not isinstance(getattr(getattr(config, group), name), Enum):  # those are in conf/ as they always were
             setattr(getattr(config, group), name, value)
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(content))

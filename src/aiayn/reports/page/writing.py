@@ -48,13 +48,14 @@ def report_page(config: ReportConfig, output: Path) -> None:
     check_resampling(config)
     if output.suffix not in SUFFIXES:
         raise UserError(f"output={output}: the page is HTML; name it .html")
-    press = _Press(config, output)
+    press, runs = _Press(config, output), Path(config.paths.runs)
+    seen = _look(runs)  # before they are read: what changes meanwhile is a change
     press.write(refresh=RELOAD_SECONDS if config.watch else None)
     print(output, flush=True)  # noqa: T201
     if not config.watch:
         return
     try:
-        _watch(Path(config.paths.runs), press)
+        _watch(runs, press, seen)
     except KeyboardInterrupt:
         press.write(refresh=None)  # it must not go on loading itself
         say(f"{output} is as of now, and no longer kept up to date")
@@ -97,9 +98,9 @@ def _counted(entries: Sequence[Entry]) -> Iterator[Entry]:
             bar.advance()
 
 
-def _watch(runs: Path, press: _Press) -> None:
-    """Write the page whenever the runs have changed, until interrupted."""
-    seen, told = _look(runs), ""
+def _watch(runs: Path, press: _Press, seen: Look) -> None:
+    """Write the page whenever the runs have changed since they were seen, until interrupted."""
+    told = ""
     while True:
         time.sleep(POLL_SECONDS)
         now = _look(runs)

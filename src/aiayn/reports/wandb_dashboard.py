@@ -11,6 +11,7 @@ import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
 
+from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.grids import Grid, markdown_table
 from aiayn.reports.table3 import Report
@@ -26,6 +27,7 @@ from aiayn.reports.wandb_panels import (
     bars,
     coordinates,
     curves,
+    differences,
     run_sets,
     sizes,
 )
@@ -60,7 +62,7 @@ def build_dashboard(table: Report, subject: Subject) -> Dashboard:
         subject: which runs of W&B are shown beside it.
     """
     with _same_ids():
-        return Dashboard(_report(table, subject), _workspace(subject))
+        return Dashboard(_report(table, subject), _workspace(table, subject))
 
 
 @contextmanager
@@ -78,7 +80,7 @@ def _report(table: Report, subject: Subject) -> Any:
     results, *others = grids(table, bleu_name=subject.bleu_name, has_settings=True)
     grid = wr.PanelGrid(
         runsets=run_sets(subject),
-        panels=[*curves(CURVES), *bars(subject), sizes(subject), coordinates(subject)],
+        panels=[*curves(CURVES), *_ends(table, subject), sizes(subject), coordinates(subject)],
     )
     notes = "\n".join(f"- {line}" for line in (*summary(table, code="`"), *table.remarks))
     return wr.Report(
@@ -104,7 +106,14 @@ def _section(grid: Grid) -> list[Any]:
     return [wr.H2(grid.title), wr.MarkdownBlock(table)]
 
 
-def _workspace(subject: Subject) -> Any:
+def _ends(table: Report, subject: Subject) -> list[Any]:
+    """Scores in the end, and what rows have less or more than base."""
+    (base,) = (line for line in table.lines if line.row.group == "base")
+    values = [base.measured[metric].value for metric in Metric if metric in base.measured]
+    return [*bars(subject), *differences(subject, values)]
+
+
+def _workspace(table: Report, subject: Subject) -> Any:
     over_steps = ws.SectionPanelSettings(x_axis=STEP)
     return ws.Workspace(
         entity=subject.entity,
@@ -112,7 +121,7 @@ def _workspace(subject: Subject) -> Any:
         name=subject.title,
         sections=[
             ws.Section(name="Rows while they train", panels=curves(CURVES), is_open=True, panel_settings=over_steps),
-            ws.Section(name="Rows in the end", panels=[*bars(subject), sizes(subject)], is_open=True),
+            ws.Section(name="Rows in the end", panels=[*_ends(table, subject), sizes(subject)], is_open=True),
             ws.Section(name="Settings", panels=[coordinates(subject)], is_open=True),
             ws.Section(name="Training", panels=curves(TRAINING), panel_settings=over_steps),
         ],

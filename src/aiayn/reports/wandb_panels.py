@@ -1,7 +1,7 @@
 """What a dashboard of W&B shows of the runs of Table 3: which runs, and panels over the names that runs log under."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,6 +134,31 @@ def bars(subject: Subject) -> list[Any]:
             layout=_cell(place, across=2),
         )
         for place, key in enumerate(subject.scores)
+    ]
+
+
+def differences(subject: Subject, base: Sequence[float]) -> list[Any]:
+    """A panel for each score: a bar for each row, less what base has.
+
+    W&B computes the bars from its runs; base's scores are those of the local records, as in the table.
+
+    Args:
+        subject: the runs.
+        base: its scores, in the order of `Subject.scores`; empty while base is not there.
+    """
+    return [
+        wr.BarPlot(
+            title=f"{key}, less base's {value:.2f}",
+            metrics=[],
+            custom_expressions=[f"${{{key}}} - {value:.6f}"],
+            groupby=ROW,
+            groupby_aggfunc="mean",
+            groupby_rangefunc="minmax",
+            max_runs_to_show=MOST_ROWS,
+            max_bars_to_show=MOST_ROWS,
+            layout=_cell(place, across=2),
+        )
+        for place, (key, value) in enumerate(zip(subject.scores, base, strict=False))
     ]
 
 

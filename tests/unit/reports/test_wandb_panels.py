@@ -17,7 +17,7 @@ from aiayn.build.training import describe
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, run_sets, sizes
+from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, differences, run_sets, sizes
 from aiayn.training.tracking import RunDescription
 
 FrozenRow = Callable[..., TrainConfig]
@@ -104,6 +104,10 @@ def test_bleu_of_text_that_was_split_before_has_its_own_key() -> None:
 def test_panels_show_the_scores_that_the_table_has() -> None:
     ours = subject()
     assert [panel.metrics for panel in bars(ours)] == [[key] for key in ours.scores]
+    values = (2.5, 30.25)
+    shown = [panel.custom_expressions for panel in differences(ours, values)]
+    assert shown == [[f"${{{key}}} - {value:.6f}"] for key, value in zip(ours.scores, values, strict=True)]
+    assert differences(ours, ()) == []
     assert sizes(ours)._to_model().config.y_axis == f"summary:{ours.scores[0]}"
     columns = [column.accessor for column in coordinates(ours)._to_model().config.columns]
     assert columns[len(AXES) :] == [f"summary:{key}" for key in ours.scores]

@@ -108,6 +108,17 @@ class StopOnSignal(Callback):
         if self._answer is not None:
             self._answer()
         self._restore()
+        self.ignore_more()
+
+    def ignore_more(self) -> None:
+        """Where the first signal is all that counts, let no further one come between it and the last checkpoint.
+
+        Launchers send several, and each rank may notice by itself that its command has died. To be called again when
+        Lightning has given back the handlers that it found.
+        """
+        if self._is_patient and self.received and threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                signal.signal(number, lambda *_: None)
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         """The same where training ends by an error."""

@@ -155,6 +155,7 @@ class TrainingSession:
         if not self._is_trial:
             self._trainer.loggers = list(loggers)
         self._trainer.fit(module, datamodule=batches, ckpt_path=None if resume_from is None else str(resume_from))
+        self._stop.ignore_more()
         if self._saves:
             last = self.checkpoints / f"step-{self.step:07d}.ckpt"
             if not self._group.broadcast(last.exists()):  # to save takes all ranks, and one that looks later sees more

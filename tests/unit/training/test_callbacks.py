@@ -68,7 +68,7 @@ def test_where_others_send_signals_too_only_the_first_counts(
     assert reached == []
     stop.on_train_end(trainer, LightningModule())
     send(second)
-    assert reached == [second]
+    assert reached == [], "the last checkpoint is still to be written"
 
 
 @pytest.mark.parametrize("number", SIGNALS)

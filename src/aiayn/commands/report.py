@@ -1,6 +1,6 @@
 """`aiayn report <noun>`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -31,6 +31,11 @@ def main(composed: DictConfig) -> None:
 def _report(config: ReportConfig, output: Path | None) -> None:
     if config.noun not in REPORTS:
         raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
+    takes = CHOOSES_BY.get(config.noun, ())
+    for key, value in vars(config.only).items():
+        if value is not None and key not in takes:  # a table of other runs than were asked for would mislead
+            by = f"chooses runs by {', '.join(f'only.{each}' for each in takes)}" if takes else "chooses no runs"
+            raise UserError(f"only.{key}={value}: report {config.noun} {by}")
     REPORTS[config.noun](config, output)
 
 
@@ -96,6 +101,13 @@ def _page(config: ReportConfig, output: Path | None) -> None:
         if not config.watch:
             raise  # otherwise this is how it is ended
 
+
+CHOOSES_BY: Mapping[str, Sequence[str]] = {
+    "comparison": ("scale", "data", "sweep", "experiment"),
+    "page": ("scale", "data", "like"),
+    "table3": ("scale", "data", "like"),
+}
+"""By noun: the keys below `only` that it goes by."""
 
 REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "comparison": _comparison,

@@ -53,6 +53,12 @@ DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
 UNIT = 0.135
 """Inches of a row or column of a heat map, where there is room."""
 
+NARROWEST = 0.6
+"""Inches from one heat map to the next at least, as much as the names of a head and a layer take."""
+
+SHORTEST_SCALE = 0.65
+"""Inches, so that its labels stand apart."""
+
 HEADS_ABREAST = 8
 """Heat maps beside each other; a layer with more heads has several rows of them."""
 
@@ -100,7 +106,7 @@ def heat_maps(attention: Map, *, layers: Sequence[int], heads: Sequence[int]) ->
     columns = min(len(heads), HEADS_ABREAST)
     rows = [(layer, abreast) for layer in layers for abreast in _cut(heads, columns)]
     gap = 1.0 + 0.03 * max(queries, keys)
-    unit = min(UNIT, WIDEST / (columns * (keys + gap)))
+    unit = min(max(UNIT, NARROWEST / (min(queries, keys) + gap)), WIDEST / (columns * (keys + gap)))
     is_wrapped = len(rows) > len(layers)
     across, down = keys + gap, queries + gap + is_wrapped * 0.2 / unit
     width, height = columns * across - gap, (len(rows) - 1) * down + queries
@@ -121,7 +127,7 @@ def heat_maps(attention: Map, *, layers: Sequence[int], heads: Sequence[int]) ->
         for place, label in list(enumerate(attention.keys))[some]:
             x = column * across + place + 0.5
             _text(axes, x, height + 0.4, _short(label), ha="center", va="top", fontsize=SMALL, rotation=90)
-    _scale(axes, left=width + 0.35 / unit, length=min(1.1 / unit, height), width=0.1 / unit)
+    _scale(axes, left=width + 0.35 / unit, length=max(SHORTEST_SCALE / unit, min(1.1 / unit, height)), width=0.1 / unit)
     _title(axes, attention, "", ("rows", "columns"), above=0.3 / unit, line=0.18 / unit)
     return figure
 

@@ -85,7 +85,7 @@ class Comparison:
 
     systems: Sequence[System]
     columns: Sequence[str]
-    """The keys in which they differ."""
+    """The keys in which they differ; at least one."""
     measured: Bootstrap
     reference: int | None
     """The system that others are compared with; None where there is none."""
@@ -143,8 +143,10 @@ def compare(
         run for run in _scored_runs(runs, scale=scale, data=data) if _is_wanted(run, sweep=sweep, experiment=experiment)
     ]
     if not chosen:
-        asked = f"only.sweep={sweep}, only.experiment={experiment}, only.scale={scale}, only.data={data}"
-        raise UserError(f"{asked}: no finished run below {runs} is so; aiayn status lists those that are there")
+        choices = {"sweep": sweep, "experiment": experiment, "scale": scale, "data": data}
+        asked = ", ".join(f"only.{key}={value}" for key, value in choices.items() if value is not None)
+        complaint = f"{asked}: no finished run below {runs} is so" if asked else f"no run below {runs} has finished"
+        raise UserError(f"{complaint}; aiayn status lists those that are there")
     _refuse_differing_conditions(chosen)
     systems = _systems(chosen)
     columns = _differing([system.settings for system in systems])
@@ -208,9 +210,9 @@ def _systems(runs: Sequence[ScoredRun]) -> list[System]:
 
 
 def _differing(settings: Sequence[Settings]) -> list[str]:
-    """The keys in which some differ, the experiment's name first."""
+    """The keys in which some differ, the experiment's name first; that name where nothing differs."""
     keys = dict.fromkeys(key for each in settings for key in each)
-    return [key for key in keys if len({repr(each.get(key)) for each in settings}) > 1]
+    return [key for key in keys if len({repr(each.get(key)) for each in settings}) > 1] or [EXPERIMENT]
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:

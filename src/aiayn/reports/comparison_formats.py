@@ -11,6 +11,7 @@ from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
 from aiayn.reports.grids import Grid, markdown_table, rich_table
+from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
 
@@ -30,6 +31,7 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
     """
     if output is not None and output.suffix not in (".md", ".json"):
         raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
+    check_resampling(config)
     comparison = compare(
         Path(config.paths.runs),
         sweep=config.only.sweep,
@@ -156,8 +158,13 @@ def _with_deviation(value: float, deviation: float) -> str:
 def _remarks(comparison: Comparison) -> Iterator[str]:
     yield ", ".join(f"{key} {value}" for key, value in comparison.conditions.items())
     if comparison.reference is not None:
-        names = _names(comparison, comparison.systems[comparison.reference])
-        yield f"reference: {', '.join(filter(None, names)) or 'the only system'}; differences with 95% intervals"
+        names = zip(comparison.columns, _names(comparison, comparison.systems[comparison.reference]), strict=True)
+        stated = (
+            value if key == EXPERIMENT else f"{_short(key, comparison.columns)} {value}"
+            for key, value in names
+            if value
+        )
+        yield f"reference: {', '.join(stated)}; differences with 95% intervals"
     if not comparison.buckets:
         yield "by source length: not all of these runs noted it; evaluate them again to have it"
 

@@ -32,6 +32,10 @@ SIDEWAYS_FROM = 12
 """Columns from which a table in LaTeX takes a page of its own and lies on its side, to remain legible."""
 
 
+NAME_WIDTH = 24
+"""Characters on the terminal that the names of rows have, whatever room that leaves to the other columns."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """A table of text."""
@@ -51,8 +55,14 @@ class Grid:
 def rich_table(grid: Grid) -> Table:
     """For the terminal."""
     table = Table(title=grid.title, title_justify="left", box=SIMPLE, pad_edge=False)
-    for heading, is_left in grid.columns:
-        table.add_column(heading, justify="left" if is_left else "right")
+    longest = max((len(line[0]) for group in grid.groups for line in group if line), default=0)
+    for number, (heading, is_left) in enumerate(grid.columns):
+        table.add_column(
+            heading,
+            justify="left" if is_left else "right",
+            overflow="fold",  # rows that are cut short may look the same
+            min_width=None if number else min(longest, NAME_WIDTH),
+        )
     for group in grid.groups:
         for line in group:
             table.add_row(*line)

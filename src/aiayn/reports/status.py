@@ -92,7 +92,9 @@ def variants_of(entries: Iterable[Entry]) -> dict[Path, str]:
             keys = dict.fromkeys(key for each in settings.values() for key in each)
             differing = [key for key in keys if len({str(each.get(key)) for each in settings.values()}) > 1]
             variants |= {
-                path: ", ".join(f"{key.rpartition('.')[2]} {each.get(key)}" for key in differing)
+                path: ", ".join(
+                    f"{key.rpartition('.')[2]} {each[key]}" for key in differing if each.get(key) is not None
+                )
                 for path, each in settings.items()
             }
     return variants

@@ -2,6 +2,7 @@
 
 import re
 from io import BytesIO
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -69,6 +70,19 @@ def test_many_heads_have_several_rows() -> None:
     assert few.get_figwidth() == many.get_figwidth()
     assert many.get_figheight() > 4 * few.get_figheight()
     assert sum(text.startswith("head") for text in texts(svg(many))) == 32
+
+
+def test_labels_of_a_very_short_sentence_stand_apart() -> None:
+    figure = heat_maps(drawn_map(["Hallo", "."], ["Hello", "."], heads=8), layers=[0, 1], heads=range(8))
+    boxes: dict[str, list[Any]] = {"head": [], "layer": [], "weight": [], "word": []}
+    for text in figure.axes[0].texts:
+        first = text.get_text().split()[0]
+        kind = "weight" if first[0].isdigit() else first if first in boxes else "word"
+        boxes[kind].append(text.get_window_extent())
+    assert [len(boxes[kind]) for kind in ("head", "layer", "weight")] == [8, 2, 5]
+    for kind in ("head", "layer", "weight"):
+        pairs = [(one, other) for place, one in enumerate(boxes[kind]) for other in boxes[kind][place + 1 :]]
+        assert not any(one.overlaps(other) for one, other in pairs), kind
 
 
 def test_the_shades_darken_throughout() -> None:

@@ -10,6 +10,7 @@ from aiayn.commands.front_end import main
 from aiayn.config.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics
 from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.reports import comparison_formats
 from aiayn.reports.comparison import Comparison, compare
 from aiayn.reports.comparison_formats import grids
 
@@ -77,13 +78,32 @@ def test_runs_of_a_sweep_or_of_some_experiments_alone(
     make_run("c_n2")
     names = {system.settings["experiment"] for system in compared(tmp_path, experiment=["*/a_*", "*/c_n2"]).systems}
     assert names == {"table3/a_h1", "table3/c_n2"}
-    with pytest.raises(UserError, match=r"only\.sweep=nothing"):
+    with pytest.raises(UserError, match=r"^only\.sweep=nothing: no finished run below "):
         compared(tmp_path, sweep="nothing")
     against = str(next((tmp_path / "runs/table3/a_h1").iterdir()))
     comparison = compared(tmp_path, against=against)
     assert comparison.systems[comparison.reference or 0].settings["experiment"] == "table3/a_h1"
     with pytest.raises(UserError, match="not among the runs"):
         compared(tmp_path, experiment="table3/c_n2", against=against)
+
+
+def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
+    tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(comparison_formats, "WIDTH_OF_A_FILE", 80)
+    made = ("model.dropout=0.0", "optimization.label_smoothing=0.0", "model.positions=learned", "model.num_heads=1")
+    make_run("base")
+    make_run("c_d1024", *made)
+    make_run("c_ff1024", *made)
+    assert main(["report", "comparison", f"paths.runs={tmp_path / 'runs'}"]) == 0
+    out = capsys.readouterr().out
+    for name in ("table3/base", "table3/c_d1024", "table3/c_ff1024"):
+        assert name in out
+    assert "…" not in out
+    assert "reference: table3/base, " in out
+    assert "dropout 0.1" in out.partition("reference: ")[2]
+    assert main(["report", "comparison", f"paths.runs={tmp_path / 'runs'}", "only.experiment=*/c_d1024"]) == 0
+    assert "table3/c_d1024" in capsys.readouterr().out, "one alone has a name, too"
 
 
 def test_what_does_not_compare_is_refused(tmp_path: Path, make_run: MakeRun) -> None:

@@ -97,6 +97,16 @@ def test_variants_of_a_row_are_told_apart(make_run: Callable[..., Path], show: S
     ]
 
 
+def test_a_variant_is_told_by_what_it_has(make_run: Callable[..., Path], show: Show) -> None:
+    make_run("base")
+    make_run("base", "model=recurrent")
+    _, *lines = show()
+    variants = [line[0].partition("  ")[2] for line in lines if line[0].startswith("runs/table3/base")]
+    assert len(set(variants)) == 2
+    assert any({"kind recurrent", "cell gru"} <= {*variant.split(", ")} for variant in variants)
+    assert "None" not in " ".join(variants)
+
+
 def test_what_a_run_reaches_while_it_trains_is_shown(add: Callable[..., None], show: Show, tmp_path: Path) -> None:
     add("base", 1, Status.running)
     directory = RunDirectory(tmp_path / "table3/base/nano-seed1-0")

@@ -4,6 +4,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,8 +58,13 @@ def report_page(config: ReportConfig, output: Path) -> None:
     try:
         _watch(runs, press, seen)
     except KeyboardInterrupt:
-        press.write(refresh=None)  # it must not go on loading itself
-        say(f"{output} is as of now, and no longer kept up to date")
+        try:
+            press.write(refresh=None)  # it must not go on loading itself
+        except UserError as error:
+            press.settle()
+            say(f"{error}; {output} stays as it was, and is no longer kept up to date")
+        else:
+            say(f"{output} is as of now, and no longer kept up to date")
         raise
 
 
@@ -71,15 +77,25 @@ class _Press:
         self._bundle = plotly_bundle(None if config.plotly_bundle is None else Path(config.plotly_bundle))
         self._command = " ".join(_words(config))
         self._output = output
+        self._content: PageContent | None = None
 
     def write(self, *, refresh: int | None) -> str:
         """Write it; returns how many runs are in which state."""
         report, runs = self._reader.read(_counted)
         written = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
         content = PageContent(report, runs, written=written, command=self._command, refresh_seconds=refresh)
-        files.write_text(self._output, page(content, self._bundle))
+        self._publish(content)
         states = Counter(run.entry.state for run in runs)
         return ", ".join(f"{states[state]} {state}" for state in State if state in states) or "no runs"
+
+    def settle(self) -> None:
+        """Write what was written last as a page that stays as it is."""
+        if self._content is not None:
+            self._publish(replace(self._content, refresh_seconds=None))
+
+    def _publish(self, content: PageContent) -> None:
+        files.write_text(self._output, page(content, self._bundle))
+        self._content = content
 
 
 def _words(config: ReportConfig) -> Iterator[str]:

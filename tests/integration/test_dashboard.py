@@ -13,7 +13,7 @@ pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is no
 
 import wandb
 from observers import wandb_processes
-from wandb_server import ENTITY, StandIn, wandb_server
+from wandb_server import ENTITY, KEY, StandIn
 
 from aiayn.commands.front_end import main
 from aiayn.config.identity import flatten
@@ -24,29 +24,14 @@ pytestmark = pytest.mark.slow
 Train = Callable[..., int]
 Dashboard = Callable[..., int]
 
-KEY = "0123456789" * 4
 TITLE = "Table 3, demo, grammar"
 KINDS = ("runs", "project-view")
 
 
-@pytest.fixture
-def server() -> Iterator[StandIn]:
-    with wandb_server() as stand_in:
-        yield stand_in
-
-
 @pytest.fixture(autouse=True)
-def somebody(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, server: StandIn) -> None:
-    """Somebody is logged in at the stand-in."""
-    for variable in ("WANDB_MODE", "WANDB_PROJECT", "WANDB_ENTITY"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("WANDB_BASE_URL", server.url)
-    monkeypatch.setenv("WANDB_API_KEY", KEY)
+def impatient(somebody: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody is logged in at the stand-in, and nobody waits long for it."""
     monkeypatch.setattr(wandb.Api, "_HTTP_TIMEOUT", 2)  # WANDB_HTTP_TIMEOUT is read once, when it is imported
-    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
-    for folder in ("CONFIG", "CACHE", "DATA"):
-        monkeypatch.setenv(f"WANDB_{folder}_DIR", str(tmp_path / "client"))
-    wandb.teardown()  # what an earlier test has told the client
 
 
 @pytest.fixture

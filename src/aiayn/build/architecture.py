@@ -7,9 +7,9 @@ from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Recurren
 from aiayn.config.schema import TrainConfig
 from aiayn.models.architecture import Architecture
 from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
-from aiayn.models.cost import Cost
+from aiayn.models.cost import Cost, ModelCost
 from aiayn.models.recurrent_architecture import RecurrentArchitecture
-from aiayn.models.rival_costs import ConvolutionalCost, ModelCost, RecurrentCost
+from aiayn.models.rival_costs import ConvolutionalCost, RecurrentCost
 
 
 def build_architecture(config: ModelConfig) -> Architecture:

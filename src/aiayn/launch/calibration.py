@@ -15,7 +15,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.memory import shortage_explained
-from aiayn.models.rival_costs import ModelCost
+from aiayn.models.cost import ModelCost
 from aiayn.models.translation_model import TranslationModel
 from aiayn.progress import Bar
 from aiayn.training.loss import output_losses

@@ -6,7 +6,16 @@ from contextlib import contextmanager
 
 from aiayn.config.errors import UserError
 
-REFUSALS = {errno.EACCES, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPERM, errno.EROFS}
+REFUSALS = {
+    errno.EACCES,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.ENAMETOOLONG,
+    errno.ENOSPC,
+    errno.EPERM,
+    errno.EROFS,
+}
 """How a file system says that it does not take what is written."""
 
 

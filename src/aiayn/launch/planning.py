@@ -9,8 +9,7 @@ from aiayn.build.architecture import accumulation, embedding_rows, model_cost
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.launch import processes
-from aiayn.models.cost import HALF, SINGLE, ValueBytes
-from aiayn.models.rival_costs import ModelCost
+from aiayn.models.cost import HALF, SINGLE, ModelCost, ValueBytes
 from aiayn.runs.plan import Plan
 
 BYTES_OF_CHECKPOINT = 12

@@ -69,10 +69,7 @@ class DotProductAttention(nn.Module):
             memory: keys and values of the positions attended to.
             bias: added to the scores, broadcast to `[batch, num_heads, few, memory_len]`; None for nothing.
         """
-        scores = self.scores(query, memory.keys)
-        if bias is not None:
-            scores += bias
-        return side_by_side(torch.matmul(torch.softmax(scores, dim=-1), memory.values))
+        return _weighed(self.scores(query, memory.keys), bias, memory.values)
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """What the softmax is taken of, `[batch, num_heads, length, memory_len]`."""
@@ -112,20 +109,12 @@ class AdditiveAttention(nn.Module):
             scores: Tensor = checkpoint(self.scores, query, memory.keys, use_reentrant=False, preserve_rng_state=False)
         else:
             scores = self.scores(query, memory.keys)
-        if is_causal:
-            later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-            scores = scores.masked_fill(later, -torch.inf)
-        elif is_real is not None:
-            scores = scores.masked_fill(~is_real[:, None, None], -torch.inf)
-        weights = F.dropout(torch.softmax(scores, dim=-1), self.dropout, self.training)
-        return side_by_side(torch.matmul(weights, memory.values))
+        weights = torch.softmax(_masked(scores, is_real, is_causal=is_causal), dim=-1)
+        return side_by_side(torch.matmul(F.dropout(weights, self.dropout, self.training), memory.values))
 
     def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """As `forward`, for the few queries of a step of a search; as `DotProductAttention.from_few`."""
-        scores = self.scores(query, memory.keys)
-        if bias is not None:
-            scores = scores + bias
-        return side_by_side(torch.matmul(torch.softmax(scores, dim=-1), memory.values))
+        return _weighed(self.scores(query, memory.keys), bias, memory.values)
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """What the softmax is taken of, `[batch, num_heads, length, memory_len]`."""
@@ -195,10 +184,7 @@ class RestrictedAttention(nn.Module):
 
     def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """For the few queries of a step of a search, whose bias hides what is out of reach."""
-        scores = _scaled_products(query, memory.keys)
-        if bias is not None:
-            scores += bias
-        return side_by_side(torch.matmul(torch.softmax(scores, dim=-1), memory.values))
+        return _weighed(_scaled_products(query, memory.keys), bias, memory.values)
 
     def _around(self, values: Tensor, tail: int) -> Tensor:
         """Each block's own positions and its neighbours', `[batch, blocks, num_heads, 3 width, d]`."""
@@ -242,18 +228,27 @@ def weights(
 
     Arguments as for `DotProductAttention.forward`, but for the keys `[batch, num_heads, memory_len, d_k]`.
     """
-    scores = function.scores(query, keys)
-    if is_causal:
-        later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
-        scores = scores.masked_fill(later, -torch.inf)
-    elif is_real is not None:
-        scores = scores.masked_fill(~is_real[:, None, None], -torch.inf)
-    return torch.softmax(scores, dim=-1)
+    return torch.softmax(_masked(function.scores(query, keys), is_real, is_causal=is_causal), dim=-1)
 
 
 def side_by_side(heads: Tensor) -> Tensor:
     """`[batch, num_heads, length, d_v]` as `[batch, length, num_heads * d_v]`."""
     return heads.transpose(1, 2).flatten(2)
+
+
+def _masked(scores: Tensor, is_real: Tensor | None, *, is_causal: bool) -> Tensor:
+    """Scores with -inf where nothing may be seen; arguments as for `DotProductAttention.forward`."""
+    if is_causal:
+        later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+        return scores.masked_fill(later, -torch.inf)
+    return scores if is_real is None else scores.masked_fill(~is_real[:, None, None], -torch.inf)
+
+
+def _weighed(scores: Tensor, bias: Tensor | None, values: Tensor) -> Tensor:
+    """Values by the softmax of scores, which may be overwritten, plus a bias: `[batch, few, num_heads * d_v]`."""
+    if bias is not None:
+        scores += bias
+    return side_by_side(torch.matmul(torch.softmax(scores, dim=-1), values))
 
 
 def _scaled_products(query: Tensor, keys: Tensor) -> Tensor:

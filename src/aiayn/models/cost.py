@@ -5,6 +5,7 @@ Everything is counted from the architecture; no model is built and no tensor lib
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 from aiayn.models.architecture import Architecture
 
@@ -25,6 +26,37 @@ class ValueBytes:
 SINGLE = ValueBytes(product=4, residual=4)
 HALF = ValueBytes(product=2, residual=4)
 """Half precision, under which layer normalisation and the loss stay in single."""
+
+
+class ModelCost(Protocol):
+    """The costs of one model; whatever its kind; see `Cost` for what each is."""
+
+    def __hash__(self) -> int:
+        """Models that differ in nothing are one."""
+        ...
+
+    @property
+    def architecture(self) -> Any:
+        """Sizes and choices."""
+        ...
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Rows of the embedding matrix."""
+        ...
+
+    @property
+    def parameters(self) -> int:
+        """Numbers to learn, a tied matrix once."""
+        ...
+
+    def training_flops(self, *, source_tokens: float, target_tokens: float) -> float:
+        """Operations of forward and backward passes: 6 for each weight of a matrix and token it meets."""
+        ...
+
+    def training_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
+        """Memory of the tensors at the peak of a step."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
 
 from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.cost import BYTES_OF_STATE, ValueBytes
@@ -11,40 +10,8 @@ from aiayn.models.recurrent_architecture import RecurrentArchitecture
 GATES = {"gru": 3, "lstm": 4}
 """Of a cell: as many matrices as wide as its state meet its input, and as many its state."""
 
-
 KEPT = {"gru": 7, "lstm": 14}
 """Values as wide as the state that torch's kernels keep of a position and layer; seen on a CPU."""
-
-
-class ModelCost(Protocol):
-    """The costs of one model; see `cost.Cost` for what each is."""
-
-    def __hash__(self) -> int:
-        """Models that differ in nothing are one."""
-        ...
-
-    @property
-    def architecture(self) -> Any:
-        """Sizes and choices."""
-        ...
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Rows of the embedding matrix."""
-        ...
-
-    @property
-    def parameters(self) -> int:
-        """Numbers to learn, a tied matrix once."""
-        ...
-
-    def training_flops(self, *, source_tokens: float, target_tokens: float) -> float:
-        """Operations of forward and backward passes: 6 for each weight of a matrix and token it meets."""
-        ...
-
-    def training_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
-        """Memory of the tensors at the peak of a step."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from typing import Any, Generic, TypeVar
 
 from torch import Tensor, nn
 
+from aiayn.models.cost import ModelCost
 from aiayn.models.packing import Packed
 from aiayn.models.products import linear
-from aiayn.models.rival_costs import ModelCost
 
 State = TypeVar("State")
 """What a search of the model remembers; see `decoding.step.DecodingState`."""

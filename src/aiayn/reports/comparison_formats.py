@@ -1,22 +1,18 @@
 """The comparison of runs on the terminal and as a file: Markdown, JSON."""
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from aiayn import files
 from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
-from aiayn.reports.grids import Grid, markdown_table, rich_table
+from aiayn.reports.grids import Grid, console, markdown_table, rich_table
 from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
-
-WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal: nothing is cut there."""
 
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
@@ -46,13 +42,11 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
         files.write_text(output, json_page(comparison) if output.suffix == ".json" else markdown(comparison))
         print(output)  # noqa: T201
         return
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    output_to = console()
     for grid in grids(comparison):
-        console.print(rich_table(grid))
+        output_to.print(rich_table(grid))
     for line in _remarks(comparison):
-        console.print(line, soft_wrap=True)
+        output_to.print(line, soft_wrap=True)
 
 
 def grids(comparison: Comparison) -> Iterator[Grid]:
@@ -152,7 +146,7 @@ def _short(key: str, keys: Sequence[str]) -> str:
 
 
 def _with_deviation(value: float, deviation: float) -> str:
-    return f"{value:.2f}" if deviation != deviation else f"{value:.2f} ± {deviation:.2f}"
+    return f"{value:.2f}" if math.isnan(deviation) else f"{value:.2f} ± {deviation:.2f}"
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
-from rich.console import Console
 
 from aiayn import files
 from aiayn.config.compose import compose_command
@@ -17,10 +16,7 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
 from aiayn.config.store import options
 from aiayn.reports.configuration import meanings
-from aiayn.reports.grids import Grid, markdown_table, rich_table
-
-WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal: nothing is cut there."""
+from aiayn.reports.grids import Grid, console, markdown_table, rich_table
 
 GROUPS: Mapping[str, type] = {
     "tokenizer": TokenizerConfig,
@@ -61,10 +57,8 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
         files.write_text(output, f"{head}{markdown_table(grid)}\n")
         print(output)  # noqa: T201
         return
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
-    console.print(rich_table(grid))
+    output_to = console()
+    output_to.print(rich_table(grid))
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE
+from rich.console import Console
 from rich.table import Table
+
+WIDTH_OF_A_FILE = 200
+"""Columns where standard output is no terminal."""
 
 LATEX_CHARACTERS = {
     "\\": r"\textbackslash{}",
@@ -50,6 +54,12 @@ class Grid:
     def columns(self) -> list[tuple[str, bool]]:
         """The headings, and whether the column is aligned left."""
         return [(heading.removeprefix("<"), heading.startswith("<")) for heading in self.headings]
+
+
+def console() -> Console:
+    """Where tables go: as wide as the terminal, and wider into a file, so that nothing is cut there."""
+    output = Console(highlight=False, markup=False)
+    return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
 
 
 def rich_table(grid: Grid) -> Table:

@@ -2,18 +2,15 @@
 
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.paper.catalogue import TABLES
 from aiayn.paper.cells import PaperRow, PaperTable
+from aiayn.reports.grids import console
 
 LABELS = ("row", "group", "name")
-
-WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal: nothing is cut there."""
 
 
 def report_paper(number: int | None, output: Path | None) -> None:
@@ -35,13 +32,11 @@ def report_paper(number: int | None, output: Path | None) -> None:
         files.write_text(output, markdown(tables))
         print(output)  # noqa: T201
         return
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    output_to = console()
     for known, table in tables.items():
-        console.print(_grid(known, table))
+        output_to.print(_grid(known, table))
         for remark in remarks(table):
-            console.print(f"- {remark}")
+            output_to.print(f"- {remark}")
 
 
 def markdown(tables: dict[int, PaperTable]) -> str:

@@ -6,7 +6,7 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
-from aiayn.reports.status import console
+from aiayn.reports.grids import console
 from aiayn.reports.sweep import differing_overrides
 from aiayn.runs.plan import Plan
 

@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table
 
 from aiayn.config.command_schema import View
@@ -13,6 +12,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.paper.table3 import load_table3
+from aiayn.reports.grids import console
 from aiayn.reports.row import duration
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_ledger
@@ -28,9 +28,6 @@ LATEST = {
     "tok/s": ("train/tokens_per_second", "{:,.0f}"),
 }
 """The columns of runs that are training: their metrics, and how they are written."""
-
-WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal: nothing is cut there."""
 
 
 def print_status(runs: Path, view: View) -> None:
@@ -173,12 +170,6 @@ def _cell(entries: Sequence[Entry]) -> str:
         return f"{entry.state} at {entry.step:,}"
     scores = scores_of(entry).items()
     return " / ".join(score if name in ("PPL", "BLEU") else f"{score} {name}" for name, score in scores)
-
-
-def console() -> Console:
-    """Where tables of runs go: as wide as the terminal, and wider into a file."""
-    output = Console(highlight=False, markup=False)
-    return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
 
 
 def steps_of(entry: Entry) -> str:

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from aiayn.config.command_schema import View
 from aiayn.config.errors import UserError
-from aiayn.reports.status import console, status_parts
+from aiayn.reports.grids import console
+from aiayn.reports.status import status_parts
 from aiayn.runs.ledger import read_ledger
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from rich.console import Console
 from torch import Tensor
 
 from aiayn import files
@@ -22,12 +21,9 @@ from aiayn.models.layer_types import (
 )
 from aiayn.paper.order import Order
 from aiayn.paper.table1 import Layer, load_table1
-from aiayn.reports.grids import Grid, markdown_table, rich_table
+from aiayn.reports.grids import Grid, console, markdown_table, rich_table
 from aiayn.runs.provenance import hardware, versions
 from aiayn.runs.record import json_text
-
-WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal: nothing is cut there."""
 
 Sizes = Mapping[str, int]
 """What a layer is measured at: n, d, and k or r where the layer has one."""
@@ -125,13 +121,11 @@ def report_table1(output: Path | None, *, seed: int) -> None:
         files.write_text(output, json_page(table) if output.suffix == ".json" else markdown(table))
         print(output)  # noqa: T201
         return
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    output_to = console()
     for grid in _grids(table):
-        console.print(rich_table(grid))
+        output_to.print(rich_table(grid))
     for line in _remarks(table):
-        console.print(line, soft_wrap=True)
+        output_to.print(line, soft_wrap=True)
 
 
 def measure_table1(*, seed: int) -> MeasuredTable1:

@@ -7,23 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from aiayn import files
 from aiayn.config.command_schema import DashboardConfig, ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.grids import latex_table, latex_text, markdown_table, rich_table
+from aiayn.reports.grids import console, latex_table, latex_text, markdown_table, rich_table
 from aiayn.reports.table3 import Line, Report, paper_value, table3_report
 from aiayn.reports.table3_grids import grids
 from aiayn.runs.record import json_text
 
 FEWEST_RESAMPLES = 100
 """Below this the ends of a 95% interval are a matter of luck."""
-
-WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal: nothing is cut there."""
 
 
 def report_table3(config: ReportConfig, output: Path | None) -> None:
@@ -87,13 +82,11 @@ def show(report: Report, output: Path | None) -> None:
         files.write_text(output, output_format(output)(report))
         print(output)  # noqa: T201
         return
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    output_to = console()
     for grid in grids(report, bleu_name=_bleu_name(report), has_settings=False):
-        console.print(rich_table(grid))
+        output_to.print(rich_table(grid))
     for line in (*summary(report), *report.remarks):
-        console.print(line, soft_wrap=True)
+        output_to.print(line, soft_wrap=True)
 
 
 def markdown(report: Report) -> str:

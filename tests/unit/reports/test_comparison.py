@@ -10,7 +10,7 @@ from aiayn.commands.front_end import main
 from aiayn.config.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics
 from aiayn.evaluation.sentences import read_sentence_scores
-from aiayn.reports import comparison_formats
+from aiayn.reports import grids as grids_of_text
 from aiayn.reports.comparison import Comparison, compare
 from aiayn.reports.comparison_formats import grids
 
@@ -90,7 +90,7 @@ def test_runs_of_a_sweep_or_of_some_experiments_alone(
 def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
     tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(comparison_formats, "WIDTH_OF_A_FILE", 80)
+    monkeypatch.setattr(grids_of_text, "WIDTH_OF_A_FILE", 80)
     made = ("model.dropout=0.0", "optimization.label_smoothing=0.0", "model.positions=learned", "model.num_heads=1")
     make_run("base")
     make_run("c_d1024", *made)

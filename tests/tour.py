@@ -79,7 +79,9 @@ RULES = (
         "two runs of a grid",
     ),
     Rule(
-        r"aiayn report comparison .*", "aiayn report comparison only.sweep=smoothing_dropout", "the grid that was run"
+        r"aiayn report (comparison|sharpness) .*",
+        r"aiayn report \1 only.sweep=smoothing_dropout",
+        "the grid that was run",
     ),
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),

@@ -49,7 +49,18 @@ COMMANDS = {
     "report": Command(
         "tables from records and the paper",
         "aiayn.commands.report",
-        ("comparison", "configuration", "fidelity", "page", "paper", "parameters", "run", "table1", "table3"),
+        (
+            "comparison",
+            "configuration",
+            "fidelity",
+            "page",
+            "paper",
+            "parameters",
+            "run",
+            "sharpness",
+            "table1",
+            "table3",
+        ),
     ),
 }
 

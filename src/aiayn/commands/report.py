@@ -1,6 +1,7 @@
 """`aiayn report <noun>`."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from omegaconf import DictConfig
@@ -78,6 +79,17 @@ def _run(config: ReportConfig, output: Path | None) -> None:
     report_run(open_run(config.run), output)
 
 
+def _sharpness(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.launch.sharpness import measure_sharpness
+    from aiayn.reports.sharpness import report_sharpness
+
+    if config.sentences < 1:
+        raise UserError(f"sentences={config.sentences}: must be at least 1")
+    cache = Path(config.paths.cache)
+    measure = partial(measure_sharpness, cache=cache, sentences=config.sentences, device=config.device)
+    report_sharpness(config, output, measure)
+
+
 def _table1(config: ReportConfig, output: Path | None) -> None:
     from aiayn.reports.table1 import report_table1
 
@@ -105,6 +117,7 @@ def _page(config: ReportConfig, output: Path | None) -> None:
 CHOOSES_BY: Mapping[str, Sequence[str]] = {
     "comparison": ("scale", "data", "sweep", "experiment"),
     "page": ("scale", "data", "like"),
+    "sharpness": ("scale", "data", "sweep", "experiment"),
     "table3": ("scale", "data", "like"),
 }
 """By noun: the keys below `only` that it goes by."""
@@ -117,6 +130,7 @@ REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "paper": _paper,
     "parameters": _parameters,
     "run": _run,
+    "sharpness": _sharpness,
     "table1": _table1,
     "table3": _table3,
 }

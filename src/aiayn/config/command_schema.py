@@ -262,7 +262,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """What to report: comparison, configuration, fidelity, page, paper, parameters, run, table1 or table3."""
+    """comparison, configuration, fidelity, page, paper, parameters, run, sharpness, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING
@@ -279,6 +279,10 @@ class ReportConfig:
     """Which fidelity profiles to set side by side, a list; null: all."""
     against: str | None = MISSING
     """The run that a comparison takes differences to; null: one of table3/base, if there is any."""
+    sentences: int = MISSING
+    """How many sentence pairs of the development set each model reads for sharpness."""
+    device: str = MISSING
+    """Where models compute for sharpness: auto (a GPU if there is one), cpu, cuda or cuda:<n>."""
     resamples: int = MISSING
     """Draws of the sentences behind each interval."""
     seed: int = MISSING

@@ -54,11 +54,22 @@ def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
 
     A key is left out where it says what all runs did before there was the key: old runs stay the same runs.
     """
-    return {
-        key: value
-        for key, value in flatten(content).items()
-        if key.split(".", 1)[0] not in NEUTRAL_GROUPS and key not in NEUTRAL_KEYS and not _is_as_before(key, value)
-    }
+    return {key: value for key, value in stated_leaves(content).items() if not _is_as_before(key, value)}
+
+
+def stated_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with nothing left out: keys that are younger than the configuration say what it did without them."""
+    leaves = {key: value for key, value in flatten(content).items() if not _is_neutral(key)}
+    kind = leaves.get("model.kind", BEFORE["model.kind"])
+    of_a_transformer = (kind.name if isinstance(kind, enum.Enum) else kind) == BEFORE["model.kind"]
+    for key, value in BEFORE.items():
+        if not _is_neutral(key) and (of_a_transformer or not key.startswith("model.")):
+            leaves.setdefault(key, value)
+    return leaves
+
+
+def _is_neutral(key: str) -> bool:
+    return key.split(".", 1)[0] in NEUTRAL_GROUPS or key in NEUTRAL_KEYS
 
 
 def _is_as_before(key: str, value: object) -> bool:

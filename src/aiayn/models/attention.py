@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
-from aiayn.models.attention_functions import cross_attention_function, self_attention_function, weights
+from aiayn.models.attention_functions import cross_attention_function, masked_scores, self_attention_function
 from aiayn.models.initialization import projection
 from aiayn.models.keys_values import KeysValues
 from aiayn.models.packing import Packed, Packing
@@ -41,10 +41,10 @@ class SelfAttention(nn.Module):
         result: Tensor = self.output(packing.pack(attended))
         return result
 
-    def weights(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
-        """What `forward` weighs the values by, `[batch, num_heads, length, length]`; arguments as there."""
+    def scores(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
+        """What `forward` takes the softmax of, `[batch, num_heads, length, length]`; arguments as there."""
         query, own = self._placed(states, packing)
-        return weights(self.function, query, own.keys, is_real=packing.is_real, is_causal=is_causal)
+        return masked_scores(self.function, query, own.keys, is_real=packing.is_real, is_causal=is_causal)
 
     def extend(self, states: Tensor, room: KeysValues, *, slots: int, bias: Tensor, columns: Tensor) -> Tensor:
         """Let new positions attend to past ones and to themselves.
@@ -114,10 +114,10 @@ class CrossAttention(nn.Module):
         result: Tensor = self.output(packing.pack(self.function(query, memory, is_real=is_real)))
         return result
 
-    def weights(self, states: Tensor, packing: Packing, memory: KeysValues, *, is_real: Tensor | None) -> Tensor:
-        """What `forward` weighs the values by, `[batch, num_heads, length, source_len]`; arguments as there."""
+    def scores(self, states: Tensor, packing: Packing, memory: KeysValues, *, is_real: Tensor | None) -> Tensor:
+        """What `forward` takes the softmax of, `[batch, num_heads, length, source_len]`; arguments as there."""
         query = split_heads(packing.unpack(self.query(states)), self.num_heads)
-        return weights(self.function, query, memory.keys, is_real=is_real)
+        return masked_scores(self.function, query, memory.keys, is_real=is_real)
 
     def step(self, states: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """As `forward`, for a search: few positions, and a bias instead of a mask."""

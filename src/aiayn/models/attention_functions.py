@@ -221,14 +221,15 @@ def cross_attention_function(architecture: Architecture) -> DotProductAttention 
     )
 
 
-def weights(
+def masked_scores(
     function: AttentionFunction, query: Tensor, keys: Tensor, *, is_real: Tensor | None = None, is_causal: bool = False
 ) -> Tensor:
-    """What an attention weighs the values by, `[batch, num_heads, length, memory_len]`: to be looked at.
+    """What an attention takes the softmax of, `[batch, num_heads, length, memory_len]`: to be looked at.
 
-    Arguments as for `DotProductAttention.forward`, but for the keys `[batch, num_heads, memory_len, d_k]`.
+    Arguments as for `DotProductAttention.forward`, but for the keys `[batch, num_heads, memory_len, d_k]`; -inf where
+    nothing may be seen.
     """
-    return torch.softmax(_masked(function.scores(query, keys), is_real, is_causal=is_causal), dim=-1)
+    return _masked(function.scores(query, keys), is_real, is_causal=is_causal)
 
 
 def side_by_side(heads: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
-from aiayn.config.identity import result_leaves
+from aiayn.config.identity import stated_leaves
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.evaluation.significance import (
     Bootstrap,
@@ -85,7 +86,9 @@ class Comparison:
 
     systems: Sequence[System]
     columns: Sequence[str]
-    """The keys in which they differ; at least one."""
+    """What tells them apart: the experiment, and keys in which runs of one experiment differ; at least one."""
+    differing: Sequence[str]
+    """All keys in which they differ, the experiment left out."""
     measured: Bootstrap
     reference: int | None
     """The system that others are compared with; None where there is none."""
@@ -120,6 +123,7 @@ def compare(
     experiment: str | Sequence[str] | None,
     scale: str | None,
     data: str | None,
+    kind: str | None = None,
     against: str | None,
     resamples: int,
     seed: int,
@@ -132,6 +136,7 @@ def compare(
         experiment: only experiments that match this pattern, or one of these.
         scale: only runs of this scale.
         data: only runs on this corpus, by name or by the first digits of its fingerprint.
+        kind: only runs of this kind of model.
         against: the run whose system others are compared with; None: that of `BASE`.
         resamples: of the bootstrap.
         seed: of the bootstrap.
@@ -140,21 +145,27 @@ def compare(
         UserError: no such runs, runs that do not compare, or a file that cannot be read.
     """
     chosen = [
-        run for run in _scored_runs(runs, scale=scale, data=data) if _is_wanted(run, sweep=sweep, experiment=experiment)
+        run
+        for run in _scored_runs(runs, scale=scale, data=data)
+        if _is_wanted(run, sweep=sweep, experiment=experiment) and kind in (None, run.settings["model.kind"])
     ]
     if not chosen:
         choices = {"sweep": sweep, "experiment": experiment, "scale": scale, "data": data}
         asked = ", ".join(f"only.{key}={value}" for key, value in choices.items() if value is not None)
-        complaint = f"{asked}: no finished run below {runs} is so" if asked else f"no run below {runs} has finished"
+        runs_of_it = "run" if kind is None else f"run of a {kind}"
+        complaint = f"{asked}: no finished {runs_of_it} below {runs} is so"
+        complaint = complaint if asked else f"no {runs_of_it} below {runs} has finished"
         raise UserError(f"{complaint}; aiayn status lists those that are there")
     _refuse_differing_conditions(chosen)
     systems = _systems(chosen)
-    columns = _differing([system.settings for system in systems])
+    settings = [system.settings for system in systems]
+    differing, columns = _differing(settings), _columns(settings)
     systems.sort(key=lambda system: [_sort_key(system.settings.get(key)) for key in columns])
     measured = bootstrap(
         [[sentence_columns(run.sentences) for run in system.runs] for system in systems], resamples=resamples, seed=seed
     )
-    return Comparison(systems, columns, measured, _reference(systems, against), list(_buckets(systems)))
+    keys = [key for key in differing if key != EXPERIMENT]
+    return Comparison(systems, columns, keys, measured, _reference(systems, against), list(_buckets(systems)))
 
 
 def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator[ScoredRun]:
@@ -168,7 +179,7 @@ def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator
         ):
             continue
         content = frozen_content(entry.directory.config)
-        settings = {EXPERIMENT: record.experiment, "fidelity": record.fidelity, **result_leaves(content)}
+        settings = {EXPERIMENT: record.experiment, "fidelity": record.fidelity, **stated_leaves(content)}
         settings.pop("seed", None)
         path = entry.directory.path
         rows = read_sentence_scores((path / record.scores["dev"].hypotheses).with_name("dev.sentences.jsonl"))
@@ -210,9 +221,20 @@ def _systems(runs: Sequence[ScoredRun]) -> list[System]:
 
 
 def _differing(settings: Sequence[Settings]) -> list[str]:
-    """The keys in which some differ, the experiment's name first; that name where nothing differs."""
+    """The keys in which some differ, the experiment's name first."""
     keys = dict.fromkeys(key for each in settings for key in each)
-    return [key for key in keys if len({repr(each.get(key)) for each in settings}) > 1] or [EXPERIMENT]
+    return [key for key in keys if len({repr(each.get(key)) for each in settings}) > 1]
+
+
+def _columns(settings: Sequence[Settings]) -> list[str]:
+    """What is needed to tell some settings apart: a name that only one has stands for all that it states."""
+    of_one_name = groupby(sorted(settings, key=_name), key=_name)
+    within = {key for _, alike in of_one_name for key in _differing(list(alike))}
+    return [key for key in _differing(settings) if key == EXPERIMENT or key in within] or [EXPERIMENT]
+
+
+def _name(settings: Settings) -> str:
+    return str(settings[EXPERIMENT])
 
 
 def _sort_key(value: Any) -> tuple[int, float, str]:

@@ -25,19 +25,8 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
     Raises:
         UserError: no format has the file's suffix, or the runs do not compare.
     """
-    if output is not None and output.suffix not in (".md", ".json"):
-        raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
-    check_resampling(config)
-    comparison = compare(
-        Path(config.paths.runs),
-        sweep=config.only.sweep,
-        experiment=config.only.experiment,
-        scale=config.only.scale,
-        data=config.only.data,
-        against=config.against,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+    refuse_suffix(output)
+    comparison = compared(config)
     if output is not None:
         files.write_text(output, json_page(comparison) if output.suffix == ".json" else markdown(comparison))
         print(output)  # noqa: T201
@@ -49,14 +38,50 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
         output_to.print(line, soft_wrap=True)
 
 
+def refuse_suffix(output: Path | None) -> None:
+    """Comparisons are written as Markdown or JSON.
+
+    Raises:
+        UserError: the file's suffix says otherwise.
+    """
+    if output is not None and output.suffix not in (".md", ".json"):
+        raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
+
+
+def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
+    """The runs that a report is asked to set side by side.
+
+    Args:
+        config: of the command.
+        kind: of their models alone; None: of any.
+
+    Raises:
+        UserError: there are none, or they do not compare.
+    """
+    check_resampling(config)
+    return compare(
+        Path(config.paths.runs),
+        sweep=config.only.sweep,
+        experiment=config.only.experiment,
+        scale=config.only.scale,
+        data=config.only.data,
+        kind=kind,
+        against=config.against,
+        resamples=config.resamples,
+        seed=config.seed,
+    )
+
+
 def grids(comparison: Comparison) -> Iterator[Grid]:
-    """The tables: all systems; where two keys differ, one against the other; and by length of the source."""
+    """The tables: all systems; where two keys differ, one against the other; by length of the source; what differs."""
     yield _results(comparison)
     axes = _axes(comparison)
     if axes is not None:
         yield from (_crossed(comparison, axes, metric) for metric in ("PPL", "BLEU"))
     if comparison.buckets:
         yield from (_by_length(comparison, metric) for metric in ("BLEU", "PPL"))
+    if {*comparison.differing} - {*comparison.columns}:
+        yield _meanings(comparison)
 
 
 def _results(comparison: Comparison) -> Grid:
@@ -70,7 +95,7 @@ def _results(comparison: Comparison) -> Grid:
         speed = system.mean(lambda record: record.tokens_per_second)
         lines.append(
             (
-                *_names(comparison, system),
+                *names_of(comparison, system),
                 str(len(system.runs)),
                 _with_deviation(measured.ppl.values[number], measured.ppl.deviations[number]),
                 _with_deviation(measured.bleu.values[number], measured.bleu.deviations[number]),
@@ -79,14 +104,13 @@ def _results(comparison: Comparison) -> Grid:
                 "" if speed is None else f"{speed:,.0f}",
             )
         )
-    names = tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
-    headings = (*names, "seeds", "PPL", "BLEU", *differences, "params", "tokens/s")
+    headings = (*name_headings(comparison), "seeds", "PPL", "BLEU", *differences, "params", "tokens/s")
     return Grid("Runs side by side", headings, (tuple(lines),))
 
 
 def _axes(comparison: Comparison) -> tuple[str, str] | None:
     """Two keys that span a grid most of which was run; keys that follow from them go along."""
-    keys = [key for key in comparison.columns if key != EXPERIMENT]
+    keys = comparison.columns
     values = {key: [system.settings.get(key) for system in comparison.systems] for key in keys}
     for first, second in ((a, b) for place, a in enumerate(keys) for b in keys[place + 1 :]):
         pairs = {*zip(map(repr, values[first]), map(repr, values[second]), strict=True)}
@@ -123,15 +147,37 @@ def _in_order(comparison: Comparison, key: str) -> Sequence[System]:
 
 def _by_length(comparison: Comparison, metric: str) -> Grid:
     ranges = [f"{bucket.shortest} to {bucket.longest}" for bucket in comparison.buckets]
-    names = tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
     lines = []
     for number, system in enumerate(comparison.systems):
         scores = [(bucket.ppl if metric == "PPL" else bucket.bleu)[number] for bucket in comparison.buckets]
-        lines.append((*_names(comparison, system), *(f"{score:.2f}" for score in scores)))
-    return Grid(f"{metric} by source length in tokens", (*names, *ranges), (tuple(lines),))
+        lines.append((*names_of(comparison, system), *(f"{score:.2f}" for score in scores)))
+    return Grid(f"{metric} by source length in tokens", (*name_headings(comparison), *ranges), (tuple(lines),))
 
 
-def _names(comparison: Comparison, system: System) -> tuple[str, ...]:
+def _meanings(comparison: Comparison) -> Grid:
+    """Each system's settings in which some differ; those of the reference are left out of the others'."""
+    reference = None if comparison.reference is None else comparison.systems[comparison.reference].settings
+    lines = []
+    for system in comparison.systems:
+        is_reference = system.settings is reference
+        stated = [
+            f"{_short(key, comparison.differing)} {_cell(value)}"
+            for key in comparison.differing
+            if (value := system.settings.get(key)) is not None
+            and (reference is None or is_reference or value != reference.get(key))
+        ]
+        lines.append((*names_of(comparison, system), ", ".join(stated) or "as the reference"))
+    other = "settings" if reference is None else "settings that are not the reference's"
+    return Grid("What the names stand for", (*name_headings(comparison), f"<{other}"), (tuple(lines),))
+
+
+def name_headings(comparison: Comparison) -> tuple[str, ...]:
+    """Above what `names_of` gives."""
+    return tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
+
+
+def names_of(comparison: Comparison, system: System) -> tuple[str, ...]:
+    """What tells a system from the others, a cell for each column."""
     return tuple(_cell(system.settings.get(key)) for key in comparison.columns)
 
 
@@ -152,7 +198,7 @@ def _with_deviation(value: float, deviation: float) -> str:
 def _remarks(comparison: Comparison) -> Iterator[str]:
     yield ", ".join(f"{key} {value}" for key, value in comparison.conditions.items())
     if comparison.reference is not None:
-        names = zip(comparison.columns, _names(comparison, comparison.systems[comparison.reference]), strict=True)
+        names = zip(comparison.columns, names_of(comparison, comparison.systems[comparison.reference]), strict=True)
         stated = (
             value if key == EXPERIMENT else f"{_short(key, comparison.columns)} {value}"
             for key, value in names
@@ -182,7 +228,8 @@ def json_page(comparison: Comparison) -> str:
     systems: list[dict[str, Any]] = []
     for number, system in enumerate(comparison.systems):
         differences = comparison.differences(number)
-        entry: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in comparison.columns}
+        keys = dict.fromkeys((*comparison.columns, *comparison.differing))
+        entry: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
         entry |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
         entry |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
         for name, interval in zip(("ppl", "bleu"), differences or (), strict=False):

@@ -28,7 +28,8 @@ def test_columns_are_what_differs_and_systems_hold_their_seeds(tmp_path: Path, m
     make_run("d_drop0", match=0.5)
     make_run("base", "model.dropout=0.0", "optimization.label_smoothing=0.0", match=0.6)
     comparison = compared(tmp_path)
-    assert set(comparison.columns) == {"experiment", "model.dropout", "optimization.label_smoothing"}
+    assert comparison.columns == ["experiment", "model.dropout", "optimization.label_smoothing"]
+    assert comparison.differing == comparison.columns[1:]
     assert [len(system.runs) for system in comparison.systems] == [1, 2, 1]
     of_base = comparison.systems[comparison.reference or 0]
     assert of_base.settings["experiment"] == "table3/base"
@@ -37,6 +38,31 @@ def test_columns_are_what_differs_and_systems_hold_their_seeds(tmp_path: Path, m
         assert (intervals is None) == (number == comparison.reference)
         for interval in intervals or ():
             assert interval.low <= interval.estimate <= interval.high
+
+
+def test_a_name_that_only_one_has_stands_for_what_it_states(tmp_path: Path, make_run: MakeRun) -> None:
+    make_run("base")
+    make_run("d_drop0")
+    make_run("c_n2", "model.norm=pre", "model.attention=additive")
+    comparison = compared(tmp_path)
+    assert comparison.columns == ["experiment"]
+    meanings = next(grid for grid in grids(comparison) if grid.title == "What the names stand for")
+    (lines,) = meanings.groups
+    told = {line[0]: line[1] for line in lines}
+    assert told["table3/d_drop0"] == "dropout 0.0"
+    assert told["table3/c_n2"] == "num_layers 1, attention additive, norm pre"
+    assert told["table3/base"] == "num_layers 3, dropout 0.1, attention scaled_dot, norm post"
+
+
+def test_experiments_under_several_values_of_a_key_make_a_grid(tmp_path: Path, make_run: MakeRun) -> None:
+    for row in ("base", "c_n2"):
+        for d_k in (4, 8, 16):
+            make_run(row, f"model.d_k={d_k}")
+    comparison = compared(tmp_path)
+    ppl = next(grid for grid in grids(comparison) if grid.title.startswith("PPL: "))
+    assert ppl.title == "PPL: experiment down, d_k across"
+    assert ppl.headings == ("<experiment", "4", "8", "16")
+    assert [line[0] for (lines,) in [ppl.groups] for line in lines] == ["table3/base", "table3/c_n2"]
 
 
 def test_two_keys_make_a_grid(tmp_path: Path, make_run: MakeRun) -> None:
@@ -95,6 +121,7 @@ def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
     make_run("base")
     make_run("c_d1024", *made)
     make_run("c_ff1024", *made)
+    make_run("c_ff1024", *made[1:])
     assert main(["report", "comparison", f"paths.runs={tmp_path / 'runs'}"]) == 0
     out = capsys.readouterr().out
     for name in ("table3/base", "table3/c_d1024", "table3/c_ff1024"):

@@ -1,0 +1,74 @@
+"""`aiayn report sharpness` reads runs as they are."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tiny_run import TINY
+
+from aiayn.commands.front_end import main
+
+Train = Callable[..., int]
+
+
+@pytest.fixture
+def runs(train: Train, tmp_path: Path) -> Path:
+    """Two runs that differ by their attention alone, and one that has no such attention."""
+    for row in ("attention/dot", "table3/base"):
+        assert train(f"experiment={row}") == 0
+    of_no_transformer = [word for word in TINY if not word.startswith(("model.d_ff", "model.num_"))]
+    assert main(["train", *of_no_transformer, "logger=none", "experiment=rivals/gru_fixed", "model.num_layers=1"]) == 0
+    return tmp_path / "runs"
+
+
+def test_a_transformer_is_measured_before_and_after(
+    runs: Path, shared_cache: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = (f"paths.runs={runs}", f"paths.cache={shared_cache}", "device=cpu")
+    output = tmp_path / "sharpness.json"
+    assert main(["report", "sharpness", *where, "sentences=7", f"output={output}"]) == 0
+    dot, base = json.loads(output.read_text(encoding="utf-8"))["systems"]
+    assert (dot["experiment"], base["experiment"]) == ("attention/dot", "table3/base")
+    for kind in ("encoder", "decoder", "cross"):
+        drawn, scaled = dot["before_training"][kind], base["before_training"][kind]
+        assert drawn["queries"] == scaled["queries"] > 7
+        assert len(drawn["variance"]) == 1
+        assert len(drawn["variance"][0]) == 2
+        assert sum(drawn["entropy"][0]) < sum(scaled["entropy"][0])
+    # The first layer reads the same embeddings by the same weights, so that the factor alone tells them apart.
+    d_k = 8
+    ratio = [one / other for one, other in zip(drawn_of(dot), drawn_of(base), strict=True)]
+    assert ratio == pytest.approx([d_k] * 2)
+    assert dot["trained"]["encoder"]["variance"] != dot["before_training"]["encoder"]["variance"]
+    capsys.readouterr()
+    assert main(["report", "sharpness", *where, "sentences=1000"]) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"^ (\w+/\w+) ", out, re.MULTILINE) == ["attention/dot", "table3/base"] * 2
+    assert main(["report", "sharpness", *where, f"output={tmp_path / 'sharpness.md'}"]) == 0
+    assert (tmp_path / "sharpness.md").read_text(encoding="utf-8").count("| attention/dot |") == 2
+
+
+def drawn_of(system: dict[str, dict[str, dict[str, list[list[float]]]]]) -> list[float]:
+    return system["before_training"]["encoder"]["variance"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["sentences=0"], "sentences=0: must be at least 1"),
+        (["device=tpu"], "device=tpu: choose from auto, cpu, cuda, cuda:<n>"),
+        (["output=x.pdf"], "output=x.pdf: the suffix says the format; choose from .md, .json"),
+        (["paths.cache=nowhere"], "paths.cache=nowhere: does not hold the data "),
+        (["only.experiment=rivals/*"], "only.experiment=rivals/*: no finished run of a transformer below "),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(
+    trained_run: Path, shared_cache: Path, capfd: pytest.CaptureFixture[str], words: list[str], complaint: str
+) -> None:
+    where = (f"paths.runs={trained_run.parents[2]}", f"paths.cache={shared_cache}")
+    assert main(["report", "sharpness", *where, *words]) == 2
+    err = capfd.readouterr().err
+    assert err.startswith(f"aiayn: {complaint}")
+    assert err.count("\n") == 1

@@ -75,6 +75,8 @@ class Bucket:
     shortest: int
     """Tokens, end mark included."""
     longest: int
+    is_unheard: bool
+    """Whether the sources are longer than any of any system's training (`data.max_length`)."""
     ppl: Sequence[float]
     """Of each system."""
     bleu: Sequence[float]
@@ -254,12 +256,17 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
 
 
 def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
-    """The sentences by length of the source, in parts of about equally many; none shares a length with another."""
+    """The sentences by length of the source, in parts of about equally many; none shares a length with another.
+
+    Lengths that training had are kept apart from those that it had not.
+    """
     lengths = [row.source_tokens for row in systems[0].runs[0].sentences]
     if any(row.source_tokens is None for system in systems for run in system.runs for row in run.sentences):
         return
     known = np.array(lengths, dtype=np.int64)
-    borders = np.unique(np.quantile(known, np.linspace(0, 1, BUCKETS + 1)[1:], method="higher"))
+    heard = [int(system.settings["data.max_length"]) for system in systems]
+    quantiles = np.quantile(known, np.linspace(0, 1, BUCKETS + 1)[1:], method="higher")
+    borders = np.unique([*quantiles, *(length for length in heard if length < known.max())])
     place = np.searchsorted(borders, known)
     columns = [[sentence_columns(run.sentences) for run in system.runs] for system in systems]
     for bucket in range(len(borders)):
@@ -268,7 +275,8 @@ def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
             ppl, bleu = (
                 [_mean_score(of_seeds, inside, score) for of_seeds in columns] for score in (perplexities, bleu_scores)
             )
-            yield Bucket(int(known[inside].min()), int(known[inside].max()), ppl, bleu)
+            shortest, longest = int(known[inside].min()), int(known[inside].max())
+            yield Bucket(shortest, longest, shortest > max(heard), ppl, bleu)
 
 
 def _mean_score(of_seeds: Sequence[Floats], inside: Any, score: Callable[[Floats], Floats]) -> float:

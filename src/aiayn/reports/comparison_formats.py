@@ -14,6 +14,9 @@ from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
 
+UNHEARD = " *"
+"""Marks lengths that no training had."""
+
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
     """Print the comparison, or write it.
@@ -146,7 +149,9 @@ def _in_order(comparison: Comparison, key: str) -> Sequence[System]:
 
 
 def _by_length(comparison: Comparison, metric: str) -> Grid:
-    ranges = [f"{bucket.shortest} to {bucket.longest}" for bucket in comparison.buckets]
+    ranges = [
+        f"{bucket.shortest} to {bucket.longest}{UNHEARD if bucket.is_unheard else ''}" for bucket in comparison.buckets
+    ]
     lines = []
     for number, system in enumerate(comparison.systems):
         scores = [(bucket.ppl if metric == "PPL" else bucket.bleu)[number] for bucket in comparison.buckets]
@@ -207,6 +212,8 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
         yield f"reference: {', '.join(stated)}; differences with 95% intervals"
     if not comparison.buckets:
         yield "by source length: not all of these runs noted it; evaluate them again to have it"
+    if any(bucket.is_unheard for bucket in comparison.buckets):
+        yield f"{UNHEARD.strip()}: longer than every sentence of the training (data.max_length)"
 
 
 def markdown(comparison: Comparison) -> str:
@@ -240,7 +247,13 @@ def json_page(comparison: Comparison) -> str:
         }
         systems.append(entry)
     buckets = [
-        {"shortest": each.shortest, "longest": each.longest, "ppl": list(each.ppl), "bleu": list(each.bleu)}
+        {
+            "shortest": each.shortest,
+            "longest": each.longest,
+            "is_unheard": each.is_unheard,
+            "ppl": list(each.ppl),
+            "bleu": list(each.bleu),
+        }
         for each in comparison.buckets
     ]
     return json_text({"conditions": comparison.conditions, "systems": systems, "by_source_length": buckets})

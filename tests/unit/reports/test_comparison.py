@@ -96,6 +96,23 @@ def test_buckets_share_out_all_sentences_by_the_length_of_their_source(tmp_path:
     assert not compared(tmp_path).buckets
 
 
+def test_lengths_that_training_had_are_kept_apart_from_longer_ones(tmp_path: Path, make_run: MakeRun) -> None:
+    lengths = [3, 3, 4, 9, 9, 9, 12, 20, 21, 40]
+    for row in ("base", "e_learned"):
+        make_run(row, "data.max_length=10", source_lengths=lengths)
+    comparison = compared(tmp_path)
+    heard = [bucket for bucket in comparison.buckets if not bucket.is_unheard]
+    assert max(bucket.longest for bucket in heard) == 9
+    assert [bucket.is_unheard for bucket in comparison.buckets] == sorted(b.is_unheard for b in comparison.buckets)
+    by_length = next(grid for grid in grids(comparison) if grid.title.startswith("BLEU by"))
+    assert [heading.endswith(" *") for heading in by_length.headings] == [
+        False,
+        *(bucket.is_unheard for bucket in comparison.buckets),
+    ]
+    make_run("c_n2", "data.max_length=30", source_lengths=lengths)
+    assert [bucket.shortest for bucket in compared(tmp_path).buckets if bucket.is_unheard] == [40]
+
+
 def test_runs_of_a_sweep_or_of_some_experiments_alone(
     tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,7 +173,11 @@ def test_what_is_left_out_is_said(say: Say, run: Path) -> None:
             ["kind=encoder", "word=cat"],
             "word=cat: is none of the words that attend; choose from the, dog, ",
         ),
-        ("a\n", ["output=file/there"], "output=file/there: is a file, or lies below one; state another folder"),
+        (
+            "a\n",
+            ["output=file/there"],
+            "output=file/there: no folder can be made there (Not a directory); state another",
+        ),
         ("", [], "standard input: no sentence to draw; give it lines, as in < sentences.txt"),
         ("\n \n", [], "standard input: no sentence to draw"),
         ("a\nb\tc\td\n", [], "standard input, line 2: has 2 tabs; each line is source or source<TAB>target"),

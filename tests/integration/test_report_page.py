@@ -42,7 +42,7 @@ def test_the_page_shows_a_run_and_its_translations(
     drawn = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
     assert drawn["runs"][0]["curves"]["val/ppl"][0] == [6, 12]
     assert main([*words, "output=page.md"]) == 2
-    assert capsys.readouterr().err == "aiayn: output=page.md: the page is HTML; name it .html\n"
+    assert capsys.readouterr().err == "aiayn: output=page.md: the suffix says the format; choose from .html, .htm\n"
 
 
 @pytest.fixture

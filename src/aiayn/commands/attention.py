@@ -32,8 +32,10 @@ def main(composed: DictConfig) -> None:
     layers = chosen(config.layers, of=model.num_layers, key="layers")
     heads = chosen(config.heads, of=model.num_heads, key="heads")
     folder = run.attention if config.output is None else Path(config.output).expanduser()
-    if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
-        raise UserError(f"output={folder}: is a file, or lies below one; state another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:  # before anything is computed
+        raise UserError(f"output={folder}: no folder can be made there ({error.strerror}); state another") from error
     from aiayn.launch.disk import refusals_explained
     from aiayn.launch.sentence_attention import attend_to_input
     from aiayn.launch.text_stream import progress_bar

@@ -32,6 +32,9 @@ def main(composed: DictConfig) -> None:
 def _report(config: ReportConfig, output: Path | None) -> None:
     if config.noun not in REPORTS:
         raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
+    writes = WRITES.get(config.noun, (".md",))
+    if output is not None and output.suffix not in writes:
+        raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(writes)}")
     takes = CHOOSES_BY.get(config.noun, ())
     for key, value in vars(config.only).items():
         if value is not None and key not in takes:  # a table of other runs than were asked for would mislead
@@ -121,6 +124,15 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
     "table3": ("scale", "data", "like"),
 }
 """By noun: the keys below `only` that it goes by."""
+
+WRITES: Mapping[str, Sequence[str]] = {
+    "comparison": (".md", ".json"),
+    "page": (".html", ".htm"),
+    "sharpness": (".md", ".json"),
+    "table1": (".md", ".json"),
+    "table3": (".md", ".tex", ".csv", ".json"),
+}
+"""By noun: the suffixes of the files that it can write; the others write Markdown alone."""
 
 REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "comparison": _comparison,

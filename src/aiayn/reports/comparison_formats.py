@@ -7,7 +7,6 @@ from typing import Any
 
 from aiayn import files
 from aiayn.config.command_schema import ReportConfig
-from aiayn.config.errors import UserError
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
 from aiayn.reports.grids import Grid, console, markdown_table, rich_table
 from aiayn.reports.table3_formats import check_resampling
@@ -26,9 +25,8 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
         output: a .md or .json file, or None for the terminal.
 
     Raises:
-        UserError: no format has the file's suffix, or the runs do not compare.
+        UserError: the runs do not compare.
     """
-    refuse_suffix(output)
     comparison = compared(config)
     if output is not None:
         files.write_text(output, json_page(comparison) if output.suffix == ".json" else markdown(comparison))
@@ -39,16 +37,6 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
         output_to.print(rich_table(grid))
     for line in _remarks(comparison):
         output_to.print(line, soft_wrap=True)
-
-
-def refuse_suffix(output: Path | None) -> None:
-    """Comparisons are written as Markdown or JSON.
-
-    Raises:
-        UserError: the file's suffix says otherwise.
-    """
-    if output is not None and output.suffix not in (".md", ".json"):
-        raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:

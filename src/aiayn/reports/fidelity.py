@@ -48,8 +48,6 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
     Raises:
         UserError: there is no such profile, or only one was named.
     """
-    if output is not None and output.suffix != ".md":
-        raise UserError(f"output={output}: the suffix says the format; choose .md")
     names = _chosen(profiles)
     grid = _grid(names, differing_settings(names))
     if output is not None:

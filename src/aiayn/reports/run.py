@@ -105,6 +105,7 @@ def facts(record: Record) -> dict[str, str]:
     """What a run was and what it cost, by name; empty text where it is not known."""
     changes = " (with uncommitted changes)" if record.dirty else ""
     hardware = record.hardware
+    threads = "thread" if hardware.get("threads") == 1 else "threads"
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
     return {
         "status": record.status.value + (f" ({record.message})" if record.message else ""),
@@ -113,7 +114,7 @@ def facts(record: Record) -> dict[str, str]:
         "tokens/s": f"{record.tokens_per_second:,.0f}" if record.tokens_per_second else "",
         "FLOPs": f"{record.flops:.2e}" if record.flops else "",
         "evaluation time": duration(sum(result.seconds for result in record.scores.values())),
-        "machine": f"{hardware.get('processor')}, {hardware.get('threads')} threads, "
+        "machine": f"{hardware.get('processor')}, {hardware.get('threads')} {threads}, "
         f"{hardware.get('memory_gib')} GiB{gpus}",
         "precision": record.precision or "",
         "seed": str(record.seed),

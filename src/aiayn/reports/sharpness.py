@@ -11,7 +11,7 @@ from aiayn import files
 from aiayn.config.command_schema import ReportConfig
 from aiayn.models.attention_sharpness import AttentionSharpness
 from aiayn.reports.comparison import Comparison
-from aiayn.reports.comparison_formats import compared, name_headings, names_of, refuse_suffix
+from aiayn.reports.comparison_formats import compared, name_headings, names_of
 from aiayn.reports.grids import Grid, console, markdown_table, rich_table
 from aiayn.runs.record import json_text
 
@@ -38,9 +38,8 @@ def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure
         measure: reads a run.
 
     Raises:
-        UserError: no format has the file's suffix, the runs do not compare, or one cannot be read.
+        UserError: the runs do not compare, or one cannot be read.
     """
-    refuse_suffix(output)
     comparison = compared(config, kind="transformer")
     measured = [[measure(run.path) for run in system.runs] for system in comparison.systems]
     drawn, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))

@@ -29,6 +29,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["report", "paper", "table=5"], "table=5: the paper has tables 1, 2, 3, 4"),
     (["report", "run"], "run has no value: state "),
     (["report", "table3", "output=table3.pdf"], "output=table3.pdf: the suffix says the format; choose from .md, "),
+    (["report", "paper", "output=x.pdf"], "output=x.pdf: the suffix says the format; choose from .md\n"),
     (["report", "table3", "paths.runs=nowhere"], "paths.runs=nowhere: no such folder"),
     (["report", "table3", "scale=nano"], "scale: no such key; did you mean only.scale?"),
     (["report", "table3", "resamples=10"], "resamples=10: must be at least 100"),

@@ -36,7 +36,7 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     for words, said in (
         (["profiles=[paper]"], "name two or more"),
         (["profiles=[paper,t2t]"], "profiles=t2t: no such profile; choose from"),
-        (["output=x.tex"], "choose .md"),
+        (["output=x.tex"], "choose from .md"),
     ):
         assert main(["report", "fidelity", *words]) == 2
         assert said in capsys.readouterr().err

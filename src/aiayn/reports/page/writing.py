@@ -20,8 +20,6 @@ from aiayn.runs.ledger import Entry, State
 
 logger = logging.getLogger("aiayn")
 
-SUFFIXES = (".html", ".htm")
-
 POLL_SECONDS = 2.0
 """Between two looks at the runs."""
 
@@ -47,8 +45,6 @@ def report_page(config: ReportConfig, output: Path) -> None:
         KeyboardInterrupt: with watch=true, in the end.
     """
     check_resampling(config)
-    if output.suffix not in SUFFIXES:
-        raise UserError(f"output={output}: the page is HTML; name it .html")
     press, runs = _Press(config, output), Path(config.paths.runs)
     seen = _look(runs)  # before they are read: what changes meanwhile is a change
     press.write(refresh=RELOAD_SECONDS if config.watch else None)

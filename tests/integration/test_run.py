@@ -87,15 +87,20 @@ def test_scores_are_made_of_the_files(train: Train, only_run: Find, shared_cache
     assert validated == [pytest.approx(record.scores["dev"].ppl, rel=1e-5)]
 
 
-def test_a_finished_run_is_shown_and_not_done_again(
-    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
+def test_a_finished_run_is_shown_and_not_done_again_and_knows_who_asked_for_it(
+    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert train() == 0
     first = capsys.readouterr().out
     content = (only_run() / "run.json").read_bytes()
     assert train("trainer.enable_progress_bar=false") == 0
     assert capsys.readouterr().out == first
+    for sweep in ("mine", "yours", "mine"):
+        monkeypatch.setenv("AIAYN_SWEEP", sweep)
+        assert train() == 0
     assert (only_run() / "run.json").read_bytes() == content
+    assert RunDirectory(only_run()).sweeps == ["mine", "yours"]
+    assert main(["report", "comparison", "paths.runs=runs", "only.sweep=yours"]) == 0
 
 
 def test_evaluate_scores_other_checkpoints_and_searches(

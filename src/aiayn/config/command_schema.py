@@ -251,8 +251,8 @@ class OnlyConfig:
 class OnlyComparedConfig(OnlyConfig):
     """The same, and what only a comparison chooses by."""
 
-    sweep: str | None = MISSING
-    """Of this sweep, for a comparison: the name of its file, or AIAYN_SWEEP."""
+    sweep: Any = MISSING
+    """Of these sweeps, for a comparison: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
     experiment: Any = MISSING
     """Of these experiments, for a comparison: a pattern as in table3/c_*, or a list of them; null: of all."""
 

@@ -63,6 +63,8 @@ def _hold_and_run(
     with disk, directory.locked() as lock, _taken_back_if_refused(directory):
         if config.force:
             _start_anew(config, directory)
+        if config.identity.sweep:
+            directory.join_sweep(config.identity.sweep)
         if _is_finished(directory):
             logger.info("%s: finished already; shown, not done again", directory.path)
             record = read_record(directory.record)

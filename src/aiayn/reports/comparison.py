@@ -46,7 +46,8 @@ class ScoredRun:
     path: Path
     record: Record
     settings: Settings
-    sweep: str | None
+    sweeps: Sequence[str]
+    """All that asked for it."""
     sentences: Sequence[SentenceScores]
 
 
@@ -121,7 +122,7 @@ class Comparison:
 def compare(
     runs: Path,
     *,
-    sweep: str | None,
+    sweep: str | Sequence[str] | None,
     experiment: str | Sequence[str] | None,
     scale: str | None,
     data: str | None,
@@ -134,7 +135,7 @@ def compare(
 
     Args:
         runs: the folder.
-        sweep: only runs of this sweep.
+        sweep: only runs of sweeps that match this pattern, or one of these.
         experiment: only experiments that match this pattern, or one of these.
         scale: only runs of this scale.
         data: only runs on this corpus, by name or by the first digits of its fingerprint.
@@ -185,12 +186,17 @@ def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator
         settings.pop("seed", None)
         path = entry.directory.path
         rows = read_sentence_scores((path / record.scores["dev"].hypotheses).with_name("dev.sentences.jsonl"))
-        yield ScoredRun(path, record, settings, (content.get("identity") or {}).get("sweep"), rows)
+        sweeps = (*entry.directory.sweeps, (content.get("identity") or {}).get("sweep") or "")
+        yield ScoredRun(path, record, settings, sweeps, rows)
 
 
-def _is_wanted(run: ScoredRun, *, sweep: str | None, experiment: str | Sequence[str] | None) -> bool:
-    patterns = [experiment or "*"] if isinstance(experiment, str | None) else experiment
-    return sweep in (None, run.sweep) and any(fnmatch.fnmatchcase(run.record.experiment, each) for each in patterns)
+def _is_wanted(run: ScoredRun, *, sweep: str | Sequence[str] | None, experiment: str | Sequence[str] | None) -> bool:
+    return _any_matches(run.sweeps, sweep) and _any_matches([run.record.experiment], experiment)
+
+
+def _any_matches(names: Sequence[str], asked: str | Sequence[str] | None) -> bool:
+    patterns = [asked or "*"] if isinstance(asked, str | None) else asked
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
 def _refuse_differing_conditions(runs: Sequence[ScoredRun]) -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from aiayn import machine
+from aiayn import files, machine
 from aiayn.config.errors import UserError
 
 LOCK, HOLDER = ".lock", ".holder"
@@ -83,6 +83,21 @@ class RunDirectory:
     def failures(self) -> Path:
         """What the ranks of a group that failed have to say, a file each."""
         return self.path / ".failures"
+
+    @property
+    def sweeps_file(self) -> Path:
+        """The names of the sweeps that asked for the run, a line each."""
+        return self.path / "sweeps.txt"
+
+    @property
+    def sweeps(self) -> list[str]:
+        """Which sweeps asked for the run, the first one first; runs from before this was noted have none."""
+        return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
+
+    def join_sweep(self, name: str) -> None:
+        """Note that a sweep asked for the run, also where it was done before; the caller holds the lock."""
+        if name not in (known := self.sweeps):
+            files.write_text(self.sweeps_file, "".join(f"{each}\n" for each in (*known, name)))
 
     def steps(self, kind: str = "step") -> dict[int, Path]:
         """The checkpoints of one kind, "step" or "best", by optimizer step, ascending."""
@@ -160,7 +175,8 @@ class RunDirectory:
 
     def remove_refused(self) -> None:
         """Take back the files of a run that was refused before it did anything."""
-        for path in (self.config, self.record, self.log, self.tokenizer, self.path / LOCK, self.path / HOLDER):
+        own = (self.config, self.record, self.log, self.tokenizer, self.sweeps_file)
+        for path in (*own, self.path / LOCK, self.path / HOLDER):
             path.unlink(missing_ok=True)
 
     @contextmanager

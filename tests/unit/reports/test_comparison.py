@@ -13,6 +13,7 @@ from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.reports import grids as grids_of_text
 from aiayn.reports.comparison import Comparison, compare
 from aiayn.reports.comparison_formats import grids
+from aiayn.runs.directory import RunDirectory
 
 MakeRun = Callable[..., Path]
 
@@ -123,6 +124,14 @@ def test_runs_of_a_sweep_or_of_some_experiments_alone(
     assert names == {"table3/a_h1", "table3/c_n2"}
     with pytest.raises(UserError, match=r"^only\.sweep=nothing: no finished run below "):
         compared(tmp_path, sweep="nothing")
+    for row, sweeps in (("base", ["first", "second"]), ("a_h1", ["first"]), ("c_n2", ["second", "second"])):
+        directory = RunDirectory(next((tmp_path / f"runs/table3/{row}").iterdir()))
+        for sweep in sweeps:
+            directory.join_sweep(sweep)
+        assert directory.sweeps == list(dict.fromkeys(sweeps))
+    for asked, expected in (("first", {"base", "a_h1"}), ("s*", {"base", "c_n2"}), (["first", "second"], None)):
+        names = {system.settings["experiment"] for system in compared(tmp_path, sweep=asked).systems}
+        assert names == {f"table3/{row}" for row in expected or ("base", "a_h1", "c_n2")}
     against = str(next((tmp_path / "runs/table3/a_h1").iterdir()))
     comparison = compared(tmp_path, against=against)
     assert comparison.systems[comparison.reference or 0].settings["experiment"] == "table3/a_h1"

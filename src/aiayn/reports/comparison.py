@@ -264,7 +264,7 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
 def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
     """The sentences by length of the source, in parts of about equally many; none shares a length with another.
 
-    Lengths that training had are kept apart from those that it had not.
+    Lengths that training had are kept apart from those that it had not: that border takes the place of the next one.
     """
     lengths = [row.source_tokens for row in systems[0].runs[0].sentences]
     if any(row.source_tokens is None for system in systems for run in system.runs for row in run.sentences):
@@ -272,7 +272,9 @@ def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
     known = np.array(lengths, dtype=np.int64)
     heard = [int(system.settings["data.max_length"]) for system in systems]
     quantiles = np.quantile(known, np.linspace(0, 1, BUCKETS + 1)[1:], method="higher")
-    borders = np.unique([*quantiles, *(length for length in heard if length < known.max())])
+    for length in {length for length in heard if known.min() <= length < known.max()}:
+        quantiles[np.abs(quantiles[:-1] - length).argmin()] = length
+    borders = np.unique(quantiles)
     place = np.searchsorted(borders, known)
     columns = [[sentence_columns(run.sentences) for run in system.runs] for system in systems]
     for bucket in range(len(borders)):

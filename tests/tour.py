@@ -74,6 +74,11 @@ RULES = (
         "a group of rows for the whole table",
     ),
     Rule(
+        r"aiayn reproduce table3 (.*)",
+        rf"aiayn reproduce table3 \1 experiment=table3/base,table3/e_learned {TINY}",
+        "two rows for the whole table",
+    ),
+    Rule(
         r"aiayn train sweeps=heads_dk .*",
         rf"aiayn train sweeps=smoothing_dropout optimization.label_smoothing=0.1 model.dropout=0.0,0.1 {TINY}",
         "two runs of a grid",

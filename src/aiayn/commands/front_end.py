@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from aiayn import __version__
+from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
 from aiayn.launch.signals import ended_as_interrupted
@@ -36,6 +37,7 @@ class Command:
 
 COMMANDS = {
     "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
+    "reproduce": Command("a table of the paper: its sweep, then its report", "aiayn.commands.reproduce", TABLES),
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids", "aiayn.commands.prepare"),
     "plan": Command("what training would cost: operations, memory, time, disk", "aiayn.commands.plan"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
@@ -127,6 +129,8 @@ def _run(words: list[str]) -> int:
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
+    if verb == "reproduce":
+        return reproduce(rest, _run)
     words = _ordered(_with_noun(verb, rest))
     from aiayn.commands.sweep_words import sweep_words  # imports Hydra, which the words above need not wait for
 
@@ -266,7 +270,7 @@ def _complete(words: list[str]) -> int:
 
         return _offer(f"{group}={name}" for name in store.options(group) if name.startswith(start))
     os.environ["COMP_LINE"] = " ".join([typed[0], *(rest[1:] if nouns else rest)])
-    return _hydra_completion(verb, words)
+    return _hydra_completion("train" if verb == "reproduce" else verb, words)
 
 
 def _offer(choices: Iterable[str]) -> int:

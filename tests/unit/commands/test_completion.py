@@ -50,6 +50,8 @@ COMPLETIONS = {
     "aiayn train -m seed=1,2 decoding.beam": {"decoding.beam_size="},
     "aiayn report run outp": {"output="},
     "aiayn evaluate checkp": {"checkpoint="},
+    "aiayn reproduce t": set(COMMANDS["reproduce"].nouns),
+    "aiayn reproduce table3 scale=n": {"scale=nano"},
 }
 
 EXPERIMENTS = {

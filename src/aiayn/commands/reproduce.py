@@ -1,0 +1,100 @@
+"""`aiayn reproduce <table>`: the table's sweep, then its report; two command lines in one.
+
+It has no configuration of its own: every word is one of `aiayn train`, or one of `aiayn report`.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from aiayn.config.errors import RunFailedError, UserError
+
+TABLES = ("table3",)
+"""Those that are a sweep: sweeps/<table>.yaml; and a report of the same name."""
+
+OF_THE_REPORT = ("output", "resamples", "only.data", "only.like")
+"""Keys that are for the report alone."""
+
+OF_BOTH = ("paths.runs", "paths.cache")
+
+SCALE = "demo"
+"""Where none is named, as in conf/train.yaml."""
+
+HELP = f"""\
+aiayn reproduce {" | ".join(TABLES)} [group=option] [key=value] ...
+
+Does the runs of a table that are not done yet, and prints the table with the paper's beside it:
+  aiayn train sweeps=<table> [group=option] [key=value] ...
+  aiayn report <table> only.scale=<scale>
+Started again it goes on where it was; what is finished is not done again. Keys and groups are those of aiayn train.
+Four are the report's: {", ".join(OF_THE_REPORT)}; with output=<file> the table is
+written, too.
+
+Examples:
+  aiayn reproduce table3 scale=nano
+  aiayn reproduce table3 scale=nano hydra/launcher=joblib output=table3.md
+  aiayn reproduce table3 scale=small trainer=gpu seed=1,2,3
+"""
+
+
+def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
+    """Do the sweep of a table, then report it, whatever became of the sweep's jobs.
+
+    Args:
+        words: of the command line: the table's name, then overrides.
+        run: does one command line.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UserError: the words make no such command lines.
+        RunFailedError: jobs of the sweep failed; the report was shown nevertheless.
+    """
+    if {"--help", "-h"} & {*words}:
+        sys.stdout.write(HELP)
+        return 0
+    sweep, report = command_lines(words)
+    failure = None
+    try:
+        run(["train", *sweep])
+    except RunFailedError as error:
+        failure = error
+    outputs = [word for word in report if word.startswith("output=")]
+    run(["report", *(word for word in report if word not in outputs)])
+    if outputs:
+        run(["report", *report])
+    if failure is not None:
+        raise failure
+    return 0
+
+
+def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words of `aiayn train` and those of `aiayn report`.
+
+    Args:
+        words: the table's name, then overrides.
+
+    Raises:
+        UserError: no such table, or a word that belongs to neither.
+    """
+    if not words or words[0] not in TABLES:
+        if not words or "=" in words[0]:
+            raise UserError(f"aiayn reproduce: which table? Choose from {', '.join(TABLES)}")
+        raise UserError(f"aiayn reproduce {words[0]}: choose from {', '.join(TABLES)}")
+    table, *overrides = words
+    scale, sweep, report = SCALE, [f"sweeps={table}"], [table]
+    for word in overrides:
+        key, _, value = word.partition("=")
+        if word.startswith("-"):
+            raise UserError(f"{word}: aiayn reproduce has no flags but --help; aiayn train sweeps={table} has them")
+        if key.lstrip("+") == "sweeps":
+            raise UserError(f"{word}: aiayn reproduce {table} is the sweep; aiayn train {word} runs another")
+        if key == "scale":
+            if "," in value:
+                raise UserError(f"{word}: one table has one scale; name one after the other")
+            scale = value
+        if key in OF_THE_REPORT or key in OF_BOTH:
+            report.append(word)
+        if key not in OF_THE_REPORT:
+            sweep.append(word)
+    return sweep, [*report, f"only.scale={scale}"]

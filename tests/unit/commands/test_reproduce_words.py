@@ -1,0 +1,80 @@
+"""`aiayn reproduce` is the two command lines that it says it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.commands.reproduce import OF_BOTH, OF_THE_REPORT, TABLES, command_lines, reproduce
+from aiayn.config import store
+from aiayn.config.compose import compose_command
+from aiayn.config.errors import RunFailedError, UserError
+
+CommandLine = Callable[..., Any]
+
+OVERRIDES = st.sampled_from(
+    ["seed=1,2", "model.dropout=0.0", "paths.runs=elsewhere", "output=table.md", "resamples=500", "scale=nano", "-v=1"]
+)
+
+
+@given(st.sampled_from(TABLES), st.lists(OVERRIDES.filter(lambda word: not word.startswith("-")), unique=True))
+def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) -> None:
+    sweep, report = command_lines([table, *words])
+    assert sweep[0] == f"sweeps={table}"
+    assert report[0] == table
+    assert report[-1] == ("only.scale=nano" if "scale=nano" in words else "only.scale=demo")
+    for word in words:
+        key = word.partition("=")[0]
+        assert (word in sweep) == (key not in OF_THE_REPORT)
+        assert (word in report) == (key in (*OF_THE_REPORT, *OF_BOTH))
+    assert compose_command("report", [f"noun={table}", *report[1:]])
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_table_is_a_sweep_and_a_report(table: str) -> None:
+    assert table in store.options("sweeps")
+
+
+def test_the_report_comes_also_where_jobs_failed(capsys: pytest.CaptureFixture[str]) -> None:
+    done: list[list[str]] = []
+
+    def run(words: list[str]) -> int:
+        done.append(words)
+        if words[0] == "train":
+            raise RunFailedError("1 job failed of 20")
+        return 0
+
+    with pytest.raises(RunFailedError, match="1 job failed of 20"):
+        reproduce(["table3", "scale=nano", "output=table3.md"], run)
+    assert done == [
+        ["train", "sweeps=table3", "scale=nano"],
+        ["report", "table3", "only.scale=nano"],
+        ["report", "table3", "output=table3.md", "only.scale=nano"],
+    ]
+    assert reproduce(["--help"], run) == 0
+    assert len(done) == 3
+    assert capsys.readouterr().out.startswith("aiayn reproduce table")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ([], "aiayn reproduce: which table? Choose from "),
+        (["scale=nano"], "aiayn reproduce: which table? Choose from "),
+        (["table9"], "aiayn reproduce table9: choose from "),
+        (["table3", "-m"], "-m: aiayn reproduce has no flags but --help"),
+        (["table3", "sweeps=seeds"], "sweeps=seeds: aiayn reproduce table3 is the sweep"),
+        (["table3", "scale=nano,demo"], "scale=nano,demo: one table has one scale"),
+    ],
+)
+def test_other_words_are_refused_in_one_line(words: list[str], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint.replace("?", r"\?")):
+        command_lines(words)
+
+
+def test_a_mistake_is_told_before_anything_runs(aiayn: CommandLine) -> None:
+    said = aiayn("reproduce", "table3", "model.dropuot=0")
+    assert said.code == 2
+    assert said.err == "aiayn: model.dropuot: no such key; did you mean model.dropout?\n"

@@ -84,7 +84,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
             f"{result.bleu.score:.2f}",
             f"{result.chrf.score:.2f}",
             f"{result.sentences:,}",
-            f"{result.checkpoint_step:,}",
+            result.checkpoint,
         )
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(table)

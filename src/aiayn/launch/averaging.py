@@ -64,7 +64,7 @@ def average_at_the_end(config: TrainConfig, directory: RunDirectory, *, step: in
     )
     asked = f"averaging.checkpoints={wanted.checkpoints}"
     if len(steps) < wanted.checkpoints:
-        logger.warning("%s: %s have come by step %s, every %s steps", asked, len(steps), step, wanted.interval)
+        logger.warning("%s: only %s by step %s, one every %s steps", asked, len(steps), step, wanted.interval)
     if not steps:
         return None
     kept = directory.steps("weights")

@@ -13,7 +13,7 @@ from aiayn.config.validation import STATED_ELSEWHERE
 
 CONF = conf_directory()
 GROUPS = ["experiment", "scale", "data", "tokenizer", "model", "optimization", "decoding", "fidelity", "trainer"]
-GROUPS += ["callbacks", "logger", "launch", "debug", "paths", "hardware"]
+GROUPS += ["averaging", "callbacks", "logger", "launch", "debug", "paths", "hardware"]
 OPTIONS = sorted(path for group in GROUPS for path in (CONF / group).rglob("*.yaml"))
 
 LATER = {"enable_autolog_hparams", "model_registry"}

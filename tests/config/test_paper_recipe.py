@@ -35,6 +35,17 @@ def test_both_models_train_for_the_papers_steps(model: str) -> None:
     assert settings(f"experiment=table3/{model}")["optimization.max_steps"] == RECIPE.training[model].steps
 
 
+@pytest.mark.parametrize("model", RECIPE.training)
+def test_both_models_average_the_papers_checkpoints_ten_minutes_apart(model: str) -> None:
+    """For the big model no interval is stated; it is taken to be base's."""
+    facts = RECIPE.training[model]
+    minutes = facts.checkpoint_minutes or RECIPE.training["base"].checkpoint_minutes
+    assert minutes is not None
+    averaging = settings("experiment=positions/none", f"averaging={model}")
+    assert averaging["averaging.checkpoints"] == facts.averaged_checkpoints
+    assert averaging["averaging.interval"] == round(minutes * 60 / facts.seconds_per_step)
+
+
 @pytest.mark.parametrize("pair", RECIPE.corpora)
 def test_corpora_have_the_papers_vocabulary_and_splits(pair: str) -> None:
     corpus = RECIPE.corpora[pair]

@@ -178,6 +178,8 @@ def build_session(
             max_steps=config.optimization.max_steps,
             accumulation=accumulation(config, world_size=group.size),
             validation_interval=config.optimization.validation_interval,
+            averaged_checkpoints=config.averaging.checkpoints,
+            averaging_interval=config.averaging.interval or 1,
         ),
         checkpoints=directory.checkpoints,
         group=group,

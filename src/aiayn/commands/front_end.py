@@ -41,6 +41,7 @@ COMMANDS = {
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids", "aiayn.commands.prepare"),
     "plan": Command("what training would cost: operations, memory, time, disk", "aiayn.commands.plan"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
+    "average": Command("the mean of a run's last checkpoints, as a checkpoint", "aiayn.commands.average"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),

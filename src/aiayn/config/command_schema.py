@@ -66,7 +66,7 @@ class EvaluateConfig(EngineConfig):
     run: str = MISSING
     """A run directory."""
     checkpoint: str = MISSING
-    """last, best or an optimizer step."""
+    """last, best, average or an optimizer step."""
     splits: Any = MISSING
     """Which of dev and test to score: one of them, or a list."""
     decoding: DecodingOverridesConfig = MISSING
@@ -76,13 +76,25 @@ class EvaluateConfig(EngineConfig):
 
 
 @dataclass
+class AverageConfig:
+    """`aiayn average`."""
+
+    run: str = MISSING
+    """A run directory."""
+    last: Any = MISSING
+    """How many of the last checkpoints kept; paper: 5 of a base model, 20 of a big one; null: as the run states."""
+    steps: Any = MISSING
+    """Which checkpoints instead, a list of optimizer steps; null: the last ones."""
+
+
+@dataclass
 class UseConfig:
     """What every command needs that feeds text to a run's model."""
 
     run: str = MISSING
     """A run directory."""
     checkpoint: str = MISSING
-    """last, best or an optimizer step."""
+    """last, best, average or an optimizer step."""
     window: int = MISSING
     """Lines read ahead, to batch those of similar length; 1 answers every line at once, as on a terminal."""
     max_length: int | None = MISSING
@@ -117,7 +129,7 @@ class ExportConfig:
     run: str = MISSING
     """A run directory."""
     checkpoint: str = MISSING
-    """last, best or an optimizer step."""
+    """last, best, average or an optimizer step."""
     format: ExportFormat = MISSING
     """ctranslate2: a folder that CTranslate2 translates with; safetensors: a file of the weights by their names."""
     output: str = MISSING
@@ -170,7 +182,7 @@ class AttentionConfig:
     run: str = MISSING
     """A run directory."""
     checkpoint: str = MISSING
-    """last, best or an optimizer step."""
+    """last, best, average or an optimizer step."""
     output: str | None = MISSING
     """A folder for the pictures; null: attention/ in the run directory."""
     format: PictureFormat = MISSING

@@ -15,6 +15,8 @@ BEFORE: Final[Mapping[str, Any]] = {
     "model.tied_embeddings": True,
     "model.reads_bos": True,
     "optimization.smooths": "all",
+    "averaging.checkpoints": 0,
+    "averaging.interval": None,
     "decoding.validation_sentences": 0,
     "launch.jobs_per_device": 1,
     "launch.cores_per_job": None,

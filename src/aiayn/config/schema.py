@@ -99,6 +99,16 @@ class OptimizationConfig:
 
 
 @dataclass
+class AveragingConfig:
+    """The mean of a run's last checkpoints (section 6.1), which then is what is scored."""
+
+    checkpoints: int = MISSING
+    """How many; 0: no averaging, the last weights are scored."""
+    interval: int | None = MISSING
+    """Optimizer steps between two of them, counted back from the last step; null where there is no averaging."""
+
+
+@dataclass
 class DecodingConfig:
     """Beam search (section 6.1)."""
 
@@ -196,6 +206,8 @@ class TrainConfig:
     """The architecture."""
     optimization: OptimizationConfig = MISSING
     """The training recipe."""
+    averaging: AveragingConfig = MISSING
+    """Which checkpoints are averaged at the end of training."""
     decoding: DecodingConfig = MISSING
     """The search at the end of training."""
     trainer: dict[str, Any] = MISSING

@@ -16,6 +16,7 @@ COMMANDS: dict[str, type] = {
     "prepare": schema.TrainConfig,
     "plan": schema.PlanConfig,
     "evaluate": command_schema.EvaluateConfig,
+    "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
     "score": command_schema.ScoreConfig,
     "export": command_schema.ExportConfig,

@@ -72,6 +72,7 @@ def validate(config: TrainConfig) -> None:
     _validate_ranges(config)
     _validate_positions(config)
     _validate_structure(config)
+    _validate_averaging(config)
     validate_decoding(config.decoding)
     _validate_files(config)
     for name, folder in vars(config.paths).items():
@@ -135,6 +136,26 @@ def _validate_ranges(config: TrainConfig) -> None:
     for key, value in positive.items():
         if not 0 < value < math.inf:
             raise UserError(f"{key}={value}: must be greater than 0, and finite")
+
+
+def _validate_averaging(config: TrainConfig) -> None:
+    """Averaging is stated whole or not at all, and never for Table 3 (section 6.2)."""
+    checkpoints, interval = config.averaging.checkpoints, config.averaging.interval
+    if checkpoints < 0:
+        raise UserError(f"averaging.checkpoints={checkpoints}: must not be negative (0: no averaging)")
+    if checkpoints == 0:
+        return
+    asked = f"averaging.checkpoints={checkpoints}"
+    if config.identity.experiment.startswith("table3/"):
+        raise UserError(
+            f"{asked}: Table 3 is without checkpoint averaging (section 6.2): state averaging=none, or an experiment "
+            f"other than {config.identity.experiment}"
+        )
+    if interval is None or interval < 1:
+        told = "null" if interval is None else interval
+        raise UserError(f"averaging.interval={told}: must be at least 1 with {asked}, as in averaging=base")
+    if not config.trainer.get("enable_checkpointing", True):
+        raise UserError(f"{asked}: there is nothing to average with trainer.enable_checkpointing=false")
 
 
 def validate_decoding(decoding: DecodingConfig) -> None:

@@ -5,6 +5,7 @@ from aiayn.build.training import build_search, device_of
 from aiayn.config.command_schema import Engine, EvaluateConfig
 from aiayn.config.errors import UserError
 from aiayn.launch import processes
+from aiayn.launch.averaging import steps_averaged
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.engines import ctranslate2_engine, refuse_engine
 from aiayn.launch.opened_run import open_for_use
@@ -36,6 +37,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     refuse_beyond_positions(config, data)
     device = device_of(config, local_rank=processes.local_rank())
     model = run.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
+    averaged_steps = steps_averaged(run.checkpoint)
     engine = None
     if request.engine is Engine.ctranslate2:
         engine = ctranslate2_engine(run, data.tokenizer, request.quantization, device=device)
@@ -51,6 +53,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
             run.directory,
             splits=splits,
             checkpoint_step=run.step,
+            averaged_steps=averaged_steps,
             device=device,
             limit=config.decoding.limit_sentences,
             group=group,

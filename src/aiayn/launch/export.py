@@ -18,6 +18,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.model_schema import ModelKind
 from aiayn.data.durable import open_or_build
+from aiayn.launch.averaging import steps_averaged
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.export_ctranslate2 import SpecialTokens, refuse_what_cannot_be_held, transformer_spec
 from aiayn.launch.opened_run import OpenedRun, open_for_use
@@ -81,7 +82,7 @@ def kept_ctranslate2(run: OpenedRun, quantization: Quantization) -> Path:
     folder = run.directory.exports / f"ctranslate2-{quantization.value}-{key}"
 
     def build(partial: Path) -> Mapping[str, Any]:
-        logger.info("exporting step %d to %s", run.step, folder)
+        logger.info("exporting %s to %s", run.checkpoint_name, folder)
         write_ctranslate2(run, partial, quantization)
         return {"version": VERSION, "checkpoint_sha256": checksum, **_provenance(run, quantization)}
 
@@ -155,5 +156,7 @@ def _weights(run: OpenedRun, *, vocabulary_size: int) -> dict[str, Tensor]:
 
 def _provenance(run: OpenedRun, quantization: Quantization | None) -> dict[str, Any]:
     """Which weights an export holds."""
-    told = {"run": run.record.name, "config_hash": run.record.config_hash, "step": run.step}
+    told: dict[str, Any] = {"run": run.record.name, "config_hash": run.record.config_hash, "step": run.step}
+    if averaged := steps_averaged(run.checkpoint):
+        told["averaged_steps"] = list(averaged)
     return told if quantization is None else {**told, "quantization": quantization.value}

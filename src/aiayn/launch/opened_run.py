@@ -36,8 +36,13 @@ class OpenedRun:
     config: TrainConfig
     """The run's own, `decoding` with what was asked for differently."""
     step: int
-    """Optimizer step of the checkpoint."""
+    """Optimizer step of the checkpoint, of an average the last one."""
     checkpoint: Path
+
+    @property
+    def checkpoint_name(self) -> str:
+        """What files are called that are made of the checkpoint: step-<n>, or as the average is called."""
+        return self.checkpoint.stem if self.checkpoint.stem.startswith("average-") else f"step-{self.step}"
 
     def tokenizer(self) -> SubwordTokenizer:
         """The run's tokenizer: its own copy, or the prepared corpus's where the run is older than such copies.
@@ -93,7 +98,7 @@ def open_for_use(
 
     Args:
         run: a run directory.
-        checkpoint: last, best or an optimizer step.
+        checkpoint: last, best, average or an optimizer step.
         launch: of this process.
         decoding: what to search differently.
 

@@ -15,6 +15,9 @@ from aiayn.runs.plan import Plan
 BYTES_OF_CHECKPOINT = 12
 """Of a parameter: itself and Adam's two moments, in single precision."""
 
+BYTES_OF_WEIGHTS = 4
+"""Of a parameter where it is kept by itself, to be averaged."""
+
 
 @dataclass(frozen=True)
 class Micro:
@@ -56,7 +59,7 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
         flops_per_step=flops,
         memory=memory,
         seconds_per_step=_seconds_per_step(config, model, flops=flops, micro=micro, devices=devices),
-        disk=BYTES_OF_CHECKPOINT * model.parameters * _checkpoints(config),
+        disk=model.parameters * (BYTES_OF_CHECKPOINT * _checkpoints(config) + BYTES_OF_WEIGHTS * _averaged(config)),
     )
 
 
@@ -106,6 +109,11 @@ def _checkpoints(config: TrainConfig) -> int:
             count = int(callback.get("save_top_k", 1))
             kept += count if count >= 0 else config.optimization.max_steps // config.optimization.checkpoint_interval
     return kept
+
+
+def _averaged(config: TrainConfig) -> int:
+    """How many weights a run keeps to average, with the one that is being written, and their mean."""
+    return config.averaging.checkpoints + 2 if config.averaging.checkpoints else 0
 
 
 def _is_checkpoint_callback(callback: Any) -> bool:

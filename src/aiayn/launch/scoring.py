@@ -26,7 +26,7 @@ from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
 from aiayn.models.translation_model import TranslationModel
 from aiayn.progress import Bar
-from aiayn.runs.directory import RunDirectory
+from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.record import SignedScore, SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search, sentence_likelihoods
@@ -58,6 +58,7 @@ def score_splits(
     *,
     splits: Sequence[Split],
     checkpoint_step: int,
+    averaged_steps: tuple[int, ...] = (),
     device: torch.device,
     limit: int | None = None,
     group: ProcessGroup = ALONE,
@@ -74,13 +75,15 @@ def score_splits(
         directory: the run's folder.
         splits: what to score.
         checkpoint_step: for the names of the files and the record.
+        averaged_steps: of the checkpoints whose mean the weights are; none for a single checkpoint.
         device: where to compute.
         limit: score only this many sentences of each split, the first ones.
         group: the ranks that share the decoding, each with the same weights.
         engine: what decodes with these weights and this search; by default the model itself.
     """
+    checkpoint = average_name(averaged_steps) if averaged_steps else f"step-{checkpoint_step:07d}"
     folder = directory.evaluations / (
-        f"step-{checkpoint_step:07d}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
+        f"{checkpoint}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
         f"-extra{search.max_extra_length}"
         + ("-ends-beam" if search.ends_among == "beam" else "")
         + (f"-first{limit}" if limit else "")
@@ -100,6 +103,7 @@ def score_splits(
         scores[split] = _scores(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )
+        scores[split] = dataclasses.replace(scores[split], averaged_steps=averaged_steps)
         result = scores[split]
         bleu = f"{result.bleu_name} {result.bleu.score:.2f}"
         logger.info("%s: %s, PPL %.2f on %d sentences", split, bleu, result.ppl, result.sentences)

@@ -61,7 +61,7 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
         raise UserError(f"{INPUT}: no sentence to draw; give it lines, as in < sentences.txt")
     maps = AttentionMaps(run.step, request.units.value, sentences)
     with refusals_explained(f"run={request.run}"):
-        write_attention_maps(run.directory.attention / f"step-{run.step}.json", maps)
+        write_attention_maps(run.directory.attention / f"{run.checkpoint_name}.json", maps)
     return maps
 
 

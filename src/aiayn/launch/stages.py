@@ -18,6 +18,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.data.corpus import SPLITS
 from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
+from aiayn.launch.averaging import average_at_the_end
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import load_weights
 from aiayn.launch.preparation import prepare_data
@@ -28,7 +29,7 @@ from aiayn.launch.telling import tell
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
-from aiayn.runs.record import Record
+from aiayn.runs.record import Record, SplitScores
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ProcessGroup
 from aiayn.training.session import TrainingSession
@@ -232,22 +233,36 @@ def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
 
 
 def _evaluate(job: Job, data: PreparedData, module: TranslationModule, loggers: list[Any]) -> None:
-    """Score the final weights on dev and test, on all ranks, and tell the trackers."""
+    """Score the final weights on dev and test, on all ranks, then the average if there is one; tell the trackers."""
     record = job.record
     job.write_record()
-    record.scores = score_splits(
+    record.scores = _scores(job, data, module)
+    made = average_at_the_end(job.config, job.directory, step=record.steps) if job.group.is_leader else None
+    average = job.group.broadcast(made)
+    if average is not None:
+        load_weights(module.model, average.path, key="averaging")
+        logger.info("%s: the mean of steps %s", average.path.name, ", ".join(map(str, average.steps)))
+        record.scores = _scores(job, data, module, averaged_steps=average.steps)
+    table_rows = int(job.config.logger.get("samples", 0))
+    tell(trackers(loggers), record, job.directory, data, table_rows=table_rows)
+
+
+def _scores(
+    job: Job, data: PreparedData, module: TranslationModule, *, averaged_steps: tuple[int, ...] = ()
+) -> dict[str, SplitScores]:
+    """The scores of the module's weights by the run's own search; only the first rank has them."""
+    return score_splits(
         module.model,
         data,
         build.build_search(job.config.decoding),
         job.directory,
         splits=["dev", "test"],
-        checkpoint_step=record.steps,
+        checkpoint_step=averaged_steps[-1] if averaged_steps else job.record.steps,
+        averaged_steps=averaged_steps,
         device=build.device_of(job.config, local_rank=processes.local_rank()),
         limit=scored_sentences(job.config),
         group=job.group,
     )
-    table_rows = int(job.config.logger.get("samples", 0))
-    tell(trackers(loggers), record, job.directory, data, table_rows=table_rows)
 
 
 @contextmanager

@@ -65,6 +65,8 @@ def footer(record: Record) -> str:
     if test is not None:
         scores = f"PPL {test.ppl:.2f}, {test.bleu_name} {test.bleu.score:.1f}, chrF {test.chrf.score:.1f}"
         lines.append(f"test: {scores} ({test.sentences:,} sentences)")
+    if averaged := dev.averaged_steps:
+        lines.append(f"weights: the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}")
     lines.append(f"{dev.bleu_name}: {dev.bleu.signature}")
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")
@@ -84,7 +86,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
             f"{result.bleu.score:.2f}",
             f"{result.chrf.score:.2f}",
             f"{result.sentences:,}",
-            f"{result.checkpoint_step:,}",
+            result.checkpoint,
         )
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(table)

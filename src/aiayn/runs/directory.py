@@ -1,21 +1,24 @@
 """The run directory: where everything of one run lies, and who may write there."""
 
 import fcntl
+import hashlib
 import json
 import math
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from aiayn import files, machine
 from aiayn.config.errors import UserError
 
 LOCK, HOLDER = ".lock", ".holder"
-CHECKPOINT = re.compile(r"(?P<kind>step|best)-(?P<step>\d+)\.ckpt")
+CHECKPOINT = re.compile(r"(?P<kind>step|best|weights)-(?P<step>\d+)\.ckpt")
+AVERAGE = re.compile(r"average-of(?P<count>\d+)-(?P<first>\d+)-(?P<step>\d+)(-[0-9a-f]{8})?\.ckpt")
 
 
 class HeldDirectoryError(UserError):
@@ -61,7 +64,7 @@ class RunDirectory:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of checkpoints: step-<n>.ckpt, best-<n>.ckpt."""
+        """The folder of checkpoints: step-<n>.ckpt, best-<n>.ckpt; weights-<n>.ckpt and average-....ckpt."""
         return self.path / "checkpoints"
 
     @property
@@ -100,33 +103,54 @@ class RunDirectory:
             files.write_text(self.sweeps_file, "".join(f"{each}\n" for each in (*known, name)))
 
     def steps(self, kind: str = "step") -> dict[int, Path]:
-        """The checkpoints of one kind, "step" or "best", by optimizer step, ascending."""
+        """The checkpoints of one kind, "step", "best" or "weights", by optimizer step, ascending."""
         found = {}
         for path in self.checkpoints.glob(f"{kind}-*.ckpt"):
             if match := CHECKPOINT.fullmatch(path.name):
                 found[int(match["step"])] = path
         return dict(sorted(found.items()))
 
+    def averages(self) -> dict[str, tuple[int, Path]]:
+        """The means of checkpoints, by name: the last of their steps, and the file."""
+        found = {}
+        for path in sorted(self.checkpoints.glob("average-*.ckpt")):
+            if match := AVERAGE.fullmatch(path.name):
+                found[path.stem] = (int(match["step"]), path)
+        return found
+
     def checkpoint(self, which: str) -> tuple[int, Path]:
         """The step and file of one checkpoint.
 
         Args:
-            which: "last", "best", or an optimizer step.
+            which: "last", "best", "average", an optimizer step, or the name of an average.
 
         Raises:
             UserError: there is none such; the message lists what there is.
         """
-        steps, best = self.steps(), self.steps("best")
+        steps, best, averages = self.steps(), self.steps("best"), self.averages()
+        if which in averages:
+            return averages[which]
+        if which == "average":
+            return self._only_average(averages)
         if which == "last" and steps:
             return next(reversed(steps.items()))
         if which == "best" and best:
             perplexities = self.validation_perplexities()
             step = min(best, key=lambda step: (perplexities.get(step, math.inf), -step))
             return step, best[step]
-        if which.isdecimal() and int(which) in {**best, **steps}:
-            return int(which), {**best, **steps}[int(which)]
-        there = [*(["last"] if steps else []), *(["best"] if best else []), *map(str, sorted({**best, **steps}))]
+        by_step = {**self.steps("weights"), **best, **steps}
+        if which.isdecimal() and int(which) in by_step:
+            return int(which), by_step[int(which)]
+        there = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(there) or 'no checkpoint'}")
+
+    def _only_average(self, averages: Mapping[str, tuple[int, Path]]) -> tuple[int, Path]:
+        """The run's average, where there is one and no other."""
+        if not averages:
+            raise UserError(f"checkpoint=average: {self.checkpoints} has none; make one: aiayn average run={self.path}")
+        if len(averages) > 1:
+            raise UserError(f"checkpoint=average: there are several; state one by its name: {', '.join(averages)}")
+        return next(iter(averages.values()))
 
     def validation_perplexities(self) -> dict[int, float]:
         """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart."""
@@ -205,6 +229,18 @@ class RunDirectory:
                 fcntl.flock(lock, fcntl.LOCK_UN)
         finally:
             os.close(lock)
+
+
+def average_name(steps: Sequence[int]) -> str:
+    """What the mean of checkpoints is called, without ".ckpt"; alike for the same steps, and for them alone.
+
+    Args:
+        steps: ascending. A checksum tells apart those that are not evenly spaced.
+    """
+    name = f"average-of{len(steps)}-{steps[0]:07d}-{steps[-1]:07d}"
+    if len({later - earlier for earlier, later in pairwise(steps)}) <= 1:
+        return name
+    return f"{name}-{hashlib.sha256(str(list(steps)).encode()).hexdigest()[:8]}"
 
 
 def open_run(path: str, *, key: str = "run") -> RunDirectory:

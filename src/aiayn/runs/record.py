@@ -46,13 +46,21 @@ class SplitScores:
     sentences: int
     """Sentence pairs scored, each once."""
     checkpoint_step: int
-    """Optimizer step of the checkpoint scored."""
+    """Optimizer step of the checkpoint scored, of a mean the last one."""
     seconds: float
     """Wall time of scoring and decoding."""
     hypotheses: str
     """The decoded sentences, relative to the run directory."""
     engine: str = "torch"
     """What decoded: torch, or ctranslate2 and how its weights are stored, as in ctranslate2-int8."""
+    averaged_steps: tuple[int, ...] = ()
+    """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
+
+    @property
+    def checkpoint(self) -> str:
+        """What was scored, as in "1,400", or "mean of 5 to 1,400"."""
+        count = len(self.averaged_steps)
+        return f"mean of {count} to {self.checkpoint_step:,}" if count else f"{self.checkpoint_step:,}"
 
     @property
     def bleu_name(self) -> str:
@@ -174,6 +182,13 @@ def read_record(path: Path) -> Record:
 
 def _split_scores(value: dict[str, Any]) -> SplitScores:
     ppl = math.inf if value["ppl"] is None else value["ppl"]
+    averaged_steps = tuple(value.get("averaged_steps", ()))
     return SplitScores(
-        **{**value, "ppl": ppl, "bleu": SignedScore(**value["bleu"]), "chrf": SignedScore(**value["chrf"])}
+        **{
+            **value,
+            "ppl": ppl,
+            "bleu": SignedScore(**value["bleu"]),
+            "chrf": SignedScore(**value["chrf"]),
+            "averaged_steps": averaged_steps,
+        }
     )

@@ -19,6 +19,7 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 )
 from pytorch_lightning.strategies import DDPStrategy
 
+from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
@@ -42,6 +43,10 @@ class Budget:
     """Micro-batches a rank makes for one optimizer step."""
     validation_interval: int
     """Optimizer steps between two validations."""
+    averaged_checkpoints: int = 0
+    """How many checkpoints are averaged at the end."""
+    averaging_interval: int = 1
+    """Optimizer steps between two of them."""
 
 
 @final
@@ -88,6 +93,7 @@ class TrainingSession:
         if arguments["strategy"] == "auto" and group.size > 1:
             arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
+        keepers = self._keepers(budget)
         trainer = make(
             {**arguments, "enable_progress_bar": False},
             key="trainer",
@@ -99,7 +105,7 @@ class TrainingSession:
             use_distributed_sampler=False,
             default_root_dir=str(checkpoints.parent),
             logger=False,
-            callbacks=[StepCounter(), self._stop, self._missed, *bar, *self._configured(callbacks)],
+            callbacks=[StepCounter(), *keepers, self._stop, self._missed, *bar, *self._configured(callbacks)],
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         assert isinstance(trainer, Trainer)
@@ -171,6 +177,13 @@ class TrainingSession:
         for path in self.checkpoints.glob("step-*.ckpt"):
             if path != newest and path.name not in known:
                 path.unlink(missing_ok=True)
+
+    def _keepers(self, budget: Budget) -> list[Callback]:
+        """What keeps the weights that are averaged at the end, where that is wanted."""
+        if not budget.averaged_checkpoints or self._is_trial or not self._saves:
+            return []
+        interval, checkpoints = budget.averaging_interval, budget.averaged_checkpoints
+        return [WeightsKeeper(self.checkpoints, interval=interval, checkpoints=checkpoints)]
 
     def _configured(self, settings: Mapping[str, Mapping[str, Any]]) -> list[Callback]:
         """The configured callbacks."""

@@ -22,6 +22,7 @@ NEUTRAL = [
     "optimization.checkpoint_interval=7",
     "decoding.batch_tokens=99",
     "decoding.ends_among=candidates",
+    "averaging=none",
 ]
 DECISIVE = [
     "seed=2",
@@ -40,6 +41,8 @@ DECISIVE = [
     "trainer.max_time=00:00:01:00",
     "trainer.gradient_clip_val=1.0",
     "init_from=somewhere",
+    "averaging=base",
+    "averaging=big",
 ]
 
 

@@ -29,6 +29,8 @@ OUT_OF_RANGE = [
     "seed=9223372036854775808",
     "decoding.max_extra_length=-1",
     "decoding.validation_sentences=-1",
+    "averaging.checkpoints=-1",
+    "averaging.checkpoints=5",
     "data.max_length=1000000",
     "launch.timeout_seconds=0",
     "logger.mode=sometimes",
@@ -60,6 +62,16 @@ def test_heads_that_do_not_divide_need_their_widths_stated() -> None:
 def test_a_rate_must_be_finite() -> None:
     with pytest.raises(UserError, match=r"^optimization\.learning_rate_factor=inf: "):
         validate(typed(compose_command("train", ["optimization.learning_rate_factor=inf"]), TrainConfig))
+
+
+def test_averaging_is_stated_whole() -> None:
+    asked = ["experiment=positions/none", "averaging.checkpoints=5"]
+    with pytest.raises(UserError, match=r"^averaging\.interval=null: must be at least 1 with averaging\.checkpoints=5"):
+        validate(typed(compose_command("train", asked), TrainConfig))
+    whole = [*asked, "averaging.interval=2"]
+    with pytest.raises(UserError, match=r"nothing to average with trainer\.enable_checkpointing=false$"):
+        validate(typed(compose_command("train", [*whole, "trainer.enable_checkpointing=false"]), TrainConfig))
+    validate(typed(compose_command("train", whole), TrainConfig))
 
 
 def test_learned_positions_must_cover_the_longest_sentence() -> None:

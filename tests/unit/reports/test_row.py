@@ -49,6 +49,14 @@ def test_paper_and_run_stand_one_above_the_other(make_record: MakeRecord, scores
     assert own == ["this run", f"{scores['dev'].ppl:.2f}", f"{scores['dev'].bleu.score:.1f}", "1.2M", "12,345"]
 
 
+def test_an_average_is_told_from_single_weights(make_record: MakeRecord, scores: Scores) -> None:
+    averaged = {split: replace(result, averaged_steps=(4, 8, 1200)) for split, result in scores.items()}
+    assert "weights: the mean of 3 checkpoints, of steps 4 to 1,200\n" in footer(make_record(scores=averaged))
+    assert "mean" not in footer(make_record(scores=scores))
+    assert replace(averaged["dev"], checkpoint_step=1200).checkpoint == "mean of 3 to 1,200"
+    assert scores["dev"].checkpoint == "12"
+
+
 def test_bleu_of_words_given_is_not_called_bleu(make_record: MakeRecord, scores: Scores) -> None:
     words = {
         split: replace(result, bleu=replace(result.bleu, signature="nrefs:1|case:mixed|tok:none|smooth:exp"))

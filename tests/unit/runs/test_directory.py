@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
-from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.directory import RunDirectory, average_name, open_run
 
 step_numbers = st.sets(st.integers(0, 10**8), max_size=6)
 
@@ -68,6 +68,25 @@ def test_a_refusal_lists_what_there_is(steps: set[int], best: set[int], asked: s
 def test_of_two_files_with_one_step_the_run_takes_the_one_it_resumes_from(tmp_path: Path) -> None:
     directory = with_checkpoints(tmp_path, steps={7}, best={7})
     assert directory.checkpoint("7")[1].name == "step-0000007.ckpt"
+
+
+@given(st.lists(st.sets(st.integers(1, 10**8), min_size=1, max_size=6).map(sorted), max_size=4, unique_by=tuple))
+def test_averages_have_names_of_their_own(sets: list[list[int]]) -> None:
+    names = [average_name(steps) for steps in sets]
+    assert len(set(names)) == len(sets)
+    with tempfile.TemporaryDirectory() as folder:
+        directory = with_checkpoints(Path(folder), steps={1}, best=set())
+        for name in names:
+            (directory.checkpoints / f"{name}.ckpt").touch()
+        assert {name: step for name, (step, _) in directory.averages().items()} == {
+            name: steps[-1] for name, steps in zip(names, sets, strict=True)
+        }
+        assert [directory.checkpoint(name)[1].stem for name in names] == names
+        if len(names) == 1:
+            assert directory.checkpoint("average") == directory.checkpoint(names[0])
+        else:
+            with pytest.raises(UserError, match=r"^checkpoint=average: "):
+                directory.checkpoint("average")
 
 
 def test_a_directory_is_held_against_other_processes_until_they_end(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ scores = st.builds(
     checkpoint_step=count,
     seconds=number,
     hypotheses=text,
+    averaged_steps=st.lists(count, max_size=3).map(tuple),
 )
 records = st.builds(
     Record,

@@ -101,7 +101,7 @@ def _scores(record: Record) -> Html | None:
             number(f"{result.bleu.score:.2f}", None),
             number(f"{result.chrf.score:.2f}", None),
             number(f"{result.sentences:,}", None),
-            number(f"{result.checkpoint_step:,}", None),
+            number(result.checkpoint, None),
         )
         for split, result in record.scores.items()
     ]

@@ -1,0 +1,17 @@
+"""`aiayn average`."""
+
+from omegaconf import DictConfig
+
+from aiayn.config.command_schema import AverageConfig
+from aiayn.config.freeze import typed
+from aiayn.runs.directory import open_run
+
+
+def main(composed: DictConfig) -> None:
+    """Average a run's checkpoints; print the new one's file, and of which steps it is the mean."""
+    config = typed(composed, AverageConfig)
+    open_run(config.run)  # before torch is imported, which takes seconds
+    from aiayn.launch.averaging import average_run
+
+    average = average_run(config)
+    print(f"{average.path}: the mean of steps {', '.join(f'{step:,}' for step in average.steps)}")  # noqa: T201

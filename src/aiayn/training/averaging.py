@@ -1,0 +1,146 @@
+"""Checkpoint averaging (section 6.1): which weights a run keeps for it, and their mean."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, final
+
+from pytorch_lightning import Callback, LightningModule, Trainer
+from torch import Tensor
+
+from aiayn.config.errors import UserError
+from aiayn.training.checkpoint_io import load_checkpoint
+
+
+def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int) -> list[int]:
+    """The optimizer steps whose weights are averaged after a given one, ascending; fewer near the start.
+
+    They are counted back from the last step of the run, so that its last weights are among them.
+
+    Args:
+        step: optimizer steps done.
+        max_steps: of the whole run.
+        interval: steps between two of them.
+        checkpoints: how many.
+    """
+    newest = step - (step - max_steps) % interval
+    return sorted(each for each in (newest - interval * back for back in range(checkpoints)) if each > 0)
+
+
+@final
+class WeightsKeeper(Callback):
+    """Writes `weights-<n>.ckpt` at the steps that are averaged, and removes those that no average needs any more.
+
+    What is kept after a step follows from the step alone: a run that was killed and taken up ends with the same files.
+    Lightning calls this before the callbacks that write whole checkpoints, so that whatever step a run goes on from,
+    the weights due until then are on disk.
+
+    Args:
+        folder: of the checkpoints.
+        interval: optimizer steps between two of them.
+        checkpoints: how many to keep.
+    """
+
+    def __init__(self, folder: Path, *, interval: int, checkpoints: int) -> None:
+        self._folder = folder
+        self._interval = interval
+        self._checkpoints = checkpoints
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Remove what a go that was killed has left from steps that will be done again."""
+        if trainer.is_global_zero:
+            for step, path in self._there():
+                if step > trainer.global_step:
+                    path.unlink(missing_ok=True)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
+    ) -> None:
+        """Write the weights of an optimizer step that is due; every rank takes part."""
+        step = trainer.global_step
+        if (batch_idx + 1) % trainer.accumulate_grad_batches:
+            return
+        wanted = averaged_steps(
+            step, max_steps=trainer.max_steps, interval=self._interval, checkpoints=self._checkpoints
+        )
+        if step not in wanted:
+            return
+        trainer.save_checkpoint(weights_path(self._folder, step), weights_only=True)
+        if trainer.is_global_zero:
+            for each, path in self._there():
+                if each not in wanted:
+                    path.unlink(missing_ok=True)
+
+    def _there(self) -> Iterator[tuple[int, Path]]:
+        for path in self._folder.glob("weights-*.ckpt"):
+            if (number := path.stem.removeprefix("weights-")).isdecimal():
+                yield int(number), path
+
+
+def weights_path(folder: Path, step: int) -> Path:
+    """The file of the weights alone that are kept of a step."""
+    return folder / f"weights-{step:07d}.ckpt"
+
+
+def averaged_checkpoint(paths: Sequence[Path], *, config_hash: str | None = None) -> dict[str, Any]:
+    """A checkpoint of weights alone: the mean of others', which are read one at a time.
+
+    Args:
+        paths: checkpoints of models of one architecture, by step.
+        config_hash: of the run that all of them have to come from; None: from any.
+
+    Returns:
+        Floating-point weights as their arithmetic mean, computed in double precision and rounded once to their own
+        type; others as the last checkpoint has them. `aiayn.averaged_steps` says of which steps, and
+        `aiayn.provenance` is the last one's.
+
+    Raises:
+        UserError: one cannot be read, its model is another one than the first one's, or it is another run's.
+    """
+    assert paths, "a mean of nothing"
+    sums: dict[str, Tensor] = {}
+    steps: list[int] = []
+    for path in paths:
+        content = load_checkpoint(path)
+        weights: dict[str, Tensor] = content["state_dict"]
+        own_hash = content["aiayn"].get("provenance", {}).get("config_hash")
+        if config_hash not in (None, own_hash):
+            raise UserError(f"{path}: is a checkpoint of run {own_hash}, not of {config_hash}: the mean is of one run")
+        if steps:
+            _refuse_another_model(weights, sums, path=path, first=paths[0])
+        for name, weight in weights.items():
+            if name in sums and weight.is_floating_point():
+                sums[name] += weight
+            else:
+                sums[name] = weight.double() if weight.is_floating_point() else weight
+        steps.append(int(content["global_step"]))
+    means = {name: _mean(total, weights[name], count=len(paths)) for name, total in sums.items()}
+    return {
+        "state_dict": means,
+        "global_step": steps[-1],
+        "aiayn": {"averaged_steps": steps, "provenance": content["aiayn"].get("provenance", {})},
+    }
+
+
+def _mean(total: Tensor, like: Tensor, *, count: int) -> Tensor:
+    return (total / count).to(like.dtype) if like.is_floating_point() else total
+
+
+def _refuse_another_model(
+    weights: dict[str, Tensor], first_weights: dict[str, Tensor], *, path: Path, first: Path
+) -> None:
+    """Compare names, shapes and kinds of the weights.
+
+    Raises:
+        UserError: naming the first that differs.
+    """
+    for name in sorted({*weights, *first_weights}):
+        own, theirs = (_kind(each.get(name)) for each in (weights, first_weights))
+        if own != theirs:
+            raise UserError(f"{path}: {name} is {own}, and {theirs} in {first.name}: the mean is of one architecture")
+
+
+def _kind(weight: Tensor | None) -> str:
+    if weight is None:
+        return "not there"
+    kind = "numbers" if weight.is_floating_point() else str(weight.dtype).removeprefix("torch.")
+    return f"{kind} of shape {list(weight.shape)}"

@@ -1,0 +1,90 @@
+"""The mean of checkpoints, and which steps it is of."""
+
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from aiayn.config.errors import UserError
+from aiayn.training.averaging import averaged_checkpoint, averaged_steps
+from aiayn.training.checkpoint_io import AtomicCheckpointIO
+
+singles = st.floats(-(2.0**100), 2.0**100, width=32, allow_subnormal=False)
+columns = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.lists(singles, min_size=width, max_size=width), min_size=1)
+)
+
+
+def written(folder: Path, weights: dict[str, Tensor], *, step: int = 1, run: str = "one") -> Path:
+    path = folder / f"{run}-{step:07d}.ckpt"
+    own = {"provenance": {"config_hash": run}}
+    AtomicCheckpointIO().save_checkpoint({"state_dict": weights, "global_step": step, "aiayn": own}, path)
+    return path
+
+
+@given(columns)
+def test_each_weight_is_the_mean_rounded_once(values: list[list[float]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [written(Path(folder), {"w": torch.tensor(row)}, step=step) for step, row in enumerate(values, 1)]
+        content = averaged_checkpoint(paths)
+    assert content["aiayn"]["averaged_steps"] == list(range(1, len(values) + 1))
+    assert content["global_step"] == len(values)
+    mean = content["state_dict"]["w"]
+    assert mean.dtype == torch.float32
+    for got, *own in zip(mean.tolist(), *values, strict=True):
+        exact = sum(map(Fraction, own)) / len(own)
+        largest = max(map(abs, own))
+        assert abs(Fraction(got) - exact) <= abs(exact) * Fraction(2**-24) + Fraction(largest) * Fraction(
+            2**-48
+        ) + Fraction(2**-149)
+
+
+@given(st.lists(singles, min_size=1, max_size=5), st.integers(1, 20))
+def test_the_mean_of_one_or_of_copies_of_it_is_itself(row: list[float], count: int) -> None:
+    weights = {"w": torch.tensor(row), "half": torch.tensor(row).bfloat16(), "rows": torch.arange(3)}
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [written(Path(folder), weights, step=step) for step in range(1, count + 1)]
+        mean = averaged_checkpoint(paths)["state_dict"]
+    assert mean.keys() == weights.keys()
+    assert all(torch.equal(mean[name], weights[name]) and mean[name].dtype == weights[name].dtype for name in weights)
+
+
+@pytest.mark.parametrize(
+    ("other", "complaint"),
+    [
+        ({"w": torch.ones(2, 3)}, "w is numbers of shape [2, 3], and numbers of shape [3, 2] in "),
+        ({}, "w is not there, and numbers of shape [3, 2] in "),
+        ({"w": torch.ones(3, 2), "more": torch.ones(1)}, "more is numbers of shape [1], and not there in "),
+        ({"w": torch.ones(3, 2, dtype=torch.int64)}, "w is int64 of shape [3, 2], and numbers of shape [3, 2] in "),
+    ],
+)
+def test_other_architectures_are_refused_by_name(tmp_path: Path, other: dict[str, Tensor], complaint: str) -> None:
+    paths = [written(tmp_path, {"w": torch.ones(3, 2)}), written(tmp_path, other, step=2)]
+    with pytest.raises(UserError) as refusal:
+        averaged_checkpoint(paths)
+    assert str(refusal.value).startswith(f"{paths[1]}: {complaint}{paths[0].name}: ")
+    assert "\n" not in str(refusal.value)
+
+
+def test_runs_are_averaged_where_that_is_wanted_and_refused_where_not(tmp_path: Path) -> None:
+    paths = [written(tmp_path, {"w": torch.tensor([value])}, run=name) for name, value in (("one", 1.0), ("two", 4.0))]
+    assert averaged_checkpoint(paths)["state_dict"]["w"].item() == 2.5
+    with pytest.raises(UserError, match=r"two-0000001\.ckpt: is a checkpoint of run two, not of one"):
+        averaged_checkpoint(paths, config_hash="one")
+
+
+@given(st.integers(1, 400), st.integers(1, 90), st.integers(1, 9), st.data())
+def test_steps_are_the_last_of_those_counted_back_from_the_end(
+    max_steps: int, interval: int, checkpoints: int, data: st.DataObject
+) -> None:
+    step = data.draw(st.integers(0, max_steps))
+    due = [each for each in range(1, step + 1) if (max_steps - each) % interval == 0]
+    found = averaged_steps(step, max_steps=max_steps, interval=interval, checkpoints=checkpoints)
+    assert found == due[-checkpoints:]
+    if step == max_steps:
+        assert found[-1] == max_steps

@@ -54,6 +54,7 @@ COMMANDS = {
         (
             "comparison",
             "configuration",
+            "cost",
             "fidelity",
             "page",
             "paper",

@@ -249,12 +249,13 @@ class OnlyConfig:
 
 @dataclass
 class OnlyComparedConfig(OnlyConfig):
-    """The same, and what only a comparison chooses by."""
+    """The same, and what not all reports choose by."""
 
     sweep: Any = MISSING
-    """Of these sweeps, for a comparison: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
+    """Of these sweeps, for comparison, cost and sharpness: a pattern, or a list of names (of files, or AIAYN_SWEEP); null:
+    of all."""
     experiment: Any = MISSING
-    """Of these experiments, for a comparison: a pattern as in table3/c_*, or a list of them; null: of all."""
+    """Of these experiments, likewise: a pattern as in table3/c_*, or a list of them; null: of all."""
 
 
 @dataclass
@@ -262,7 +263,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """comparison, configuration, fidelity, page, paper, parameters, run, sharpness, table1 or table3."""
+    """comparison, configuration, cost, fidelity, page, paper, parameters, run, sharpness, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING

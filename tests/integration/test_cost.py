@@ -54,12 +54,12 @@ def test_stopped_and_killed_runs_cost_what_was_done(
     disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 5}"
     assert train(disturber, "cost.price_per_device_hour=2") == 1
     (path,) = tmp_path.glob("runs/*/*/*/run.json")
-    record, first = of(path.parent)
+    _, first = of(path.parent)
     # What a go leaves that is killed ten seconds after it took the run up.
     killed = replace(first.goes[0], training_seconds=10.0, validation_seconds=0.0)
     (path.parent / ".cost.json").write_text(json_text(RunCost.of([*first.goes, killed]).plain()))
     assert train("cost.price_per_device_hour=4") == 0
-    record, cost = of(path.parent)
+    _, cost = of(path.parent)
     before, lost, after = cost.goes
     assert (before, lost) == (first.goes[0], killed)
     whole = of(trained_run)[1]

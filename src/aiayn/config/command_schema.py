@@ -252,10 +252,9 @@ class OnlyComparedConfig(OnlyConfig):
     """The same, and what not all reports choose by."""
 
     sweep: Any = MISSING
-    """Of these sweeps, for comparison, cost and sharpness: a pattern, or a list of names (of files, or AIAYN_SWEEP); null:
-    of all."""
+    """Of these sweeps: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
     experiment: Any = MISSING
-    """Of these experiments, likewise: a pattern as in table3/c_*, or a list of them; null: of all."""
+    """Of these experiments: a pattern as in table3/c_*, or a list of them; null: of all."""
 
 
 @dataclass

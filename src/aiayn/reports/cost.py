@@ -31,8 +31,8 @@ DEFINITIONS = {
     "device-hours": "training, validation and evaluation, times devices; without GPUs a process is a device",
     ANALYTIC: "forward and backward passes of training: 6 for each weight of a matrix and token that it meets, no pads",
     PADDED: "the same over pads too, which devices may compute in vain",
-    PAPERS: "as Table 2 has FLOPs: wall time of training and its validations, times devices, times what each sustains in "
-    "single precision",
+    PAPERS: "as Table 2 has FLOPs: wall time of training and its validations, times devices, times what each sustains "
+    "in single precision",
     "MFU": "analytic FLOPs in a second of training, as a share of the devices' peak in the run's precision",
     "GPU kWh, CPU kWh": "as the drivers count it for whole devices, whoever used them",
 }

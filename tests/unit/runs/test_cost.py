@@ -1,4 +1,4 @@
-"""The account of a run: goes add up, what is not known is not 0, and the paper's definition gives the paper's numbers."""
+"""An account: goes add up, what is not known is not 0, and the paper's definition gives the paper's numbers."""
 
 import dataclasses
 import json

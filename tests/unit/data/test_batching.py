@@ -154,6 +154,7 @@ def test_a_step_knows_how_many_positions_all_its_ranks_get(
     for step in (0, 1):
         of_step = [batch for batch in batches if batch.step == step]
         assert len(of_step) == world_size * accumulation
-        source, target = (sum(batch[side].numel() for batch in of_step) for side in (0, 2))
+        source = sum(batch.source.numel() for batch in of_step)
+        target = sum(batch.target_output.numel() for batch in of_step)
         assert {batch.step_padded_source_tokens for batch in of_step} == {source}
         assert {batch.step_padded_target_tokens for batch in of_step} == {target}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,7 +83,12 @@ def test_a_go_that_was_killed_counts_before_anybody_takes_it_up(tmp_path: Path, 
 def test_runs_are_chosen_as_for_a_comparison(tmp_path: Path, make_run: MakeRun) -> None:
     for row in ("base", "a_h1", "c_n2"):
         make_run(row, hardware={"processor": "x"})
-    for keys, expected in (({"experiment": ["*/a_*", "*/c_*"]}, 2), ({"scale": "nano"}, 3), ({"data": "ffff"}, 3)):
+    chosen: list[tuple[dict[str, Any], int]] = [
+        ({"experiment": ["*/a_*", "*/c_*"]}, 2),
+        ({"scale": "nano"}, 3),
+        ({"data": "ffff"}, 3),
+    ]
+    for keys, expected in chosen:
         only = OnlyComparedConfig(**{**vars(ALL), **keys})
         assert len(costs_of_runs(tmp_path / "runs", only)) == expected
     for keys in ({"experiment": "mine"}, {"scale": "paper"}, {"data": "0"}, {"sweep": "seeds"}):

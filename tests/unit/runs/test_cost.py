@@ -81,15 +81,15 @@ def test_the_papers_time_on_the_papers_gpus_is_the_papers_cost(model: str, row: 
 
 def test_what_one_go_does_not_know_the_sum_does_not_know() -> None:
     known = Go(None, (Devices("P100", 1, 1e12, 1e12),), 2.0, "USD", training_seconds=60.0, gpu_joules=5.0, flops=1.0)
-    for unknown in (
+    unknowns: list[dict[str, Any]] = [
         {"devices": (Devices("unheard of", 1),)},
         {"gpu_joules": None},
         {"price_per_device_hour": None},
         {"currency": "EUR"},
         {"validation_seconds": None},
         {"padded_flops": None},
-    ):
-        change: dict[str, Any] = unknown
+    ]
+    for change in unknowns:
         missing = Total.of([known, dataclasses.replace(known, **change)])
         lost = [
             name for name, value in vars(Total.of([known])).items() if value is not None and vars(missing)[name] is None

@@ -134,6 +134,7 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
 
 WRITES: Mapping[str, Sequence[str]] = {
     "comparison": (".md", ".json"),
+    "cost": (".md", ".json"),
     "page": (".html", ".htm"),
     "sharpness": (".md", ".json"),
     "table1": (".md", ".json"),

@@ -1,6 +1,5 @@
 """What runs have cost, each and together, and beside them the cost column of Table 2; each definition by its name."""
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from aiayn.config.command_schema import OnlyComparedConfig, ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.paper.table2 import load_table2
-from aiayn.reports.comparison_formats import refuse_suffix
+from aiayn.reports.comparison import any_matches
 from aiayn.reports.grids import Grid, console, markdown_table, rich_table
 from aiayn.reports.plan import hours, operations
 from aiayn.reports.row import duration
@@ -70,9 +69,8 @@ def report_cost(config: ReportConfig, output: Path | None) -> None:
         output: a .md or .json file, or None for the terminal.
 
     Raises:
-        UserError: no format has the file's suffix, there are no such runs, or one cannot be read.
+        UserError: there are no such runs, or one cannot be read.
     """
-    refuse_suffix(output)
     runs = costs_of_runs(Path(config.paths.runs), config.only)
     if output is not None:
         files.write_text(output, _json(runs) if output.suffix == ".json" else markdown(runs))
@@ -111,12 +109,10 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
 def _is_wanted(entry: Entry, record: Record, only: OnlyComparedConfig) -> bool:
     if not is_chosen(record, scale=only.scale, data=only.data):
         return False
-    patterns = [only.experiment or "*"] if isinstance(only.experiment, str | None) else only.experiment
-    if not any(fnmatch.fnmatchcase(record.experiment, pattern) for pattern in patterns):
-        return False
-    if only.sweep is None:
-        return True
-    return bool((frozen_content(entry.directory.config).get("identity") or {}).get("sweep") == only.sweep)
+    sweep = (frozen_content(entry.directory.config).get("identity") or {}).get("sweep") or ""
+    return any_matches([record.experiment], only.experiment) and any_matches(
+        [*entry.directory.sweeps, sweep], only.sweep
+    )
 
 
 def total_of(runs: Sequence[CostOfRun]) -> Total:

@@ -53,6 +53,9 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
     for number in (record.scores["dev"].bleu.score, record.scores["test"].ppl):
         assert f"{number}"[:8] in text
     assert str(record.parameters) in text
+    assert record.cost is not None
+    assert "cost/device_hours" in text
+    assert f"{record.cost.total.flops}"[:8] in text
     (table,) = (run / "wandb").glob("offline-run-*/files/media/table/samples_*.table.json")
     assert table.name in text
 

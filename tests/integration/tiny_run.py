@@ -10,4 +10,5 @@ TINY = (
     "optimization.checkpoint_interval=3",
     "decoding.validation_sentences=3",
     "trainer.log_every_n_steps=1",
+    "cost.probe_seconds=0.01",
 )

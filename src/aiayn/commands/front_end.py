@@ -55,6 +55,7 @@ COMMANDS = {
         (
             "comparison",
             "configuration",
+            "cost",
             "fidelity",
             "page",
             "paper",

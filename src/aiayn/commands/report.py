@@ -55,6 +55,12 @@ def _configuration(_: ReportConfig, output: Path | None) -> None:
     report_configuration(output)
 
 
+def _cost(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.cost import report_cost
+
+    report_cost(config, output)
+
+
 def _fidelity(config: ReportConfig, output: Path | None) -> None:
     from aiayn.reports.fidelity import report_fidelity
 
@@ -119,6 +125,7 @@ def _page(config: ReportConfig, output: Path | None) -> None:
 
 CHOOSES_BY: Mapping[str, Sequence[str]] = {
     "comparison": ("scale", "data", "sweep", "experiment"),
+    "cost": ("scale", "data", "sweep", "experiment"),
     "page": ("scale", "data", "like"),
     "sharpness": ("scale", "data", "sweep", "experiment"),
     "table3": ("scale", "data", "like"),
@@ -127,6 +134,7 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
 
 WRITES: Mapping[str, Sequence[str]] = {
     "comparison": (".md", ".json"),
+    "cost": (".md", ".json"),
     "page": (".html", ".htm"),
     "sharpness": (".md", ".json"),
     "table1": (".md", ".json"),
@@ -137,6 +145,7 @@ WRITES: Mapping[str, Sequence[str]] = {
 REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "comparison": _comparison,
     "configuration": _configuration,
+    "cost": _cost,
     "fidelity": _fidelity,
     "page": _page,
     "paper": _paper,

@@ -261,12 +261,12 @@ class OnlyConfig:
 
 @dataclass
 class OnlyComparedConfig(OnlyConfig):
-    """The same, and what only a comparison chooses by."""
+    """The same, and what not all reports choose by."""
 
     sweep: Any = MISSING
-    """Of these sweeps, for a comparison: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
+    """Of these sweeps: a pattern, or a list of names (of files, or AIAYN_SWEEP); null: of all."""
     experiment: Any = MISSING
-    """Of these experiments, for a comparison: a pattern as in table3/c_*, or a list of them; null: of all."""
+    """Of these experiments: a pattern as in table3/c_*, or a list of them; null: of all."""
 
 
 @dataclass
@@ -274,7 +274,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """comparison, configuration, fidelity, page, paper, parameters, run, sharpness, table1 or table3."""
+    """comparison, configuration, cost, fidelity, page, paper, parameters, run, sharpness, table1 or table3."""
     run: str | None = MISSING
     """A run directory, for the report of a run."""
     table: int | None = MISSING

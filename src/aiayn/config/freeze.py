@@ -12,7 +12,7 @@ from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.errors import UserError
 from aiayn.config.history import BEFORE
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
-from aiayn.config.schema import AveragingConfig, TrainConfig
+from aiayn.config.schema import AveragingConfig, CostConfig, TrainConfig
 
 Config = TypeVar("Config")
 
@@ -62,6 +62,7 @@ def thaw(path: Path) -> TrainConfig:
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content.model.get("kind", BEFORE["model.kind"])]])
         schema.averaging = OmegaConf.structured(AveragingConfig)  # a whole group that some runs are older than
+        schema.cost = OmegaConf.structured(CostConfig)  # younger than some runs as a whole
         merged = OmegaConf.merge(schema, content)
         for key in OmegaConf.missing_keys(merged) & BEFORE.keys():
             OmegaConf.update(merged, key, BEFORE[key])

@@ -22,5 +22,8 @@ BEFORE: Final[Mapping[str, Any]] = {
     "launch.cores_per_job": None,
     "launch.compile": False,
     "launch.fork_jobs": False,
+    "cost.price_per_device_hour": None,
+    "cost.currency": "USD",
+    "cost.probe_seconds": 0.0,
 }
 """By dotted key, as YAML has it. A run with this value is the run that it was before there was the key."""

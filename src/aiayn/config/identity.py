@@ -8,7 +8,7 @@ from typing import Any
 
 from aiayn.config.history import BEFORE
 
-NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force", "hardware"})
+NEUTRAL_GROUPS = frozenset({"paths", "logger", "launch", "callbacks", "identity", "scale", "force", "hardware", "cost"})
 """Groups that never change a result; the scale acts only through the values that it scales."""
 
 NEUTRAL_KEYS = frozenset(

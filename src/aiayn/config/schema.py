@@ -159,6 +159,18 @@ class LaunchConfig(RankConfig):
 
 
 @dataclass
+class CostConfig:
+    """What a run's costs are reckoned with; nothing here changes a result."""
+
+    price_per_device_hour: float | None = MISSING
+    """What an hour of one device costs, as in 2.5; null: no price, and no bill."""
+    currency: str = MISSING
+    """What the price is in; prices in several are never added up."""
+    probe_seconds: float = MISSING
+    """How long to measure what matrix products reach on CPUs, whose peak no table states; 0: not at all."""
+
+
+@dataclass
 class PathsConfig:
     """Folders that commands write to."""
 
@@ -218,6 +230,8 @@ class TrainConfig:
     """The tracker beside metrics.jsonl, with its _target_; empty for none."""
     launch: LaunchConfig = MISSING
     """How processes are started."""
+    cost: CostConfig = MISSING
+    """What its costs are reckoned with."""
     paths: PathsConfig = MISSING
     """Folders."""
     identity: IdentityConfig = MISSING
@@ -295,8 +309,14 @@ class HardwareConfig:
 
     name: str = MISSING
     """What one device is called."""
+    reported_as: str | None = MISSING
+    """A regular expression: what torch calls such a device; null: none is known by it."""
+    single_flops: float | None = MISSING
+    """Operations of one device in a second, at most, in single precision."""
+    half_flops: float | None = MISSING
+    """The same in half precision, dense; null: no faster than in single, or not known."""
     peak_flops: float | None = MISSING
-    """Operations of one device in a second, at most; null: measured on this machine."""
+    """Of which of these a plan takes its share; null: measured on this machine."""
     utilization: float | None = MISSING
     """The share of the peak that training reaches; null: measured."""
     memory_gib: float | None = MISSING

@@ -7,7 +7,7 @@ from typing import Any
 from aiayn.config.data_schema import DataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Positions, RecurrentConfig, TransformerConfig
-from aiayn.config.schema import DecodingConfig, TrainConfig
+from aiayn.config.schema import CostConfig, DecodingConfig, TrainConfig
 
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""
@@ -48,6 +48,9 @@ FOLLOWS_FROM_THE_RUN = {
 STARTS_PROCESSES = ("spawn", "fork", "notebook")
 """In the names of Lightning's strategies that start processes of their own, which nobody would end."""
 
+LONGEST_PROBE = 60
+"""Of a processor before a run, in seconds."""
+
 LONGEST_WAIT = 365 * 24 * 3600
 """Of one rank for another, in seconds."""
 
@@ -75,6 +78,7 @@ def validate(config: TrainConfig) -> None:
     _validate_averaging(config)
     validate_decoding(config.decoding)
     _validate_files(config)
+    _validate_cost(config.cost)
     for name, folder in vars(config.paths).items():
         if not folder:
             raise UserError(f"paths.{name} has no value: state a folder, as in paths.{name}={name}")
@@ -176,6 +180,16 @@ def validate_decoding(decoding: DecodingConfig) -> None:
     for name in ("max_extra_length", "validation_sentences"):
         if getattr(decoding, name) < 0:
             raise UserError(f"decoding.{name}={getattr(decoding, name)}: must not be negative")
+
+
+def _validate_cost(cost: CostConfig) -> None:
+    price = cost.price_per_device_hour
+    if price is not None and not 0 <= price < math.inf:
+        raise UserError(f"cost.price_per_device_hour={price}: must be at least 0, and finite; null: no price")
+    if not cost.currency.strip():
+        raise UserError("cost.currency has no value: state what the price is in, as in cost.currency=USD")
+    if not 0 <= cost.probe_seconds <= LONGEST_PROBE:
+        raise UserError(f"cost.probe_seconds={cost.probe_seconds}: must be from 0 (not measured) to {LONGEST_PROBE}")
 
 
 def _validate_files(config: TrainConfig) -> None:

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from aiayn.data.collation import TranslationBatch, collate
+from aiayn.data.collation import TranslationBatch, collate, padded_size
 from aiayn.data.epoch_plan import EpochPlan, Indices, Lengths, batch_borders, plan_epoch
 from aiayn.data.sentences import SentencePairs
 
@@ -84,6 +84,10 @@ class TrainingStream:
         for step, epoch, batch in self._global_batches():
             parts = micro_batches(batch, *lengths, parts=self._world_size * self._accumulation)
             step_tokens = [int(side[batch].sum()) for side in lengths]
+            source, target = (
+                sum(padded_size(side, part, length_multiple=self._length_multiple) for part in parts)
+                for side in lengths
+            )
             for part in parts[self._rank :: self._world_size]:
                 yield collate(
                     self._pairs,
@@ -94,6 +98,7 @@ class TrainingStream:
                     step_target_tokens=step_tokens[1],
                     epoch=epoch,
                     step=step,
+                    step_padded_tokens=(source, target),
                     length_multiple=self._length_multiple,
                 )
 

@@ -1,6 +1,6 @@
 """Sentence numbers to the tensors of one forward pass."""
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -27,6 +27,8 @@ class TranslationBatch(NamedTuple):
         step_target_tokens: target tokens over all of them: the loss' normaliser.
         epoch: which pass over the corpus, from 0.
         step: which optimizer step, from 0.
+        step_padded_source_tokens: source positions over all of them, pads included; 0 where nobody counts them.
+        step_padded_target_tokens: likewise.
     """
 
     source: Tensor
@@ -39,6 +41,8 @@ class TranslationBatch(NamedTuple):
     step_target_tokens: int
     epoch: int
     step: int
+    step_padded_source_tokens: int = 0
+    step_padded_target_tokens: int = 0
 
     def pin_memory(self) -> Self:
         """Return the batch with its tensors where a GPU can fetch them itself."""
@@ -71,6 +75,7 @@ def collate(
     step_target_tokens: int | None = None,
     epoch: int = 0,
     step: int = 0,
+    step_padded_tokens: tuple[int, int] = (0, 0),
     length_multiple: int = 1,
 ) -> TranslationBatch:
     """Gather the pairs of given numbers `[batch]` into padded tensors; without step counts the batch is a whole step.
@@ -108,7 +113,25 @@ def collate(
         step_target_tokens=num_target_tokens if step_target_tokens is None else step_target_tokens,
         epoch=epoch,
         step=step,
+        step_padded_source_tokens=step_padded_tokens[0],
+        step_padded_target_tokens=step_padded_tokens[1],
     )
+
+
+def padded_size(lengths: NDArray[np.integer[Any]], indices: NDArray[np.int64], *, length_multiple: int = 1) -> int:
+    """The positions of a side of a batch, pads included, where its sentences are these: see `collate`.
+
+    Args:
+        lengths: tokens of every sentence, `[sentences]`.
+        indices: which of them, `[batch]`.
+        length_multiple: of the tensors' lengths.
+    """
+    longest = int(lengths[indices].max() if len(indices) else lengths[0])
+    return max(1, len(indices)) * _rounded_up(longest, length_multiple)
+
+
+def _rounded_up(length: int, multiple: int) -> int:
+    return -(-length // multiple) * multiple
 
 
 def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_multiple: int = 1) -> NDArray[np.int64]:
@@ -117,7 +140,7 @@ def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_m
     The length is rounded up to its multiple.
     """
     lengths = side.lengths[indices]
-    columns = np.arange(-(-int(lengths.max()) // length_multiple) * length_multiple)
+    columns = np.arange(_rounded_up(int(lengths.max()), length_multiple))
     real = columns < lengths[:, None]
     padded = np.full(real.shape, pad_id, np.int64)
     padded[real] = side.tokens[(side.offsets[indices, None] + columns)[real]]

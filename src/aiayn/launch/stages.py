@@ -1,10 +1,11 @@
 """The stages of a run on one rank: agree with the others, prepare, train, evaluate; the record follows them."""
 
+import datetime
 import logging
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from aiayn.data.corpus import SPLITS
 from aiayn.data.prepared import PreparedData
 from aiayn.launch import processes
 from aiayn.launch.averaging import average_at_the_end
+from aiayn.launch.costing import CostMeter, cost_meter
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.opened_run import load_weights
 from aiayn.launch.preparation import prepare_data
@@ -110,9 +112,13 @@ def run_stages(job: Job) -> None:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
     last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
-    with _trackers(job, start_step=last[0] if last else 0) as loggers, _ended_in_peace(job.group):
-        module = _train(job, data, session, loggers, start=start, last=last)
-        _evaluate(job, data, module, loggers)
+    with (
+        _trackers(job, start_step=last[0] if last else 0) as loggers,
+        _ended_in_peace(job.group),
+        _metered(job) as meter,
+    ):
+        module = _train(job, data, session, loggers, meter, start=start, last=last)
+        _evaluate(job, data, module, loggers, meter)
 
 
 def _configuration(config: TrainConfig) -> dict[str, Any]:
@@ -163,6 +169,7 @@ def _train(
     data: PreparedData,
     session: TrainingSession,
     loggers: list[Any],
+    meter: CostMeter | None,
     *,
     start: Path | None,
     last: tuple[int, Path] | None,
@@ -180,6 +187,8 @@ def _train(
     record.parameters = count_parameters(model)
     record.vocabulary_rows = len(model.output_weight)
     job.write_record()
+    if meter is not None:
+        meter.follow(module.spent, model.cost)
     try:
         with shortage_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
             session.fit(
@@ -232,17 +241,22 @@ def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
     )
 
 
-def _evaluate(job: Job, data: PreparedData, module: TranslationModule, loggers: list[Any]) -> None:
+def _evaluate(
+    job: Job, data: PreparedData, module: TranslationModule, loggers: list[Any], meter: CostMeter | None
+) -> None:
     """Score the final weights on dev and test, on all ranks, then the average if there is one; tell the trackers."""
     record = job.record
+    record.cost = record.cost if meter is None else meter.account()
     job.write_record()
-    record.scores = _scores(job, data, module)
-    made = average_at_the_end(job.config, job.directory, step=record.steps) if job.group.is_leader else None
-    average = job.group.broadcast(made)
-    if average is not None:
-        load_weights(module.model, average.path, key="averaging")
-        logger.info("%s: the mean of steps %s", average.path.name, ", ".join(map(str, average.steps)))
-        record.scores = _scores(job, data, module, averaged_steps=average.steps)
+    with nullcontext() if meter is None else meter.evaluating():
+        record.scores = _scores(job, data, module)
+        made = average_at_the_end(job.config, job.directory, step=record.steps) if job.group.is_leader else None
+        average = job.group.broadcast(made)
+        if average is not None:
+            load_weights(module.model, average.path, key="averaging")
+            logger.info("%s: the mean of steps %s", average.path.name, ", ".join(map(str, average.steps)))
+            record.scores = _scores(job, data, module, averaged_steps=average.steps)
+    record.cost = record.cost if meter is None else meter.account()
     table_rows = int(job.config.logger.get("samples", 0))
     tell(trackers(loggers), record, job.directory, data, table_rows=table_rows)
 
@@ -263,6 +277,29 @@ def _scores(
         limit=scored_sentences(job.config),
         group=job.group,
     )
+
+
+@contextmanager
+def _metered(job: Job) -> Iterator[CostMeter | None]:
+    """Count the costs of this go, however it ends; ranks other than the first have no meter."""
+    record = job.record
+    meter = cost_meter(
+        job.directory.cost,
+        job.config.cost,
+        earlier=record.cost.goes if record.cost else (),
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        device=build.device_of(job.config, local_rank=processes.local_rank()),
+        precision=record.precision or "",
+        group=job.group,
+    )
+    if meter is None:
+        yield None
+        return
+    try:
+        with meter.counting():
+            yield meter
+    finally:
+        record.cost = meter.account()
 
 
 @contextmanager

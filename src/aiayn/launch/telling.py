@@ -1,5 +1,6 @@
 """What trackers are told of a whole run at its end: scores, some of its translations, its best checkpoint."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -45,6 +46,9 @@ def summary(record: Record) -> dict[str, float | int | None]:
     for split, result in record.scores.items():
         scores = {result.bleu_name: result.bleu.score, "ppl": result.ppl, "chrf": result.chrf.score}
         numbers |= {f"{split}/{name.lower()}": score for name, score in scores.items()}
+    if record.cost is not None:
+        costs = dataclasses.asdict(record.cost.total)
+        numbers |= {f"cost/{name}": cost for name, cost in costs.items() if isinstance(cost, int | float)}
     return numbers
 
 

@@ -28,6 +28,7 @@ from aiayn.launch.slurm import set_rendezvous
 from aiayn.launch.stages import DifferingRanksError, InterruptedRunError, Job, run_stages
 from aiayn.progress import LineHandler
 from aiayn.runs import provenance
+from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
 from aiayn.training.process_group import LostRankError, joined
@@ -76,6 +77,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
             record.ended = _now()
             if is_leader:
                 record.write(directory.record)
+                directory.cost.unlink(missing_ok=True)  # which the record now holds
     return record
 
 
@@ -113,6 +115,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
         record = read_record(directory.record)
         if record.config_hash != config.identity.hash:
             raise UserError(f"{directory.path}: holds run {record.config_hash}, not {config.identity.hash}")
+        record.cost = RunCost.kept(directory.cost) or record.account
     else:
         record = Record(
             schema_version=SCHEMA_VERSION,

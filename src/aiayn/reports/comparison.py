@@ -191,10 +191,11 @@ def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator
 
 
 def _is_wanted(run: ScoredRun, *, sweep: str | Sequence[str] | None, experiment: str | Sequence[str] | None) -> bool:
-    return _any_matches(run.sweeps, sweep) and _any_matches([run.record.experiment], experiment)
+    return any_matches(run.sweeps, sweep) and any_matches([run.record.experiment], experiment)
 
 
-def _any_matches(names: Sequence[str], asked: str | Sequence[str] | None) -> bool:
+def any_matches(names: Sequence[str], asked: str | Sequence[str] | None) -> bool:
+    """Whether one of the names is asked for: matches a pattern or one of several; None asks for any."""
     patterns = [asked or "*"] if isinstance(asked, str | None) else asked
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from aiayn import files
 from aiayn.config.errors import UserError
+from aiayn.reports.plan import hours
 from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, row_table
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, read_record
@@ -104,7 +105,7 @@ def _scores(record: Record) -> str:
 def facts(record: Record) -> dict[str, str]:
     """What a run was and what it cost, by name; empty text where it is not known."""
     changes = " (with uncommitted changes)" if record.dirty else ""
-    hardware = record.hardware
+    hardware, total = record.hardware, record.account.total
     threads = "thread" if hardware.get("threads") == 1 else "threads"
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
     return {
@@ -114,6 +115,9 @@ def facts(record: Record) -> dict[str, str]:
         "tokens/s": f"{record.tokens_per_second:,.0f}" if record.tokens_per_second else "",
         "FLOPs": f"{record.flops:.2e}" if record.flops else "",
         "evaluation time": duration(sum(result.seconds for result in record.scores.values())),
+        "device-hours": hours(3600 * total.device_hours),
+        "FLOPs as Table 2 has them": "" if total.paper_flops is None else f"{total.paper_flops:.2e}",
+        "MFU": "" if total.mfu is None else f"{total.mfu:.1%}",
         "machine": f"{hardware.get('processor')}, {hardware.get('threads')} {threads}, "
         f"{hardware.get('memory_gib')} GiB{gpus}",
         "precision": record.precision or "",

@@ -83,6 +83,11 @@ class RunDirectory:
         return self.path / "attention"
 
     @property
+    def cost(self) -> Path:
+        """What the goes have cost so far, while one is under way, and after it was killed."""
+        return self.path / ".cost.json"
+
+    @property
     def failures(self) -> Path:
         """What the ranks of a group that failed have to say, a file each."""
         return self.path / ".failures"

@@ -47,7 +47,7 @@ def hardware() -> dict[str, Any]:
 
     pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
         "memory_gib": round(pages * page / 2**30, 1),
         "gpus": [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())],
@@ -55,7 +55,7 @@ def hardware() -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     """The model name where Linux tells it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

@@ -11,6 +11,7 @@ from typing import Any
 
 from aiayn import files
 from aiayn.config.errors import UserError
+from aiayn.runs.cost import Devices, Go, RunCost
 
 SCHEMA_VERSION = 1
 """Rises whenever a field changes its meaning or goes away."""
@@ -120,6 +121,33 @@ class Record:
     """Last end, UTC, ISO 8601."""
     scores: dict[str, SplitScores] = field(default_factory=dict)
     """By split: dev, test."""
+    cost: RunCost | None = None
+    """What every go has cost, and their sum; None in records of older versions."""
+
+    @property
+    def account(self) -> RunCost:
+        """`cost`, or as much of it as a record of an older version tells: goes that were killed are missing there."""
+        if self.cost is not None or not self.has_begun:
+            return self.cost or RunCost.of(())
+        names = self.hardware.get("gpus") or [str(self.hardware.get("processor"))]
+        used = int(self.hardware.get("processes", 1))
+        return RunCost.of(
+            [
+                Go(
+                    started=self.started,
+                    devices=(Devices(names[0], used),),
+                    training_seconds=self.seconds,
+                    validation_seconds=None,
+                    evaluation_seconds=sum(scores.seconds for scores in self.scores.values()),
+                    source_tokens=None,
+                    target_tokens=None,
+                    padded_source_tokens=None,
+                    padded_target_tokens=None,
+                    flops=self.flops or 0.0,
+                    padded_flops=None,
+                )
+            ]
+        )
 
     @property
     def has_begun(self) -> bool:
@@ -175,7 +203,15 @@ def read_record(path: Path) -> Record:
         raise UserError(f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}")
     try:
         scores = {split: _split_scores(value) for split, value in content.pop("scores").items()}
-        return Record(**{**content, "status": Status(content["status"]), "scores": scores})
+        cost = content.pop("cost", None)
+        return Record(
+            **{
+                **content,
+                "status": Status(content["status"]),
+                "scores": scores,
+                "cost": None if cost is None else RunCost.read(cost),
+            }
+        )
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
 

@@ -24,6 +24,21 @@ class Progress:
     """The first loss logged, against which divergence is judged."""
 
 
+@dataclass
+class Spent:
+    """What this go alone has done, also what a later one will do again after a kill."""
+
+    source_tokens: int = 0
+    """Real source tokens trained on, over all ranks."""
+    target_tokens: int = 0
+    padded_source_tokens: int = 0
+    """The same with pads."""
+    padded_target_tokens: int = 0
+    training_seconds: float = 0.0
+    """Wall time of training without validation."""
+    validation_seconds: float = 0.0
+
+
 class Meter:
     """Sums losses on the device between two log lines, so that no training step waits for a number."""
 

@@ -19,7 +19,7 @@ from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import TokenLosses, output_losses
-from aiayn.training.meter import Meter, Progress
+from aiayn.training.meter import Meter, Progress, Spent
 from aiayn.training.schedule import learning_rate
 from aiayn.training.validation_sample import ValidationSample
 
@@ -83,12 +83,16 @@ class TranslationModule(LightningModule):
         # Sizes are symbols: one graph serves all batches, where one a shape would be compiled a hundred times.
         self._compiled_states = torch.compile(_states_of(model), dynamic=True) if is_compiled else None
         self.progress = Progress()
+        self.spent = Spent()
         self.latest_metrics: dict[str, float] = {}
         self._sample = sample
         self._meter = Meter()
         self._window: dict[str, float] | None = None
         self._validation = torch.zeros(2, dtype=torch.float64)
         self._started = 0.0
+        self._validation_started = 0.0
+        self._validated_before = 0.0
+        self._began_at = 0.0
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """Adam with the paper's schedule; the rate is a pure function of the step."""
@@ -114,11 +118,19 @@ class TranslationModule(LightningModule):
             # It holds the sums of all ranks, and those are summed once more when they are logged.
             self._meter.restore(self._window, with_losses=self.global_rank == 0)
             self._window = None
+        self._began_at = self.progress.seconds
         self._started = time.perf_counter() - self.progress.seconds
+        self._validated_before = self.spent.validation_seconds  # one that was missed
 
     def on_train_end(self) -> None:
         """Stop the clock."""
+        self._read_clock()
+
+    def _read_clock(self) -> None:
+        """Bring the times up to date."""
         self.progress.seconds = time.perf_counter() - self._started
+        validated = self.spent.validation_seconds - self._validated_before
+        self.spent.training_seconds = self.progress.seconds - self._began_at - validated
 
     def on_train_batch_start(self, batch: TranslationBatch, batch_idx: int) -> None:
         """Seed dropout from (seed, step, micro-batch, rank): a resumed run draws what it would have drawn."""
@@ -153,7 +165,11 @@ class TranslationModule(LightningModule):
         """
         self.progress.source_tokens += batch.step_source_tokens
         self.progress.target_tokens += batch.step_target_tokens
-        self.progress.seconds = time.perf_counter() - self._started
+        self.spent.source_tokens += batch.step_source_tokens
+        self.spent.target_tokens += batch.step_target_tokens
+        self.spent.padded_source_tokens += batch.step_padded_source_tokens
+        self.spent.padded_target_tokens += batch.step_padded_target_tokens
+        self._read_clock()
         self._meter.add_step(source_tokens=batch.step_source_tokens, target_tokens=batch.step_target_tokens)
         step = self.trainer.global_step
         if step in (1, self.trainer.max_steps) or step % self.log_interval == 0:
@@ -187,6 +203,7 @@ class TranslationModule(LightningModule):
 
     def on_validation_epoch_start(self) -> None:
         """Forget the last validation."""
+        self._validation_started = time.perf_counter()
         self._validation = torch.zeros(2, dtype=torch.float64, device=self.device)
 
     def validation_step(self, batch: TranslationBatch) -> None:
@@ -205,6 +222,7 @@ class TranslationModule(LightningModule):
         for logger in self.loggers:
             logger.log_metrics(metrics, self.trainer.global_step)
         self.latest_metrics.update(metrics)
+        self.spent.validation_seconds += time.perf_counter() - self._validation_started
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Keep the counters of the run and where its data came from, as plain values; every rank takes part."""

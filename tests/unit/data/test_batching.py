@@ -142,3 +142,19 @@ def test_a_stream_passes_over_the_corpus_epoch_by_epoch(stream: StreamMaker) -> 
     for epoch in range(epochs[-1]):
         seen = [index for batch in batches if batch.epoch == epoch for index in batch.indices.tolist()]
         assert sorted(seen) == list(range(90))
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 4), st.integers(1, 40), st.sampled_from([1, 8]))
+def test_a_step_knows_how_many_positions_all_its_ranks_get(
+    stream: StreamMaker, world_size: int, accumulation: int, length_multiple: int
+) -> None:
+    shape = {"world_size": world_size, "accumulation": accumulation, "length_multiple": length_multiple}
+    batches = [batch for rank in range(world_size) for batch in stream(rank=rank, max_steps=2, **shape)]
+    for step in (0, 1):
+        of_step = [batch for batch in batches if batch.step == step]
+        assert len(of_step) == world_size * accumulation
+        source = sum(batch.source.numel() for batch in of_step)
+        target = sum(batch.target_output.numel() for batch in of_step)
+        assert {batch.step_padded_source_tokens for batch in of_step} == {source}
+        assert {batch.step_padded_target_tokens for batch in of_step} == {target}

@@ -1,0 +1,88 @@
+"""A real run's record says what it cost, however often it was stopped."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aiayn.build.architecture import model_cost
+from aiayn.commands.front_end import main
+from aiayn.config.freeze import thaw
+from aiayn.runs.cost import Basis, RunCost
+from aiayn.runs.record import Record, json_text, read_record
+
+Train = Callable[..., int]
+Find = Callable[[], Path]
+
+
+def of(run: Path) -> tuple[Record, RunCost]:
+    record = read_record(run / "run.json")
+    assert record.cost is not None
+    assert not (run / ".cost.json").exists()
+    return record, record.cost
+
+
+def counted(cost: RunCost) -> tuple[int, ...]:
+    """What does not depend on the clock."""
+    names = ("source_tokens", "target_tokens", "padded_source_tokens", "padded_target_tokens", "flops", "padded_flops")
+    return tuple(sum(getattr(go, name) for go in cost.goes) for name in names)
+
+
+def test_a_whole_run_counts_once_what_it_did(trained_run: Path) -> None:
+    record, cost = of(trained_run)
+    (go,) = cost.goes
+    assert go.fitting_seconds == pytest.approx(record.seconds)
+    assert min(go.training_seconds, go.validation_seconds or 0.0, go.evaluation_seconds) > 0
+    assert (go.source_tokens or 0) + (go.target_tokens or 0) == record.tokens
+    model = model_cost(thaw(trained_run / "config.yaml").model, vocabulary_size=record.vocabulary_rows or 0)
+    assert cost.total.flops == record.flops
+    padded = {"source_tokens": go.padded_source_tokens or 0, "target_tokens": go.padded_target_tokens or 0}
+    assert cost.total.padded_flops == model.training_flops(**padded)
+    assert (cost.total.padded_flops or 0) > (record.flops or 0)
+    (device,) = go.devices
+    assert (device.name, device.count, device.basis) == (record.hardware["processor"], 1, Basis.measured)
+    assert cost.total.mfu == pytest.approx(
+        (record.flops or 0) / go.training_seconds / (device.peak_flops or 1), rel=1e-6
+    )
+
+
+def test_stopped_and_killed_runs_cost_what_was_done(
+    train: Train, tmp_path: Path, trained_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 5}"
+    assert train(disturber, "cost.price_per_device_hour=2") == 1
+    (path,) = tmp_path.glob("runs/*/*/*/run.json")
+    _, first = of(path.parent)
+    # What a go leaves that is killed ten seconds after it took the run up.
+    killed = replace(first.goes[0], training_seconds=10.0, validation_seconds=0.0)
+    (path.parent / ".cost.json").write_text(json_text(RunCost.of([*first.goes, killed]).plain()))
+    assert train("cost.price_per_device_hour=4") == 0
+    _, cost = of(path.parent)
+    before, lost, after = cost.goes
+    assert (before, lost) == (first.goes[0], killed)
+    whole = of(trained_run)[1]
+    assert counted(RunCost.of([before, after])) == pytest.approx(counted(whole))
+    assert cost.total.device_hours * 3600 == pytest.approx(sum(go.seconds for go in cost.goes))
+    assert cost.total.price == pytest.approx((2 * (before.seconds + lost.seconds) + 4 * after.seconds) / 3600)
+    capsys.readouterr()
+    assert main(["report", "cost", f"output={tmp_path / 'cost.json'}"]) == 0
+    (told,) = json.loads((tmp_path / "cost.json").read_text())["runs"]
+    assert told["lost_seconds"] == pytest.approx(10.0, abs=1.0)
+    assert told["total"] == json.loads(path.read_text())["cost"]["total"]
+
+
+@pytest.mark.parametrize(
+    ("override", "answer"),
+    [
+        ("cost.price_per_device_hour=-1", "cost.price_per_device_hour=-1.0: must be at least 0"),
+        ("cost.currency=''", "cost.currency has no value"),
+        ("cost.probe_seconds=900", "cost.probe_seconds=900.0: must be from 0 (not measured) to 60"),
+    ],
+)
+def test_prices_and_probes_out_of_range_are_refused(
+    train: Train, override: str, answer: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(override) == 2
+    assert answer in capsys.readouterr().err

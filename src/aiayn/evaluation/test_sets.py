@@ -82,13 +82,11 @@ def _kept(name: str, languages: str) -> list[tuple[str, str]]:
     from sacrebleu.utils import SACREBLEU_DIR
 
     stem = Path(SACREBLEU_DIR) / name / f"{name.replace('/', '_')}.{languages}"
-    sides = []
-    for side in ("src", "ref"):
-        path = stem.with_name(f"{stem.name}.{side}")
-        if not path.is_file():
-            return []
-        sides.append([_spaced(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]])
-    return list(zip(*sides, strict=False))
+    paths = [stem.with_name(f"{stem.name}.{side}") for side in ("src", "ref")]
+    if not all(path.is_file() for path in paths):
+        return []
+    sources, references = (path.read_text(encoding="utf-8").split("\n")[:-1] for path in paths)
+    return [(_spaced(source), _spaced(reference)) for source, reference in zip(sources, references, strict=False)]
 
 
 def _spaced(line: str) -> str:

@@ -52,7 +52,7 @@ def test_a_clearly_better_system_is_found() -> None:
 def test_p_is_small_as_often_as_it_says_where_nothing_differs() -> None:
     generator, tries = np.random.default_rng(3), 200
     tests = [
-        paired_test(*(likelihoods(generator, 40) for _ in range(2)), perplexities, resamples=99, seed=number)
+        paired_test(likelihoods(generator, 40), likelihoods(generator, 40), perplexities, resamples=99, seed=number)
         for number in range(tries)
     ]
     for level in (0.1, 0.5):
@@ -66,8 +66,8 @@ def test_bleu_is_that_of_the_corpus_and_small_samples_decide_nothing() -> None:
     references = ["ein Hund läuft über die Straße", "die Katze schläft auf dem Dach", "das Haus ist alt und grün"]
     better, worse = references, [line.replace("die", "der") for line in references]
     rows = [sentence_statistics(lines, references) for lines in (better, worse)]
-    columns = [np.concatenate([np.zeros((3, 2)), statistics], axis=1) for statistics in rows]
-    found = paired_test(*columns, bleu_scores, resamples=300, seed=1)
+    first, second = (np.concatenate([np.zeros((3, 2)), statistics], axis=1) for statistics in rows)
+    found = paired_test(first, second, bleu_scores, resamples=300, seed=1)
     assert (found.first, found.second) == pytest.approx(tuple(map(bleu_from_statistics, rows)))
     assert found.randomization_p > 0.2  # of eight exchanges two give as much
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from aiayn import files
 from aiayn.config.command_schema import DashboardConfig, ReportConfig
+from aiayn.config.compare_schema import CompareConfig
 from aiayn.config.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
@@ -36,7 +37,7 @@ def report_table3(config: ReportConfig, output: Path | None) -> None:
     show(read_table3(config), output)
 
 
-def read_table3(config: ReportConfig | DashboardConfig) -> Report:
+def read_table3(config: ReportConfig | DashboardConfig | CompareConfig) -> Report:
     """The table of the runs that a command is to show.
 
     Raises:

@@ -60,15 +60,15 @@ def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples:
         seed: of both; the same seed draws the same.
     """
     assert first.shape == second.shape, "the sentences are not the same"
-    scores = [float(score(system.sum(axis=0))) for system in (first, second)]
-    observed = scores[0] - scores[1]
+    ours, theirs = float(score(first.sum(axis=0))), float(score(second.sum(axis=0)))
+    observed = ours - theirs
     generator = np.random.default_rng(seed)
     with np.errstate(invalid="ignore"):  # infinite perplexities leave NaN, which decides nothing
         drawn = np.concatenate([score(w @ first) - score(w @ second) for w in _draws(len(first), resamples, generator)])
         low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
         bootstrap_p = _share_at_least(drawn - drawn.mean(), observed)
         randomization_p = _share_at_least(_exchanges(first, second, score, resamples, generator), observed)
-    return PairedTest(*scores, float(low), float(high), bootstrap_p, randomization_p)
+    return PairedTest(ours, theirs, float(low), float(high), bootstrap_p, randomization_p)
 
 
 def _exchanges(

@@ -237,9 +237,9 @@ def _counts_of_words(texts: _Texts) -> dict[str, int]:
 
 def _by_rarest_word(scored: _Scored, texts: _Texts, counts: Mapping[str, int]) -> Iterator[Bucket]:
     """The sentences by the rarest word of the reference; those without words are left out."""
-    rarest = [min((counts[word] for word in words_of(line)), default=-1) for line in texts.references]
-    place = np.searchsorted(np.array(RARITY), np.array(rarest))
-    place[np.array(rarest) < 0] = -1
+    least = [min((counts[word] for word in words_of(line)), default=-1) for line in texts.references]
+    rarest = np.array(least, dtype=np.int64)
+    place = np.where(rarest < 0, -1, np.searchsorted(np.array(RARITY), rarest))
     for number, label in enumerate(rarity_labels()):
         inside = place == number
         if inside.any():

@@ -37,7 +37,7 @@ def report_table3(config: ReportConfig, output: Path | None) -> None:
     show(read_table3(config), output)
 
 
-def read_table3(config: ReportConfig | DashboardConfig | CompareConfig) -> Report:
+def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     """The table of the runs that a command is to show.
 
     Raises:
@@ -54,7 +54,7 @@ def read_table3(config: ReportConfig | DashboardConfig | CompareConfig) -> Repor
     )
 
 
-def check_resampling(config: ReportConfig | DashboardConfig) -> None:
+def check_resampling(config: ReportConfig | DashboardConfig | CompareConfig) -> None:
     """Refuse what no interval can be made of.
 
     Raises:

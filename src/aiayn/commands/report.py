@@ -67,6 +67,12 @@ def _fidelity(config: ReportConfig, output: Path | None) -> None:
     report_fidelity(config.profiles, output)
 
 
+def _matrix(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.matrix import report_matrix
+
+    report_matrix(config, output)
+
+
 def _paper(config: ReportConfig, output: Path | None) -> None:
     from aiayn.reports.paper import report_paper
 
@@ -135,6 +141,7 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
 WRITES: Mapping[str, Sequence[str]] = {
     "comparison": (".md", ".json"),
     "cost": (".md", ".json"),
+    "matrix": (".md", ".json"),
     "page": (".html", ".htm"),
     "sharpness": (".md", ".json"),
     "table1": (".md", ".json"),
@@ -147,6 +154,7 @@ REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "configuration": _configuration,
     "cost": _cost,
     "fidelity": _fidelity,
+    "matrix": _matrix,
     "page": _page,
     "paper": _paper,
     "parameters": _parameters,

@@ -274,9 +274,9 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """comparison, configuration, cost, fidelity, page, paper, parameters, run, sharpness, table1 or table3."""
+    """comparison, configuration, cost, fidelity, matrix, page, paper, parameters, run, sharpness, table1 or table3."""
     run: str | None = MISSING
-    """A run directory, for the report of a run."""
+    """A run directory, for the report of a run; for its matrix also a folder below its evaluations/."""
     table: int | None = MISSING
     """Which of the paper's tables, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
@@ -291,6 +291,10 @@ class ReportConfig:
     """Which fidelity profiles to set side by side, a list; null: all."""
     against: str | None = MISSING
     """The run that a comparison takes differences to; null: one of table3/base, if there is any."""
+    metrics: Any = MISSING
+    """What a matrix has besides all definitions of BLEU, one or a list: chrf_pp, ter, comet; each takes its time."""
+    comet_model: str = MISSING
+    """What COMET scores with: a name on the Hugging Face hub, or the file of a checkpoint."""
     sentences: int = MISSING
     """How many sentence pairs of the development set each model reads for sharpness."""
     device: str = MISSING

@@ -8,7 +8,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
-from aiayn.config import command_schema, data_schema, model_schema, schema
+from aiayn.config import command_schema, compare_schema, data_schema, model_schema, schema
 from aiayn.config.resolvers import register_resolvers
 
 COMMANDS: dict[str, type] = {
@@ -19,6 +19,7 @@ COMMANDS: dict[str, type] = {
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
     "score": command_schema.ScoreConfig,
+    "compare": compare_schema.CompareConfig,
     "export": command_schema.ExportConfig,
     "attention": command_schema.AttentionConfig,
     "report": command_schema.ReportConfig,

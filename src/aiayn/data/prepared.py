@@ -128,6 +128,12 @@ class PreparedData:
         """Whether the text is split into words by spaces already."""
         return bool(self.manifest["settings"]["pretokenized"])
 
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Of source and target, ISO 639-1."""
+        corpus = self.manifest["corpus"]
+        return str(corpus["source_language"]), str(corpus["target_language"])
+
     @cached_property
     def tokenizer(self) -> SubwordTokenizer:
         """The tokenizer that the ids belong to."""

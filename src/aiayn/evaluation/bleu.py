@@ -1,4 +1,4 @@
-"""BLEU and chrF by sacreBLEU, on detokenised text, each with its signature."""
+"""BLEU, chrF and TER by sacreBLEU, on detokenised text, each with its signature."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +26,9 @@ class Score:
     """A score with what it takes to compute it again."""
 
     score: float
-    """From 0 to 100."""
+    """From 0 to 100, but for TER and COMET."""
     signature: str
-    """sacreBLEU's signature: references, case, tokenisation, smoothing, version."""
+    """References, case, tokenisation, smoothing, version: sacreBLEU's own, or in its manner."""
 
 
 def corpus_bleu(
@@ -51,12 +51,30 @@ def corpus_bleu(
     return Score(score, str(metric.get_signature()))
 
 
-def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
-    """chrF2 of a corpus, the F-score of its character n-grams up to 6; arguments as for `corpus_bleu`."""
+def corpus_chrf(
+    hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False, word_order: int = 0
+) -> Score:
+    """chrF2 of a corpus, the F-score of its character n-grams up to 6; arguments as for `corpus_bleu`.
+
+    With a `word_order` of 2 it counts n-grams of words, too, and is known as chrF2++.
+    """
     from sacrebleu.metrics.chrf import CHRF
 
     _check_lines(hypotheses, references)
-    metric = CHRF(lowercase=lowercase)
+    metric = CHRF(lowercase=lowercase, word_order=word_order)
+    score: float = metric.corpus_score(hypotheses, [references]).score
+    return Score(score, str(metric.get_signature()))
+
+
+def corpus_ter(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
+    """TER of a corpus: edits and shifts for 100 words of the references, 0 being best; it may exceed 100.
+
+    It takes several times as long as BLEU.
+    """
+    from sacrebleu.metrics.ter import TER
+
+    _check_lines(hypotheses, references)
+    metric = TER()
     score: float = metric.corpus_score(hypotheses, [references]).score
     return Score(score, str(metric.get_signature()))
 

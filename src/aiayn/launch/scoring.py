@@ -20,8 +20,10 @@ from aiayn.data.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
 from aiayn.data.prepared import PreparedData, PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
+from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
+from aiayn.evaluation.test_sets import on_test_sets
 from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
 from aiayn.models.translation_model import TranslationModel
@@ -192,6 +194,11 @@ def _scores(
         ],
     )
     bleu, chrf = corpus_bleu(hypotheses, references, tokenize=tokenize), corpus_chrf(hypotheses, references)
+    languages = job.data.languages
+    matrix = quick_matrix(Translations(hypotheses, references, languages[1], pretokenized=job.data.pretokenized))
+    if not job.data.pretokenized:
+        sources = prepared.source_lines()
+        matrix |= on_test_sets(statistics, sources, references, languages=languages, signature=bleu.signature)
     return SplitScores(
         ppl=perplexity(*likelihoods),
         bleu=SignedScore(bleu.score, bleu.signature),
@@ -201,4 +208,5 @@ def _scores(
         seconds=time.perf_counter() - started,
         hypotheses=str(_hypotheses_path(job, split).relative_to(run.path)),
         engine=job.engine.name,
+        matrix={name: SignedScore(score.score, score.signature) for name, score in matrix.items()},
     )

@@ -44,8 +44,8 @@ def summary(record: Record) -> dict[str, float | int | None]:
     """The numbers that stand for a run as a whole, by the names that trackers show."""
     numbers: dict[str, float | int | None] = {"parameters": record.parameters}
     for split, result in record.scores.items():
-        scores = {result.bleu_name: result.bleu.score, "ppl": result.ppl, "chrf": result.chrf.score}
-        numbers |= {f"{split}/{name.lower()}": score for name, score in scores.items()}
+        scores = {name: signed.score for name, signed in result.by_definition.items()}
+        numbers |= {f"{split}/{name}": score for name, score in {**scores, "ppl": result.ppl}.items()}
     if record.cost is not None:
         costs = dataclasses.asdict(record.cost.total)
         numbers |= {f"cost/{name}": cost for name, cost in costs.items() if isinstance(cost, int | float)}

@@ -1,12 +1,14 @@
 """One run as a page: command, configuration, cost and scores, all from its record."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console
 
 from aiayn import files
 from aiayn.config.errors import UserError
+from aiayn.reports.grids import markdown_table
+from aiayn.reports.matrix import definitions
 from aiayn.reports.plan import hours
 from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, row_table
 from aiayn.runs.directory import RunDirectory
@@ -69,6 +71,7 @@ def markdown(record: Record, config: str) -> str:
         f"# {record.experiment} at scale {record.scale}",
         "Written by `aiayn report run` from the run's record.",
         _scores(record),
+        *_definitions(record),
         _table(facts(record)),
         f"## Command\n\n```\n{record.command}\n```",
         f"## Configuration\n\n```yaml\n{config.strip()}\n```",
@@ -100,6 +103,12 @@ def _scores(record: Record) -> str:
         f"- chrF: `{result.chrf.signature}`",
     ]
     return "\n".join(lines)
+
+
+def _definitions(record: Record) -> Iterator[str]:
+    """The other definitions of BLEU, where the record has them."""
+    if any(result.matrix for result in record.scores.values()):
+        yield markdown_table(definitions({split: result.by_definition for split, result in record.scores.items()}))
 
 
 def facts(record: Record) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from aiayn import files
 from aiayn.config.command_schema import DashboardConfig, ReportConfig
+from aiayn.config.compare_schema import CompareConfig
 from aiayn.config.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
@@ -53,7 +54,7 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     )
 
 
-def check_resampling(config: ReportConfig | DashboardConfig) -> None:
+def check_resampling(config: ReportConfig | DashboardConfig | CompareConfig) -> None:
     """Refuse what no interval can be made of.
 
     Raises:

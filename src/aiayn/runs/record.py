@@ -56,6 +56,9 @@ class SplitScores:
     """What decoded: torch, or ctranslate2 and how its weights are stored, as in ctranslate2-int8."""
     averaged_steps: tuple[int, ...] = ()
     """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
+    matrix: dict[str, SignedScore] = field(default_factory=dict)
+    """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`; empty in older
+    records."""
 
     @property
     def checkpoint(self) -> str:
@@ -67,6 +70,11 @@ class SplitScores:
     def bleu_name(self) -> str:
         """BLEU, or BLEU_none where sacreBLEU did not tokenise: the two do not compare and share no column."""
         return "BLEU_none" if "tok:none" in self.bleu.signature.split("|") else "BLEU"
+
+    @property
+    def by_definition(self) -> dict[str, SignedScore]:
+        """BLEU, chrF and what the matrix holds, by name."""
+        return {self.bleu_name.lower(): self.bleu, **self.matrix, "chrf": self.chrf}
 
 
 @dataclass
@@ -202,7 +210,7 @@ def read_record(path: Path) -> Record:
     if version != SCHEMA_VERSION:
         raise UserError(f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}")
     try:
-        scores = {split: _split_scores(value) for split, value in content.pop("scores").items()}
+        scores = {split: split_scores(value) for split, value in content.pop("scores").items()}
         cost = content.pop("cost", None)
         return Record(
             **{
@@ -216,15 +224,15 @@ def read_record(path: Path) -> Record:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
 
 
-def _split_scores(value: dict[str, Any]) -> SplitScores:
+def split_scores(value: Mapping[str, Any]) -> SplitScores:
+    """The scores of a split from JSON.
+
+    Raises:
+        TypeError: there are fields too many or too few.
+        KeyError: one that every version has is missing.
+    """
+    signed = {name: SignedScore(**value[name]) for name in ("bleu", "chrf")}
+    matrix = {name: SignedScore(**score) for name, score in value.get("matrix", {}).items()}
     ppl = math.inf if value["ppl"] is None else value["ppl"]
-    averaged_steps = tuple(value.get("averaged_steps", ()))
-    return SplitScores(
-        **{
-            **value,
-            "ppl": ppl,
-            "bleu": SignedScore(**value["bleu"]),
-            "chrf": SignedScore(**value["chrf"]),
-            "averaged_steps": averaged_steps,
-        }
-    )
+    fields: dict[str, Any] = {**value, **signed, "ppl": ppl, "matrix": matrix}
+    return SplitScores(**fields | {"averaged_steps": tuple(value.get("averaged_steps", ()))})

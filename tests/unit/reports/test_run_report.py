@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from aiayn.paper.table3 import load_table3
 from aiayn.reports.row import paper_cells
 from aiayn.reports.run import markdown, report_run
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, SplitScores, Status, read_record
+from aiayn.runs.record import Record, SignedScore, SplitScores, Status, read_record
 
 MakeRecord = Callable[..., Record]
 Scores = dict[str, SplitScores]
@@ -114,3 +115,13 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(UserError, match=r"run\.json: not a record"):
         report_run(RunDirectory(tmp_path), None)
+
+
+def test_other_definitions_stand_in_a_table_of_their_own(make_record: MakeRecord, scores: Scores) -> None:
+    plain = markdown(make_record(scores=scores), "seed: 7")
+    assert "by definition" not in plain
+    intl = SignedScore(31.5, "nrefs:1|tok:intl")
+    with_matrix = {split: replace(result, matrix={"bleu_intl": intl}) for split, result in scores.items()}
+    page = markdown(make_record(scores=with_matrix), "seed: 7")
+    assert ["sacreBLEU intl", "31.50", "31.50"] in [row[:3] for row in rows(page)]
+    assert plain.splitlines()[:12] == page.splitlines()[:12]  # the columns of BLEU are as they were

@@ -18,11 +18,13 @@ from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, 
 text = st.text(max_size=8)
 number = st.floats(allow_nan=False, allow_infinity=False)
 count = st.integers(0, 2**60)
+signed_scores = st.builds(SignedScore, score=number, signature=text)
 scores = st.builds(
     SplitScores,
     ppl=st.floats(min_value=1),  # infinity is what a useless model has
-    bleu=st.builds(SignedScore, score=number, signature=text),
-    chrf=st.builds(SignedScore, score=number, signature=text),
+    bleu=signed_scores,
+    chrf=signed_scores,
+    matrix=st.dictionaries(text, signed_scores, max_size=2),
     sentences=count,
     checkpoint_step=count,
     seconds=number,
@@ -164,3 +166,14 @@ def test_writing_over_a_record_leaves_no_other_file(tmp_path: Path) -> None:
     record.write(tmp_path / "run.json")
     assert read_record(tmp_path / "run.json").steps == 9
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_scores_from_before_there_was_a_matrix_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    a_record().write(path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["scores"]["dev"]["matrix"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    dev = read_record(path).scores["dev"]
+    assert dev.matrix == {}
+    assert dev.by_definition == {"bleu": dev.bleu, "chrf": dev.chrf}

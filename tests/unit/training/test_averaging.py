@@ -37,7 +37,7 @@ def test_each_weight_is_the_mean_rounded_once(values: list[list[float]]) -> None
     mean = content["state_dict"]["w"]
     assert mean.dtype == torch.float32
     for got, *own in zip(mean.tolist(), *values, strict=True):
-        exact = sum(map(Fraction, own)) / len(own)
+        exact = sum(map(Fraction, own), Fraction()) / len(own)
         largest = max(map(abs, own))
         assert abs(Fraction(got) - exact) <= abs(exact) * Fraction(2**-24) + Fraction(largest) * Fraction(
             2**-48

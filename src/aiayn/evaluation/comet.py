@@ -1,0 +1,38 @@
+"""COMET, a learned score of translations: an extra, for it brings a language model of two gigabytes."""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from aiayn.config.errors import UserError
+from aiayn.evaluation.bleu import Score
+
+BATCH = 16
+"""Sentences that the model reads at once."""
+
+
+def corpus_comet(sources: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], *, model: str) -> Score:
+    """The mean COMET of a corpus, times 100.
+
+    Args:
+        sources: what was translated.
+        hypotheses: as many outputs, detokenised.
+        references: as many reference translations.
+        model: a file with a checkpoint, or a name on the Hugging Face hub, which is fetched once.
+
+    Raises:
+        UserError: COMET is not installed, or has no such model.
+    """
+    try:
+        from comet import download_model, load_from_checkpoint
+    except ImportError as error:
+        raise UserError(f'metrics=comet needs COMET ({error}): pip install -e ".[comet]"') from error
+    try:
+        path = model if Path(model).is_file() else download_model(model)
+        loaded = load_from_checkpoint(path)
+    except (OSError, KeyError, ValueError) as error:
+        raise UserError(f"comet_model={model}: cannot be had ({error}); state a checkpoint file") from error
+    triples = zip(sources, hypotheses, references, strict=True)
+    data = [{"src": source, "mt": hypothesis, "ref": reference} for source, hypothesis, reference in triples]
+    output = loaded.predict(data, batch_size=BATCH, gpus=0, progress_bar=False)
+    return Score(100 * float(output.system_score), f"nrefs:1|model:{model}|comet:{version('unbabel-comet')}")

@@ -1,0 +1,94 @@
+"""Which of sacreBLEU's test sets of 2014 a split is, by the texts that sacreBLEU keeps; nothing is downloaded.
+
+newstest2014 has 3,003 sentences: `wmt14/full`. Its `wmt14` is what WMT evaluated on, 2,737 of them for English-German,
+and only its own files say which ones.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aiayn.evaluation.bleu import Score, bleu_from_statistics
+
+NAMES = ("wmt14", "wmt14/full")
+
+SENTENCES_OF_2014 = 3003
+"""Of newstest2014, English-German and English-French alike."""
+
+
+def known_test_sets(sources: Sequence[str], references: Sequence[str], *, languages: str) -> dict[str, list[int]]:
+    """The sentences that make up each of `NAMES`, by number; a test set is left out where not all of it is there.
+
+    Args:
+        sources: of the split.
+        references: as many.
+        languages: as in en-de.
+    """
+    places: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+    for number, (source, reference) in enumerate(zip(sources, references, strict=True)):
+        places[_spaced(source), _spaced(reference)].append(number)
+    found: dict[str, list[int]] = {}
+    for name in NAMES:
+        left = {pair: deque(numbers) for pair, numbers in places.items()}
+        pairs = _kept(name, languages)
+        if pairs and all(left.get(pair) for pair in set(pairs)):
+            try:
+                found[name] = [left[pair].popleft() for pair in pairs]
+            except IndexError:  # fewer of a sentence than the test set has
+                continue
+    return found
+
+
+def on_test_sets(
+    statistics: NDArray[np.int64],
+    sources: Sequence[str],
+    references: Sequence[str],
+    *,
+    languages: tuple[str, str],
+    signature: str,
+) -> dict[str, Score]:
+    """BLEU on each test set that is known to be there, as `bleu_wmt14` and `bleu_wmt14_full`.
+
+    Args:
+        statistics: see `aiayn.evaluation.bleu.sentence_statistics`.
+        sources: of the split.
+        references: as many.
+        languages: of both sides.
+        signature: of the BLEU that the statistics are of.
+    """
+    pair = "-".join(languages)
+    return {
+        f"bleu_{name.replace('/', '_')}": Score(
+            bleu_from_statistics(statistics[numbers]),
+            signature.replace("nrefs:1|", f"nrefs:1|test:{name}|lang:{pair}|"),
+        )
+        for name, numbers in known_test_sets(sources, references, languages=pair).items()
+    }
+
+
+def remedy(sentences: int, found: dict[str, list[int]], *, languages: str) -> str | None:
+    """What to do where a split looks like newstest2014 and `wmt14` is not known; None elsewhere."""
+    if sentences != SENTENCES_OF_2014 or "wmt14" in found:
+        return None
+    what = f"{SENTENCES_OF_2014:,} sentences, as newstest2014 (wmt14/full) has"
+    return f"{what}; for wmt14's 2,737 of them: sacrebleu -t wmt14 -l {languages} --echo src, once, with a network"
+
+
+def _kept(name: str, languages: str) -> list[tuple[str, str]]:
+    """The pairs of a test set, where sacreBLEU has written them below its folder."""
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    stem = Path(SACREBLEU_DIR) / name / f"{name.replace('/', '_')}.{languages}"
+    paths = [stem.with_name(f"{stem.name}.{side}") for side in ("src", "ref")]
+    if not all(path.is_file() for path in paths):
+        return []
+    sources, references = (path.read_text(encoding="utf-8").split("\n")[:-1] for path in paths)
+    return [(_spaced(source), _spaced(reference)) for source, reference in zip(sources, references, strict=False)]
+
+
+def _spaced(line: str) -> str:
+    """A line as sacreBLEU keeps it: runs of white space are one space."""
+    return " ".join(line.split())

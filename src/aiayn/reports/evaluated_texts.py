@@ -1,0 +1,24 @@
+"""The corpus that an evaluation was made on, found in caches by its fingerprint."""
+
+from pathlib import Path
+
+from aiayn.config.freeze import frozen_content
+from aiayn.data.prepared import PreparedData, find_prepared
+from aiayn.runs.evaluations import Evaluation
+
+
+def corpus_of(evaluation: Evaluation, cache: Path) -> PreparedData | None:
+    """The prepared corpus of a run.
+
+    Args:
+        evaluation: of the run.
+        cache: where to look first; the run knows of its own.
+
+    Returns:
+        None where neither holds it whole.
+    """
+    fingerprint = evaluation.record.data_fingerprint
+    if fingerprint is None:
+        return None
+    paths = frozen_content(evaluation.directory.config).get("paths") or {}
+    return find_prepared(cache, fingerprint) or find_prepared(Path(paths.get("cache", "cache")), fingerprint)

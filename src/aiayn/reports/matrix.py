@@ -1,0 +1,169 @@
+"""One evaluation by every definition of BLEU, and by other scores, each with its signature."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiayn import files
+from aiayn.config.command_schema import ReportConfig
+from aiayn.config.errors import UserError
+from aiayn.data.corpus import Split
+from aiayn.data.prepared import PreparedData
+from aiayn.evaluation.bleu import sentence_statistics
+from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
+from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
+from aiayn.reports.evaluated_texts import corpus_of
+from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.runs.evaluations import Evaluation, open_evaluation
+from aiayn.runs.record import SignedScore, json_text
+
+SPLITS: tuple[Split, ...] = ("dev", "test")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What is shown."""
+
+    evaluation: Evaluation
+    scores: Mapping[Split, Mapping[str, SignedScore]]
+    """By split and name."""
+    remarks: Sequence[str]
+
+
+def report_matrix(config: ReportConfig, output: Path | None) -> None:
+    """Print every score of an evaluation, or write them.
+
+    Args:
+        config: of the command.
+        output: a .md or .json file, or None for the terminal.
+
+    Raises:
+        UserError: there is no such evaluation, its texts are not at hand, or a metric is not.
+    """
+    if config.run is None:
+        raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
+    asked = config.metrics if isinstance(config.metrics, list) else [config.metrics]
+    metrics = [str(name) for name in asked if name is not None]
+    refuse_metrics(metrics)
+    matrix = read_matrix(
+        open_evaluation(config.run), metrics, cache=Path(config.paths.cache), comet_model=config.comet_model
+    )
+    if output is not None:
+        files.write_text(output, _json(matrix) if output.suffix == ".json" else _markdown(matrix))
+        print(output)  # noqa: T201
+        return
+    output_to = console()
+    output_to.print(rich_table(definitions(matrix.scores)))
+    for line in _lines_below(matrix):
+        output_to.print(line, soft_wrap=True)
+
+
+def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, comet_model: str) -> Matrix:
+    """The scores that were recorded; where they are not, or more is asked for, they are made from the hypotheses.
+
+    Args:
+        evaluation: what to score.
+        metrics: of `aiayn.evaluation.matrix.SLOW`.
+        cache: where the corpus may lie.
+        comet_model: see `aiayn.evaluation.comet`.
+
+    Raises:
+        UserError: nothing was evaluated, or the corpus is in no cache.
+    """
+    splits = [split for split in SPLITS if split in evaluation.scores]
+    if not splits:
+        evaluation.of("test", key="run")
+    data = corpus_of(evaluation, cache)
+    scores: dict[Split, Mapping[str, SignedScore]] = {}
+    remarks: dict[str, None] = {}
+    for split in splits:
+        recorded = evaluation.scores[split]
+        found = recorded.by_definition
+        if not recorded.matrix or metrics:
+            if data is None:
+                raise UserError(
+                    f"run={evaluation.name}: references are needed, and paths.cache={cache} does not hold its data "
+                    f"{evaluation.record.data_fingerprint}: bring them back"
+                )
+            found = {**found, **_computed(evaluation, split, data, metrics, comet_model=comet_model)}
+        scores[split] = {name: found[name] for name in TITLES if name in found}
+        if data is not None and not data.pretokenized and (line := _remark(data, split, recorded.sentences)):
+            remarks[f"{split}: {line}"] = None
+    return Matrix(evaluation, scores, list(remarks))
+
+
+def _computed(
+    evaluation: Evaluation, split: Split, data: PreparedData, metrics: Sequence[str], *, comet_model: str
+) -> dict[str, SignedScore]:
+    """What the record lacks, from the hypotheses as they lie on disk."""
+    recorded = evaluation.scores[split]
+    lines = data.split(split, limit=recorded.sentences)
+    sources, references, hypotheses = lines.source_lines(), lines.target_lines(), evaluation.hypotheses(split)
+    text = Translations(hypotheses, references, data.languages[1], pretokenized=data.pretokenized, sources=sources)
+    found = slow_scores(text, metrics, comet_model=comet_model)
+    if not recorded.matrix:
+        found |= quick_matrix(text)
+        if not data.pretokenized:
+            statistics = sentence_statistics(hypotheses, references)
+            signature = recorded.bleu.signature
+            found |= on_test_sets(statistics, sources, references, languages=data.languages, signature=signature)
+    return {name: SignedScore(score.score, score.signature) for name, score in found.items()}
+
+
+def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
+    lines = data.split(split, limit=sentences)
+    pair = "-".join(data.languages)
+    found = known_test_sets(lines.source_lines(), lines.target_lines(), languages=pair)
+    return remedy(sentences, found, languages=pair)
+
+
+def definitions(scores: Mapping[Any, Mapping[str, SignedScore]]) -> Grid:
+    """A line for each definition, a column for each split; the signature is that of the last split that has it.
+
+    Args:
+        scores: by split and name.
+    """
+    signatures = {name: signed.signature for of_split in scores.values() for name, signed in of_split.items()}
+    lines = [
+        (
+            title,
+            *(f"{of_split[name].score:.2f}" if name in of_split else "" for of_split in scores.values()),
+            signatures[name],
+        )
+        for name, title in TITLES.items()
+        if name in signatures
+    ]
+    return Grid("The same hypotheses, by definition", ("<definition", *scores, "<signature"), (tuple(lines),))
+
+
+def _lines_below(matrix: Matrix) -> Iterator[str]:
+    evaluation = matrix.evaluation
+    step = next(iter(evaluation.scores.values())).checkpoint_step
+    sizes = ", ".join(f"{split} {evaluation.scores[split].sentences:,} sentences" for split in matrix.scores)
+    yield f"run: {evaluation.name}, step {step:,}; data {evaluation.record.data}: {sizes}"
+    yield "no two of these definitions compare"
+    yield from matrix.remarks
+
+
+def _markdown(matrix: Matrix) -> str:
+    sections = [
+        f"# {matrix.evaluation.record.experiment} at scale {matrix.evaluation.record.scale}, by definition",
+        "Written by `aiayn report matrix` from the hypotheses of the run.",
+        markdown_table(definitions(matrix.scores)),
+        "\n".join(f"- {line}" for line in _lines_below(matrix)),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def _json(matrix: Matrix) -> str:
+    return json_text(
+        {
+            "run": matrix.evaluation.name,
+            "data": matrix.evaluation.record.data,
+            "scores": {
+                split: {name: {"score": signed.score, "signature": signed.signature} for name, signed in scores.items()}
+                for split, scores in matrix.scores.items()
+            },
+        }
+    )

@@ -1,0 +1,288 @@
+"""Two runs on the same sentences: whether they differ, where, and on which sentences most."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aiayn.config.errors import UserError
+from aiayn.data.corpus import Split
+from aiayn.data.prepared import PreparedData
+from aiayn.data.word_counts import training_counts, words_of
+from aiayn.evaluation.bleu import sentence_bleu
+from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
+from aiayn.evaluation.paired import Floats, PairedTest, ScoreOfSums, paired_test
+from aiayn.evaluation.sentences import SentenceScores
+from aiayn.evaluation.significance import bleu_scores, perplexities, sentence_columns
+from aiayn.progress import Bar
+from aiayn.reports.evaluated_texts import corpus_of
+from aiayn.runs.evaluations import Evaluation
+
+LENGTH_BUCKETS = 5
+"""Of about equally many sentences."""
+
+RARITY = (0, 9, 99, 999)
+"""The most occurrences in training of the words of each class; the last class has no such bound."""
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Some of the sentences."""
+
+    label: str
+    sentences: int
+    ppl: tuple[float, float]
+    """Of both runs."""
+    bleu: tuple[float, float]
+    wins: int
+    """Sentences that the first run has the higher sentence BLEU on."""
+    losses: int
+
+
+@dataclass(frozen=True)
+class WordClass:
+    """Words of the references that training had about equally often."""
+
+    label: str
+    words: int
+    """In the references, each occurrence counted."""
+    found: tuple[int, int]
+    """How many of them are in the hypothesis of their sentence, for both runs."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence."""
+
+    number: int
+    """Its line in the split, from 1."""
+    source: str
+    reference: str
+    hypotheses: tuple[str, str]
+    bleu: tuple[float, float]
+    """Sentence BLEU, 0 to 100."""
+
+
+@dataclass(frozen=True)
+class Paired:
+    """All that is shown of two evaluations, the first minus the second everywhere."""
+
+    evaluations: tuple[Evaluation, Evaluation]
+    split: Split
+    tests: Mapping[str, PairedTest]
+    """By the name of the score."""
+    signatures: Mapping[str, str]
+    """By the same names, where the score has one."""
+    wins: int
+    losses: int
+    ties: int
+    by_length: Sequence[Bucket]
+    by_rarest_word: Sequence[Bucket]
+    words: Sequence[WordClass]
+    largest_wins: Sequence[Example]
+    largest_losses: Sequence[Example]
+    notes: Sequence[str]
+    """What is left out, and why."""
+
+    @property
+    def bleu_name(self) -> str:
+        """See `aiayn.runs.record.SplitScores`."""
+        return self.evaluations[0].scores[self.split].bleu_name
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The sentences themselves, where the cache has them."""
+
+    data: PreparedData
+    sources: Sequence[str]
+    source_lengths: NDArray[np.int32]
+    """In tokens, end mark included."""
+    references: Sequence[str]
+    hypotheses: tuple[Sequence[str], Sequence[str]]
+
+
+def compare_two(
+    first: Evaluation,
+    second: Evaluation,
+    split: Split,
+    *,
+    cache: Path,
+    examples: int,
+    resamples: int,
+    seed: int,
+) -> Paired:
+    """Compare two evaluations sentence by sentence.
+
+    Args:
+        first: of the run that is asked about.
+        second: of the run that it is compared with.
+        split: dev or test.
+        cache: where the corpus may lie.
+        examples: how many of the largest wins, and of the largest losses, to show.
+        resamples: see `aiayn.evaluation.paired`.
+        seed: likewise.
+
+    Raises:
+        UserError: they do not compare, or a file is missing or damaged.
+    """
+    _refuse_differing(first, second, split)
+    rows = [evaluation.sentences(split) for evaluation in (first, second)]
+    ours, theirs = (sentence_columns(each) for each in rows)
+    recorded = first.scores[split]
+    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
+        "PPL": (ours, theirs, perplexities),
+        recorded.bleu_name: (ours, theirs, bleu_scores),
+    }
+    bleu = np.array([[sentence_bleu(row.bleu_statistics) for row in each] for each in rows])
+    texts = _texts(first, second, split, cache)
+    notes: list[str] = []
+    if texts is None:
+        notes.append(f"chrF, sentences and rare words: paths.cache={cache} does not hold the data; they are left out")
+    else:
+        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
+        measured["chrF"] = (of_first, of_second, chrf_scores)
+    tests = {name: paired_test(*each, resamples=resamples, seed=seed) for name, each in measured.items()}
+    lengths = _source_lengths(rows[0], texts)
+    if lengths is None:
+        notes.append("by source length: this evaluation did not note it; evaluate again to have it")
+    scored = _Scored((ours, theirs), bleu)
+    counts = _counts_of_words(texts) if texts else {}
+    order = np.argsort(bleu[1] - bleu[0], kind="stable").tolist()
+    return Paired(
+        evaluations=(first, second),
+        split=split,
+        tests=tests,
+        signatures={recorded.bleu_name: recorded.bleu.signature, "chrF": recorded.chrf.signature},
+        wins=int((bleu[0] > bleu[1]).sum()),
+        losses=int((bleu[0] < bleu[1]).sum()),
+        ties=int((bleu[0] == bleu[1]).sum()),
+        by_length=[] if lengths is None else list(_by_length(scored, lengths)),
+        by_rarest_word=list(_by_rarest_word(scored, texts, counts)) if texts else [],
+        words=_word_classes(texts, counts) if texts else [],
+        largest_wins=_examples(texts, bleu, order[:examples]),
+        largest_losses=_examples(texts, bleu, order[::-1][:examples]),
+        notes=notes,
+    )
+
+
+def _refuse_differing(first: Evaluation, second: Evaluation, split: Split) -> None:
+    ours, theirs = first.of(split, key="run"), second.of(split, key="against")
+    for what, own, other in (
+        ("data", first.record.data_fingerprint, second.record.data_fingerprint),
+        ("BLEU", ours.bleu.signature, theirs.bleu.signature),
+        (f"number of {split} sentences", ours.sentences, theirs.sentences),
+    ):
+        if own != other:
+            raise UserError(f"{what} differs, {own} in run={first.name} and {other} in against={second.name}")
+
+
+def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> _Texts | None:
+    data = corpus_of(first, cache) or corpus_of(second, cache)
+    if data is None:
+        return None
+    lines = data.split(split, limit=first.scores[split].sentences)
+    hypotheses = first.hypotheses(split), second.hypotheses(split)
+    return _Texts(data, lines.source_lines(), lines.source.lengths, lines.target_lines(), hypotheses)
+
+
+def _source_lengths(rows: Sequence[SentenceScores], texts: _Texts | None) -> NDArray[np.int64] | None:
+    """Tokens of each source, end mark included; None where neither the evaluation nor a corpus tells."""
+    if texts is not None:
+        return np.array(texts.source_lengths, dtype=np.int64)
+    noted = [row.source_tokens for row in rows if row.source_tokens is not None]
+    return np.array(noted, dtype=np.int64) if len(noted) == len(rows) else None
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Both runs' sentences."""
+
+    columns: Sequence[Floats]
+    bleu: NDArray[np.float64]
+    """Of each sentence, [2, sentences]."""
+
+    def bucket(self, label: str, inside: NDArray[np.bool_]) -> Bucket:
+        sums = np.stack([columns[inside].sum(axis=0) for columns in self.columns])
+        ppl, bleu = perplexities(sums), bleu_scores(sums)
+        ours, theirs = self.bleu[:, inside]
+        return Bucket(
+            label,
+            int(inside.sum()),
+            (float(ppl[0]), float(ppl[1])),
+            (float(bleu[0]), float(bleu[1])),
+            int((ours > theirs).sum()),
+            int((ours < theirs).sum()),
+        )
+
+
+def _by_length(scored: _Scored, lengths: NDArray[np.int64]) -> Iterator[Bucket]:
+    """The sentences by tokens of the source; none shares a length with another bucket's."""
+    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTH_BUCKETS + 1)[1:], method="higher"))
+    place = np.searchsorted(borders, lengths)
+    for bucket in np.unique(place):
+        inside = place == bucket
+        yield scored.bucket(f"{lengths[inside].min()} to {lengths[inside].max()}", inside)
+
+
+def _counts_of_words(texts: _Texts) -> dict[str, int]:
+    """How often training has each word of the references."""
+    wanted = {word for line in texts.references for word in words_of(line)}
+    with Bar("count words", total=len(texts.data.split("train")), unit=" sentences") as bar:
+        return training_counts(texts.data, wanted, advance=bar.advance)
+
+
+def _by_rarest_word(scored: _Scored, texts: _Texts, counts: Mapping[str, int]) -> Iterator[Bucket]:
+    """The sentences by the rarest word of the reference; those without words are left out."""
+    least = [min((counts[word] for word in words_of(line)), default=-1) for line in texts.references]
+    rarest = np.array(least, dtype=np.int64)
+    place = np.where(rarest < 0, -1, np.searchsorted(np.array(RARITY), rarest))
+    for number, label in enumerate(rarity_labels()):
+        inside = place == number
+        if inside.any():
+            yield scored.bucket(label, inside)
+
+
+def _word_classes(texts: _Texts, counts: Mapping[str, int]) -> list[WordClass]:
+    """Of each class of words how many the hypotheses have, each as often as its reference at most."""
+    sizes = [0] * len(rarity_labels())
+    found = [[0] * len(sizes) for _ in texts.hypotheses]
+    for number, reference in enumerate(texts.references):
+        expected = Counter(words_of(reference))
+        given = [Counter(words_of(lines[number])) for lines in texts.hypotheses]
+        for word, times in expected.items():
+            place = int(np.searchsorted(RARITY, counts[word]))
+            sizes[place] += times
+            for run, words in zip(found, given, strict=True):
+                run[place] += min(times, words[word])
+    ours, theirs = found
+    of_each = zip(rarity_labels(), sizes, ours, theirs, strict=True)
+    return [WordClass(label, size, (first, second)) for label, size, first, second in of_each if size]
+
+
+def rarity_labels() -> list[str]:
+    """What the classes of words are called, by occurrences in training."""
+    lowest = [0, *(bound + 1 for bound in RARITY)]
+    pairs = zip(lowest, RARITY, strict=False)
+    return [*(str(low) if low == high else f"{low} to {high}" for low, high in pairs), f"{lowest[-1]} or more"]
+
+
+def _examples(texts: _Texts | None, bleu: NDArray[np.float64], numbers: Sequence[int]) -> list[Example]:
+    """The sentences of these numbers, those on which the runs do not differ left out."""
+    if texts is None:
+        return []
+    ours, theirs = texts.hypotheses
+    return [
+        Example(
+            number + 1,
+            texts.sources[number],
+            texts.references[number],
+            (ours[number], theirs[number]),
+            (float(bleu[0, number]), float(bleu[1, number])),
+        )
+        for number in numbers
+        if bleu[0, number] != bleu[1, number]
+    ]

@@ -1,0 +1,94 @@
+"""What an evaluation left on disk: a run's own, or one of the others below its `evaluations`."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiayn.config.errors import UserError
+from aiayn.data.lines import file_lines
+from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
+from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.record import Record, SplitScores, read_record, split_scores
+
+SCORES = "scores.json"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The scores of one checkpoint and search."""
+
+    directory: RunDirectory
+    record: Record
+    """Of the run."""
+    scores: dict[str, SplitScores]
+    """By split."""
+    name: str
+    """As the user named it."""
+
+    def of(self, split: str, *, key: str) -> SplitScores:
+        """The scores of a split.
+
+        Args:
+            split: dev or test.
+            key: the configuration key to blame.
+
+        Raises:
+            UserError: it has not been evaluated.
+        """
+        if split not in self.scores:
+            there = f"it has {', '.join(self.scores)}" if self.scores else f"the run is {self.record.status.value}"
+            raise UserError(f"{key}={self.name}: not evaluated on {split}; {there}; aiayn evaluate scores more")
+        return self.scores[split]
+
+    def hypotheses(self, split: str) -> list[str]:
+        """The decoded sentences of a split that was evaluated.
+
+        Raises:
+            UserError: their file is missing or damaged.
+        """
+        path = self._path(split)
+        lines = list(file_lines(path, "hypotheses"))
+        if len(lines) != self.scores[split].sentences:
+            expected = self.scores[split].sentences
+            raise UserError(f"{path}: {len(lines)} lines where {expected} were scored; evaluate the run again")
+        return lines
+
+    def sentences(self, split: str) -> list[SentenceScores]:
+        """The scores of each sentence of a split that was evaluated.
+
+        Raises:
+            UserError: their file is missing or damaged.
+        """
+        path = self._path(split).with_name(f"{split}.sentences.jsonl")
+        rows = read_sentence_scores(path)
+        if len(rows) != self.scores[split].sentences:
+            expected = self.scores[split].sentences
+            raise UserError(f"{path}: {len(rows)} lines where {expected} were scored; evaluate the run again")
+        return rows
+
+    def _path(self, split: str) -> Path:
+        return self.directory.path / self.scores[split].hypotheses
+
+
+def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
+    """The evaluation that a user named: a run directory stands for what its record names.
+
+    Args:
+        path: a run directory, or a folder below its `evaluations`.
+        key: the configuration key to blame.
+
+    Raises:
+        UserError: it is neither, or a file is damaged.
+    """
+    folder = Path(path)
+    if not (folder / SCORES).is_file():
+        directory = open_run(path, key=key)
+        record = read_record(directory.record)
+        return Evaluation(directory, record, record.scores, path)
+    directory = open_run(str(folder.resolve().parents[1]), key=key)
+    try:
+        content = json.loads((folder / SCORES).read_text(encoding="utf-8"))
+        scores = {split: split_scores(value) for split, value in content.items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(f"{folder / SCORES}: not the scores of an evaluation ({error}); evaluate again") from error
+    return Evaluation(directory, read_record(directory.record), scores, path)

@@ -1,0 +1,23 @@
+"""Words are counted in the training text alone, as they are written."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from aiayn.data.corpus import Corpus
+from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.data.word_counts import training_counts, words_of
+
+
+def test_counts_are_those_of_the_text(pairs_corpus: Callable[..., Corpus], tmp_path: Path) -> None:
+    train = [("x", line) for line in ("Ein Hund, ein Hund-Haus.", "hunde", "(Hund) über Straße", "dropped " * 40)]
+    corpus = pairs_corpus(train, dev=[("a", "Katze Hund")])
+    data = prepare(corpus, settings=PreparationSettings(vocabulary_size=300, max_length=40), cache=tmp_path)
+    told: list[int] = []
+    counts = training_counts(data, {"Hund", "ein", "Katze", "über", "Straße", "dropped"}, advance=told.append)
+    assert counts == {"Hund": 3, "ein": 1, "Katze": 0, "über": 1, "Straße": 1, "dropped": 0}
+    assert sum(told) == len(data.split("train")) == 3
+
+
+def test_words_are_runs_of_letters_and_digits() -> None:
+    assert words_of("Der 3. Hund-Haus' „Größe“ ist 3,5!") == ["Der", "3", "Hund", "Haus", "Größe", "ist", "3", "5"]
+    assert words_of(" – …") == []

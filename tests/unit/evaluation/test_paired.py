@@ -1,0 +1,89 @@
+"""Identical systems do not differ, better ones are found, and where nothing differs p is as often small as it says."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from aiayn.evaluation.bleu import bleu_from_statistics, sentence_statistics
+from aiayn.evaluation.paired import Floats, PairedTest, paired_test
+from aiayn.evaluation.significance import bleu_scores, perplexities
+
+TOKENS = 20
+
+
+def likelihoods(generator: np.random.Generator, sentences: int, *, worse: float = 0.0) -> Floats:
+    """NLL and tokens of sentences, which vary in how hard they are."""
+    nll = TOKENS * (2 + worse + generator.normal(0, 0.3, sentences))
+    return np.stack([nll, np.full(sentences, float(TOKENS))], axis=1)
+
+
+def compared(first: Floats, second: Floats, *, resamples: int = 400) -> PairedTest:
+    return paired_test(first, second, perplexities, resamples=resamples, seed=1)
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    system = likelihoods(np.random.default_rng(0), 50)
+    found = compared(system, system)
+    assert (found.difference, found.low, found.high) == (0, 0, 0)
+    assert (found.bootstrap_p, found.randomization_p) == (1, 1)
+
+
+def test_exchanging_the_systems_exchanges_all_but_p() -> None:
+    generator = np.random.default_rng(1)
+    first, second = likelihoods(generator, 60), likelihoods(generator, 60, worse=0.05)
+    there, back = compared(first, second), compared(second, first)
+    assert (there.first, there.second) == (back.second, back.first)
+    assert (there.low, there.high) == pytest.approx((-back.high, -back.low))
+    assert there.bootstrap_p == back.bootstrap_p
+    assert there.randomization_p == back.randomization_p
+
+
+def test_a_clearly_better_system_is_found() -> None:
+    generator = np.random.default_rng(2)
+    first = likelihoods(generator, 200)
+    noise = np.stack([generator.normal(TOKENS * 0.1, 1, 200), np.zeros(200)], axis=1)
+    found = compared(first, first + noise)
+    assert found.bootstrap_p == found.randomization_p == 1 / 401  # the least that so many draws can say
+    assert found.high < 0
+
+
+def test_p_is_small_as_often_as_it_says_where_nothing_differs() -> None:
+    generator, tries = np.random.default_rng(3), 200
+    tests = [
+        paired_test(likelihoods(generator, 40), likelihoods(generator, 40), perplexities, resamples=99, seed=number)
+        for number in range(tries)
+    ]
+    for level in (0.1, 0.5):
+        allowed = 4 * math.sqrt(level * (1 - level) / tries)
+        for p in ("bootstrap_p", "randomization_p"):
+            share = np.mean([getattr(test, p) <= level for test in tests])
+            assert abs(share - level) < allowed, (p, level)
+
+
+def test_bleu_is_that_of_the_corpus_and_small_samples_decide_nothing() -> None:
+    references = ["ein Hund läuft über die Straße", "die Katze schläft auf dem Dach", "das Haus ist alt und grün"]
+    better, worse = references, [line.replace("die", "der") for line in references]
+    rows = [sentence_statistics(lines, references) for lines in (better, worse)]
+    first, second = (np.concatenate([np.zeros((3, 2)), statistics], axis=1) for statistics in rows)
+    found = paired_test(first, second, bleu_scores, resamples=300, seed=1)
+    assert (found.first, found.second) == pytest.approx(tuple(map(bleu_from_statistics, rows)))
+    assert found.randomization_p > 0.2  # of eight exchanges two give as much
+
+
+def test_an_infinite_perplexity_decides_nothing() -> None:
+    system = likelihoods(np.random.default_rng(4), 10)
+    useless = system * [1e6, 1]
+    found = compared(useless, useless)
+    assert found.first == math.inf
+    assert (found.bootstrap_p, found.randomization_p) == (1, 1)
+
+
+def test_memory_is_bounded_whatever_is_drawn() -> None:
+    """Blocks of draws are the same draws."""
+    generator = np.random.default_rng(5)
+    first, second = likelihoods(generator, 30), likelihoods(generator, 30)
+    few, many = (compared(first, second, resamples=resamples) for resamples in (250, 251))
+    assert dataclasses.asdict(few)["first"] == dataclasses.asdict(many)["first"]
+    assert few.low == pytest.approx(many.low, abs=0.2)

@@ -52,7 +52,7 @@ class SplitScores:
     hypotheses: str
     """The decoded sentences, relative to the run directory."""
     engine: str = "torch"
-    """What decoded: torch, or ctranslate2 and how its weights are stored, as in ctranslate2-int8."""
+    """What decoded: torch, ctranslate2 and how its weights are stored, as in ctranslate2-int8, or ensemble2-<key>."""
 
     @property
     def bleu_name(self) -> str:

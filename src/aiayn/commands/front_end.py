@@ -40,6 +40,7 @@ COMMANDS = {
     "plan": Command("what training would cost: operations, memory, time, disk", "aiayn.commands.plan"),
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
+    "tune": Command("beam size and length penalty by BLEU on dev", "aiayn.commands.tune"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),
     "attention": Command("pictures of what a run's model attends to in sentences", "aiayn.commands.attention"),

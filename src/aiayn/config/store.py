@@ -17,6 +17,7 @@ COMMANDS: dict[str, type] = {
     "plan": schema.PlanConfig,
     "evaluate": command_schema.EvaluateConfig,
     "translate": command_schema.TranslateConfig,
+    "tune": command_schema.TuneConfig,
     "score": command_schema.ScoreConfig,
     "export": command_schema.ExportConfig,
     "attention": command_schema.AttentionConfig,

@@ -105,7 +105,7 @@ RULES = (
     ),
     Rule(r"aiayn attention (.*)", r"aiayn attention max_sentences=1 \1", "one sentence"),
     Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
-    Rule(r"aiayn (average|compare|evaluate|export|report|score|status|translate)( .*)?", r"\g<0>"),
+    Rule(r"aiayn (average|compare|evaluate|export|report|score|status|translate|tune)( .*)?", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )
 

@@ -41,7 +41,7 @@ def test_every_command_has_a_file_and_composes(command: str) -> None:
 
 def test_what_commands_have_in_common_with_training_is_the_same_there() -> None:
     launch = compose_command("train").launch
-    for command in ("evaluate", "translate", "score", "export", "attention"):
+    for command in ("evaluate", "translate", "tune", "score", "export", "attention"):
         own = compose_command(command).launch
         assert own.items() <= launch.items(), command
 

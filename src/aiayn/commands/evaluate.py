@@ -4,16 +4,18 @@ from omegaconf import DictConfig
 
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.freeze import typed
-from aiayn.runs.directory import open_run
+from aiayn.runs.directory import named_runs, open_run
 
 
 def main(composed: DictConfig) -> None:
     """Decode and score a checkpoint, and print the scores."""
     config = typed(composed, EvaluateConfig)
-    open_run(config.run)  # before torch is imported, which takes seconds
+    names = named_runs(config.run)
+    for name in names:  # before torch is imported, which takes seconds
+        open_run(name)
     from aiayn.launch.evaluation import evaluate_run
     from aiayn.reports.row import print_scores
 
     scores = evaluate_run(config)
     if scores:  # the first of several ranks has them
-        print_scores(scores, run=config.run)
+        print_scores(scores, run=names[0], title=" + ".join(names))

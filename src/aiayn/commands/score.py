@@ -5,13 +5,14 @@ from omegaconf import DictConfig
 from aiayn.config.command_schema import ScoreConfig
 from aiayn.config.freeze import typed
 from aiayn.launch.signals import ended_as_interrupted
-from aiayn.runs.directory import open_run
+from aiayn.runs.directory import named_runs, open_run
 
 
 def main(composed: DictConfig) -> None:
     """Write the likelihood of each sentence pair to standard output."""
     config = typed(composed, ScoreConfig)
-    open_run(config.run)  # before torch is imported, which takes seconds
+    for name in named_runs(config.run):  # before torch is imported, which takes seconds
+        open_run(name)
     from aiayn.launch.pair_scoring import score_input
 
     with ended_as_interrupted():

@@ -26,6 +26,20 @@ class SearchOverridesConfig:
 
 
 @dataclass
+class TunedOverridesConfig:
+    """Settings of the search that differ from the run's own, beside those that are tuned; null keeps the run's."""
+
+    max_extra_length: int | None = MISSING
+    """Output is at most this many tokens longer than the input."""
+    batch_tokens: int | None = MISSING
+    """Padded source tokens decoded at once."""
+    ends_among: EndsAmong | None = MISSING
+    """Which continuations may end: candidates or beam."""
+    limit_sentences: int | None = MISSING
+    """Only this many sentences of the development set, its first ones."""
+
+
+@dataclass
 class DecodingOverridesConfig(SearchOverridesConfig):
     """The same where a split is decoded."""
 
@@ -63,12 +77,14 @@ class EngineConfig:
 class EvaluateConfig(EngineConfig):
     """`aiayn evaluate`."""
 
-    run: str = MISSING
-    """A run directory."""
+    run: Any = MISSING
+    """A run directory, or a list of them: an ensemble, which searches as the first one does."""
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
     splits: Any = MISSING
     """Which of dev and test to score: one of them, or a list."""
+    n_best: int | None = MISSING
+    """Also write so many hypotheses of each sentence with their scores, as JSON; null: the best one's text alone."""
     decoding: DecodingOverridesConfig = MISSING
     """What to search differently."""
     launch: RankConfig = MISSING
@@ -91,8 +107,8 @@ class AverageConfig:
 class UseConfig:
     """What every command needs that feeds text to a run's model."""
 
-    run: str = MISSING
-    """A run directory."""
+    run: Any = MISSING
+    """A run directory, or a list of them: an ensemble, which searches as the first one does."""
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
     window: int = MISSING
@@ -113,6 +129,32 @@ class TranslateConfig(UseConfig, EngineConfig):
     """Write so many hypotheses of each line with their scores, as JSON; null: the best one's text."""
     decoding: SearchOverridesConfig = MISSING
     """What to search differently."""
+
+
+@dataclass
+class TuneConfig:
+    """`aiayn tune`."""
+
+    run: Any = MISSING
+    """A run directory, or a list of them: an ensemble, which searches as the first one does."""
+    checkpoint: str = MISSING
+    """last, best or an optimizer step."""
+    beam_sizes: Any = MISSING
+    """Which beam sizes to try, a list; each costs a search of the development set."""
+    alphas: Any = MISSING
+    """Which alphas of the length penalty to try, a list; they cost next to nothing."""
+    output: str | None = MISSING
+    """A .md or .json file to write; null: to the terminal."""
+    resamples: int = MISSING
+    """Draws of the sentences behind the interval."""
+    seed: int = MISSING
+    """What these draws derive from."""
+    decoding: TunedOverridesConfig = MISSING
+    """What else to search differently."""
+    device: str = MISSING
+    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    launch: ProcessConfig = MISSING
+    """How this process computes."""
 
 
 class ExportFormat(Enum):

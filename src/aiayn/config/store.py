@@ -18,6 +18,7 @@ COMMANDS: dict[str, type] = {
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
+    "tune": command_schema.TuneConfig,
     "score": command_schema.ScoreConfig,
     "compare": compare_schema.CompareConfig,
     "export": command_schema.ExportConfig,

@@ -1,5 +1,6 @@
 """One vocabulary of sub-words shared by both languages: byte-pair encoding or word pieces (section 5.1)."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
@@ -108,6 +109,11 @@ class SubwordTokenizer:
     def vocabulary_size(self) -> int:
         """Number of tokens, special ones included; every id is below it."""
         return int(self._backend.get_vocab_size())
+
+    @property
+    def checksum(self) -> str:
+        """Hexadecimal sha256 of what `save` writes: equal ones cut any text alike."""
+        return hashlib.sha256(self._backend.to_str().encode()).hexdigest()
 
     @property
     def pieces(self) -> list[str]:

@@ -44,6 +44,13 @@ class BeamSearch:
     """The most hypotheses to return a sentence, from 1 to beam_size."""
     ends_among: EndsAmong = "candidates"
     """Which of the continuations considered may end: all of them, or the first beam_size alone."""
+    of_each_length: bool = False
+    """Return the best finished hypothesis of each length instead of the n best.
+
+    Which beams live on does not depend on alpha: those of a sentence are equally long. Alpha only ranks what has
+    finished, and says when the rest cannot win any more, which a larger one says later. So what any alpha up to this
+    search's would find is among these; see `aiayn.decoding.reranking`.
+    """
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
@@ -54,6 +61,7 @@ class BeamSearch:
         if not 0 <= alpha <= 10:  # far above 10 the penalty of a long output overflows
             raise UserError(f"decoding.length_penalty_alpha={alpha}: must be from 0 to 10 (the paper: 0.6)")
         assert self.eos_id not in self.forbidden_ids, "a search that may not end"
+        assert self.n_best == 1 or not self.of_each_length, "either so many, or one of each length"
 
     def batch(self, step: StepFunction[AnyState], state: AnyState, max_lengths: Tensor) -> list[list[Hypothesis]]:
         """Search for one batch of sentences.
@@ -64,9 +72,9 @@ class BeamSearch:
             max_lengths: int64 [sentences], the most tokens to generate for each, eos included; on the model's device.
 
         Returns:
-            One list a sentence in the order of the input, best first, of 1 to n_best finished hypotheses; of unfinished
-            ones where none ended within the limit. Among equals the shorter, then the one with the better parent beam,
-            then the lower token id comes first.
+            One list a sentence in the order of the input, best first, of 1 to n_best finished hypotheses, or of as many
+            as there are lengths; of unfinished ones where none ended within the limit. Among equals the shorter, then
+            the one with the better parent beam, then the lower token id comes first.
         """
         once = iter([(state, max_lengths)])
         found = dict(self.stream(step, lambda _: next(once, None)))
@@ -99,7 +107,8 @@ class BeamSearch:
             stopped = self._advance(step, batch)
             while not stopped.any():
                 stopped = self._advance(step, batch)
-            yield from batch.release(stopped, eos_id=self.eos_id, n_best=self.n_best)
+            most = batch.finished.tokens.shape[1] if self.of_each_length else self.n_best
+            yield from batch.release(stopped, eos_id=self.eos_id, n_best=most)
 
     def _begin(self, first: int, state: AnyState, max_lengths: Tensor) -> Batch[AnyState]:
         return Batch.begun(
@@ -124,9 +133,18 @@ class BeamSearch:
         batch.state.reorder(parents.gather(1, first_open))
         if self.ends_among == "beam":
             ended[:, self.beam_size :] = False
-        batch.finished = batch.finished.padded(self.eos_id).beside(candidates.only(ended)).best(self.n_best)
+        batch.finished = self._remembered(batch.finished.padded(self.eos_id), candidates.only(ended))
+        to_beat = batch.finished.scores[:, 0 if self.of_each_length else -1]
         bounds = batch.live.log_probabilities[:, 0] / batch.penalties[batch.max_lengths]
-        return (bounds <= batch.finished.scores[:, -1]) | (batch.lengths == batch.max_lengths)
+        return (bounds <= to_beat) | (batch.lengths == batch.max_lengths)
+
+    def _remembered(self, earlier: Paths, ended: Paths) -> Paths:
+        """The finished hypotheses that may be returned, best first, of those from before and of this step."""
+        if not self.of_each_length:
+            return earlier.beside(ended).best(self.n_best)
+        paths = earlier.beside(ended.best(1))  # all that end at a step are equally long
+        places = int((paths.scores > -torch.inf).sum(dim=1).max())
+        return paths.best(max(1, places))
 
     def _candidates(self, batch: Batch[AnyState], logits: Tensor, normalizers: Tensor) -> tuple[Paths, Tensor]:
         """The best continuations of each sentence, best first, and the beam int64 [sentences, paths] of each."""

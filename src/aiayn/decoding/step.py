@@ -95,6 +95,11 @@ class Hypothesis:
     finished: bool
     """True: ends in eos. False: was cut at its length limit."""
 
+    @property
+    def length(self) -> int:
+        """Tokens generated, eos included where the hypothesis is finished; what the length penalty is of."""
+        return len(self.tokens) + self.finished
+
 
 def hypothesis_from_path(path: Sequence[int], *, log_probability: float, score: float, eos_id: int) -> Hypothesis:
     """Make a hypothesis of a path, the tokens generated after bos; what follows the first eos does not count.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
@@ -21,10 +21,11 @@ from aiayn.launch.ctranslate2_search import CTranslate2Search, Positions
 from aiayn.launch.export import kept_ctranslate2, require
 from aiayn.launch.export_ctranslate2 import table_length
 from aiayn.launch.opened_run import OpenedRun
+from aiayn.launch.opened_runs import OpenedRuns
 from aiayn.models.products import packed
-from aiayn.models.translation_model import TranslationModel
+from aiayn.runs.directory import named_runs
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search, search_all
+from aiayn.training.scoring import AnyModel, Search, search_all
 
 
 class FindHypotheses(Protocol):
@@ -47,18 +48,18 @@ class SearchEngine:
     """A search and the engine behind it."""
 
     name: str
-    """As records and folders name it: torch, ctranslate2-float32, ctranslate2-int8, ..."""
+    """As records and folders name it: torch, ctranslate2-int8 and the like, ensemble2-<key>."""
     find: FindHypotheses
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """What many small searches should be made inside of, for speed."""
 
 
 def torch_engine(
-    model: TranslationModel[Any], tokenizer: SubwordTokenizer, search: Search, *, device: torch.device
+    model: AnyModel, tokenizer: SubwordTokenizer, search: Search, *, device: torch.device, name: str = "torch"
 ) -> SearchEngine:
-    """The search over the model itself, in evaluation mode and on `device`."""
+    """The search over the model itself, or an ensemble of that name, in evaluation mode and on `device`."""
     find = partial(search_all, model, tokenizer=tokenizer, search=search, device=device)
-    return SearchEngine("torch", find, partial(packed, model))
+    return SearchEngine(name, find, partial(packed, model))
 
 
 def refuse_engine(request: EvaluateConfig | TranslateConfig) -> None:
@@ -73,22 +74,26 @@ def refuse_engine(request: EvaluateConfig | TranslateConfig) -> None:
             raise UserError(
                 "decoding.ends_among=candidates: engine=ctranslate2 knows beam alone; leave it out or take engine=torch"
             )
+        if len(names := named_runs(request.run)) > 1:
+            raise UserError(
+                f"run=[{','.join(names)}]: engine=ctranslate2 decodes with one model; name one or take engine=torch"
+            )
     elif request.quantization is not Quantization.float32:
         raise UserError(f"quantization={request.quantization.value}: engine=torch has none; add engine=ctranslate2")
 
 
 def chosen_engine(
-    request: EngineConfig, run: OpenedRun, tokenizer: SubwordTokenizer, *, device: torch.device
+    request: EngineConfig, runs: OpenedRuns, tokenizer: SubwordTokenizer, *, device: torch.device
 ) -> SearchEngine:
-    """What the user chose, with the run's search and weights.
+    """What the user chose, with the runs' search and weights.
 
     Raises:
         UserError: it cannot be used here.
     """
     if request.engine is Engine.ctranslate2:
-        return ctranslate2_engine(run, tokenizer, request.quantization, device=device)
-    model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    return torch_engine(model, tokenizer, build_search(run.config.decoding), device=device)
+        return ctranslate2_engine(runs.first, tokenizer, request.quantization, device=device)
+    model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
+    return torch_engine(model, tokenizer, build_search(runs.config.decoding), device=device)
 
 
 def ctranslate2_engine(

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from aiayn.build.training import build_model
-from aiayn.config.command_schema import SearchOverridesConfig
+from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
@@ -92,7 +92,11 @@ class OpenedRun:
 
 
 def open_for_use(
-    run: str, *, checkpoint: str, launch: ProcessConfig, decoding: SearchOverridesConfig | None = None
+    run: str,
+    *,
+    checkpoint: str,
+    launch: ProcessConfig,
+    decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRun:
     """Open a run as the user asked.
 
@@ -117,7 +121,7 @@ def open_for_use(
     return OpenedRun(directory, record, config, step, path)
 
 
-def merged(decoding: DecodingConfig, asked: SearchOverridesConfig) -> DecodingConfig:
+def merged(decoding: DecodingConfig, asked: SearchOverridesConfig | TunedOverridesConfig) -> DecodingConfig:
     """A run's own search with what was asked for differently; null keeps the run's."""
     stated = {key: value for key, value in dataclasses.asdict(asked).items() if value is not None}
     return dataclasses.replace(decoding, **stated)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 
@@ -16,10 +16,10 @@ from aiayn.data.lines import aligned_lines
 from aiayn.data.sentences import PairsInMemory, SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.evaluation.perplexity import perplexity
-from aiayn.launch.opened_run import open_for_use, usable_device
+from aiayn.launch.opened_run import usable_device
+from aiayn.launch.opened_runs import open_all
 from aiayn.launch.text_stream import INPUT, input_is_terminal, input_lines, progress_bar, windows, write_lines
-from aiayn.models.translation_model import TranslationModel
-from aiayn.training.scoring import sentence_likelihoods
+from aiayn.training.scoring import AnyModel, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
 
@@ -48,10 +48,10 @@ def score_input(request: ScoreConfig) -> None:
         if value is not None and value < 1:
             raise UserError(f"{key}={value}: must be at least 1")
     pairs = _pairs(request)
-    run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch)
-    longest, device, tokenizer = run.longest(request.max_length), usable_device(request.device), run.tokenizer()
-    model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    scorer = PairScorer(model, tokenizer, request.batch_tokens or run.config.decoding.batch_tokens, device, longest)
+    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch)
+    longest, device, tokenizer = runs.longest(request.max_length), usable_device(request.device), runs.tokenizer()
+    model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
+    scorer = PairScorer(model, tokenizer, request.batch_tokens or runs.config.decoding.batch_tokens, device, longest)
     waits = request.source is None and input_is_terminal()
     total = _Total()
     with progress_bar("score", " pairs") as advance:
@@ -68,7 +68,7 @@ def score_input(request: ScoreConfig) -> None:
 class PairScorer:
     """A model ready to score text."""
 
-    model: TranslationModel[Any]
+    model: AnyModel
     """In evaluation mode, on `device`."""
     tokenizer: SubwordTokenizer
     batch_tokens: int

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import filelock
 import numpy as np
@@ -26,12 +26,12 @@ from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.evaluation.test_sets import on_test_sets
 from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
-from aiayn.models.translation_model import TranslationModel
+from aiayn.launch.n_best import n_best_line
 from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.record import SignedScore, SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search, sentence_likelihoods
+from aiayn.training.scoring import AnyModel, Search, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
 
@@ -53,7 +53,7 @@ def scored_splits(names: Sequence[str] | str) -> list[Split]:
 
 
 def score_splits(
-    model: TranslationModel[Any],
+    model: AnyModel,
     data: PreparedData,
     search: Search,
     directory: RunDirectory,
@@ -65,6 +65,7 @@ def score_splits(
     limit: int | None = None,
     group: ProcessGroup = ALONE,
     engine: SearchEngine | None = None,
+    n_best: int | None = None,
 ) -> dict[str, SplitScores]:
     """Decode and score, writing everything under the run's `evaluations`.
 
@@ -82,6 +83,7 @@ def score_splits(
         limit: score only this many sentences of each split, the first ones.
         group: the ranks that share the decoding, each with the same weights.
         engine: what decodes with these weights and this search; by default the model itself.
+        n_best: write so many hypotheses of each sentence with their scores, too.
     """
     checkpoint = average_name(averaged_steps) if averaged_steps else f"step-{checkpoint_step:07d}"
     folder = directory.evaluations / (
@@ -93,7 +95,7 @@ def score_splits(
     )
     model.eval().to(device)
     engine = engine or torch_engine(model, data.tokenizer, search, device=device)
-    job = _Job(model, data, search, engine, folder, device, limit, group)
+    job = _Job(model, data, search, engine, folder, device, limit, group, n_best)
     scores: dict[str, SplitScores] = {}
     for split in splits:
         started = time.perf_counter()
@@ -123,7 +125,7 @@ def score_splits(
 class _Job:
     """What scoring each split needs."""
 
-    model: TranslationModel[Any]
+    model: AnyModel
     data: PreparedData
     search: Search
     engine: SearchEngine
@@ -131,6 +133,7 @@ class _Job:
     device: torch.device
     limit: int | None
     group: ProcessGroup
+    n_best: int | None
 
     def split(self, name: Split) -> PreparedSplit:
         return self.data.split(name, limit=self.limit)
@@ -154,7 +157,11 @@ def _likelihoods_and_hypotheses(job: _Job, split: Split) -> tuple[Likelihoods, l
             group=job.group,
         )
     with Bar(f"decode {split}", total=len(prepared), unit=" sentences") as bar:
-        found = job.engine.find(prepared.source, advance=bar.advance, group=job.group)
+        found = job.engine.find(prepared.source, n_best=job.n_best or 1, advance=bar.advance, group=job.group)
+    if job.n_best is not None and job.group.is_leader:
+        listed = enumerate(zip(prepared.source_lines(), found, strict=True), start=1)
+        lines = (n_best_line(number, source, hypotheses, tokenizer) for number, (source, hypotheses) in listed)
+        files.write_text(job.folder / f"{split}.n_best.jsonl", "".join(f"{line}\n" for line in lines))
     return likelihoods, tokenizer.decode_batch(best.tokens for best, *_ in found)
 
 

@@ -1,8 +1,6 @@
 """Lines of text through a run's model: standard input to standard output."""
 
-import json
 import logging
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +12,9 @@ from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.launch.engines import FindHypotheses, chosen_engine, refuse_engine
 from aiayn.launch.memory import shortage_explained
-from aiayn.launch.opened_run import open_for_use, usable_device
+from aiayn.launch.n_best import n_best_line, refuse_n_best
+from aiayn.launch.opened_run import usable_device
+from aiayn.launch.opened_runs import open_all
 from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
 
 logger = logging.getLogger("aiayn")
@@ -29,12 +29,11 @@ def translate_input(request: TranslateConfig) -> None:
     if request.window < 1:
         raise UserError(f"window={request.window}: must be at least 1")
     refuse_engine(request)
-    run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    beam_size, n_best = run.config.decoding.beam_size, request.n_best
-    if n_best is not None and not 1 <= n_best <= beam_size:
-        raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={beam_size}")
-    longest, device, tokenizer = run.longest(request.max_length), usable_device(request.device), run.tokenizer()
-    engine = chosen_engine(request, run, tokenizer, device=device)
+    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    n_best = request.n_best
+    refuse_n_best(n_best, beam_size=runs.config.decoding.beam_size)
+    longest, device, tokenizer = runs.longest(request.max_length), usable_device(request.device), runs.tokenizer()
+    engine = chosen_engine(request, runs, tokenizer, device=device)
     translator = Translator(engine.find, tokenizer, longest, n_best=n_best or 1)
     first = 1
     with engine.held(), progress_bar("translate", " lines") as advance:
@@ -45,10 +44,7 @@ def translate_input(request: TranslateConfig) -> None:
                 write_lines(translator.text(best) for best in found)
             else:
                 write_lines(
-                    json.dumps(
-                        {"line": number, "source": line, "hypotheses": [translator.described(each) for each in best]},
-                        ensure_ascii=False,
-                    )
+                    n_best_line(number, line, best, tokenizer)
                     for number, (line, best) in enumerate(zip(lines, found, strict=True), start=first)
                 )
             first += len(lines)
@@ -95,13 +91,3 @@ class Translator:
     def text(self, hypotheses: Sequence[Hypothesis]) -> str:
         """The best hypothesis as one line of text; an empty one where there is none."""
         return one_line(self.tokenizer.decode(hypotheses[0].tokens)) if hypotheses else ""
-
-    def described(self, hypothesis: Hypothesis) -> dict[str, str | float | int | None]:
-        """A hypothesis as JSON has it: null where the model allowed no output at all."""
-        possible = hypothesis.log_probability > -math.inf
-        return {
-            "text": self.text([hypothesis]),
-            "score": hypothesis.score if possible else None,
-            "log_probability": hypothesis.log_probability if possible else None,
-            "tokens": len(hypothesis.tokens) + hypothesis.finished,
-        }

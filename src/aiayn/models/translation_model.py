@@ -27,6 +27,11 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
         """The matrix of the output layer, `[vocabulary_size, d_model]`."""
 
     @property
+    def vocabulary_size(self) -> int:
+        """Rows of the output layer, those included that stand for no text."""
+        return len(self.output_weight)
+
+    @property
     @abstractmethod
     def max_length(self) -> int | None:
         """The most tokens of a source or a target, end mark included; None: any number."""

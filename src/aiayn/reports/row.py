@@ -73,9 +73,15 @@ def footer(record: Record) -> str:
     return "\n".join(lines)
 
 
-def print_scores(scores: Mapping[str, SplitScores], *, run: str) -> None:
-    """Print the scores of one evaluation."""
-    table = Table(title=run)
+def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | None = None) -> None:
+    """Print the scores of one evaluation.
+
+    Args:
+        scores: by split.
+        run: the run directory below which its files lie.
+        title: where it is of more than this run.
+    """
+    table = Table(title=title or run)
     any_split = next(iter(scores.values()))
     for heading in ("split", "PPL", any_split.bleu_name, "chrF", "sentences", "step"):
         table.add_column(heading, justify="left" if heading == "split" else "right")

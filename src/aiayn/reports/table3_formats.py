@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.command_schema import DashboardConfig, ReportConfig
+from aiayn.config.command_schema import DashboardConfig, ReportConfig, TuneConfig
 from aiayn.config.compare_schema import CompareConfig
 from aiayn.config.errors import UserError
 from aiayn.paper.claims import Metric
@@ -54,7 +54,7 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     )
 
 
-def check_resampling(config: ReportConfig | DashboardConfig | CompareConfig) -> None:
+def check_resampling(config: ReportConfig | DashboardConfig | CompareConfig | TuneConfig) -> None:
     """Refuse what no interval can be made of.
 
     Raises:

@@ -262,3 +262,15 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
     if not directory.record.is_file():
         raise UserError(f"{key}={path}: not a run directory (no {directory.record.name} there)")
     return directory
+
+
+def named_runs(value: object) -> list[str]:
+    """The run directories that the user named: one, or a list of several whose models predict as one.
+
+    Raises:
+        UserError: none is named, or something else than a path.
+    """
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(name, str | int | float) and str(name) for name in names):
+        raise UserError(f"run={value}: state a run directory, or several as in run=[<one>,<another>]")
+    return [str(name) for name in names]

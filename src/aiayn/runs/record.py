@@ -53,7 +53,7 @@ class SplitScores:
     hypotheses: str
     """The decoded sentences, relative to the run directory."""
     engine: str = "torch"
-    """What decoded: torch, or ctranslate2 and how its weights are stored, as in ctranslate2-int8."""
+    """What decoded: torch, ctranslate2 and how its weights are stored, as in ctranslate2-int8, or ensemble2-<key>."""
     averaged_steps: tuple[int, ...] = ()
     """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
     matrix: dict[str, SignedScore] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.data.batching import evaluation_batches
-from aiayn.data.collation import padded
+from aiayn.data.collation import TranslationBatch, padded
 from aiayn.data.epoch_plan import Indices
 from aiayn.data.sentences import SentencePairs, Sentences
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.step import Hypothesis
-from aiayn.models.decoder_state import DecoderState
+from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.products import packed
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.data_module import EvaluationStream
 from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
+
+AnyModel: TypeAlias = TranslationModel[Any] | Ensemble
+"""What can be searched, and finds translations more or less likely."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Search:
 
 @torch.inference_mode()
 def sentence_likelihoods(
-    model: TranslationModel[Any],
+    model: AnyModel,
     pairs: SentencePairs,
     *,
     tokens: int,
@@ -67,13 +70,7 @@ def sentence_likelihoods(
         if not batch.step_target_tokens:
             continue  # it only keeps ranks in step that wait for each other, which these do not
         there = batch.to(device)
-        states, packing = model.decode(there.target_input, model.encode(there.source))
-        losses = packing.unpack(
-            token_likelihoods(
-                states, model.output_weight, packing.pack_targets(there.target_output, pad_id=model.pad_id)
-            )
-        )
-        losses = losses.where(there.target_output != model.pad_id, 0.0)
+        losses = _token_losses(model, there).where(there.target_output != model.pad_id, 0.0)
         own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
         advance(len(batch.indices) * group.size)
     nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
@@ -82,14 +79,24 @@ def sentence_likelihoods(
     return nll, pairs.target.lengths.astype(np.int64)
 
 
+def _token_losses(model: AnyModel, batch: TranslationBatch) -> Tensor:
+    """Negative log-likelihood of each target token given those before it, float32 `[batch, target_len]`."""
+    if isinstance(model, Ensemble):
+        return -log_mean(-_token_losses(member, batch) for member in model)
+    states, packing = model.decode(batch.target_input, model.encode(batch.source))
+    targets = packing.pack_targets(batch.target_output, pad_id=model.pad_id)
+    return packing.unpack(token_likelihoods(states, model.output_weight, targets))
+
+
 def search_all(
-    model: TranslationModel[Any],
+    model: AnyModel,
     sources: Sentences,
     tokenizer: SubwordTokenizer,
     search: Search,
     *,
     device: torch.device,
     n_best: int = 1,
+    of_each_length: bool = False,
     advance: Callable[[int], object] = lambda _: None,
     group: ProcessGroup = ALONE,
     refills: bool | None = None,
@@ -103,6 +110,7 @@ def search_all(
         search: beam size and the rest.
         device: where the model is.
         n_best: the most hypotheses of each sentence, from 1 to the beam size.
+        of_each_length: find the best hypothesis of each length instead, to be ranked by other alphas.
         advance: told how many sentences were finished, on all ranks together when they go at the same pace.
         group: the ranks that share the work; each gets the whole result.
         refills: whether others enter the batch when a quarter of it has left; None: not on a CPU. It saves a fifth of
@@ -110,7 +118,7 @@ def search_all(
             sentences take, and making room for others takes more than it saves.
 
     Returns:
-        For each source in the order given its 1 to `n_best` hypotheses, best first.
+        For each source in the order given its hypotheses, at least one, best first.
     """
     lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
     tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens
@@ -119,7 +127,8 @@ def search_all(
     own: list[tuple[int, list[Hypothesis]]] = []
     told, total = 0, sum(map(len, chunks))
     with packed(model):
-        for number, hypotheses in beam_search(model, tokenizer, search, n_best).stream(model.step, supply):
+        searcher = beam_search(model, tokenizer, search, n_best, of_each_length=of_each_length)
+        for number, hypotheses in searcher.stream(model.step, supply):
             own.append((supply.begun[number], hypotheses))
             together = len(lengths) * len(own) // total
             advance(together - told)
@@ -131,10 +140,15 @@ def search_all(
 
 
 def beam_search(
-    model: TranslationModel[Any], tokenizer: SubwordTokenizer, search: Search, n_best: int = 1
+    model: AnyModel,
+    tokenizer: SubwordTokenizer,
+    search: Search,
+    n_best: int = 1,
+    *,
+    of_each_length: bool = False,
 ) -> BeamSearch:
     """The search with these settings; no output holds what stands for no text."""
-    rows = len(model.output_weight)
+    rows = model.vocabulary_size
     return BeamSearch(
         beam_size=search.beam_size,
         length_penalty_alpha=search.length_penalty_alpha,
@@ -144,6 +158,7 @@ def beam_search(
         forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
         n_best=n_best,
         ends_among=search.ends_among,
+        of_each_length=of_each_length,
     )
 
 
@@ -152,7 +167,7 @@ class _Supply:
 
     def __init__(
         self,
-        model: TranslationModel[Any],
+        model: AnyModel,
         sources: Sentences,
         chunks: Sequence[Indices],
         search: Search,
@@ -165,7 +180,7 @@ class _Supply:
         self.begun: list[int] = []
         """Which source each number of the search is."""
 
-    def __call__(self, present: Sequence[int]) -> tuple[DecoderState, Tensor] | None:
+    def __call__(self, present: Sequence[int]) -> tuple[Any, Tensor] | None:
         """See `aiayn.decoding.step.Supply`."""
         there = [int(self._sources.lengths[self.begun[number]]) for number in present]
         arriving: list[int] = []
@@ -182,7 +197,7 @@ class _Supply:
             return not there
         return (len(there) + len(chunk)) * max(there) <= self._search.batch_tokens
 
-    def _begin(self, indices: Indices) -> tuple[DecoderState, Tensor]:
+    def _begin(self, indices: Indices) -> tuple[Any, Tensor]:
         source = torch.from_numpy(padded(self._sources, indices, self._model.pad_id)).to(self._device)
         # Both sides count their end mark; none is longer than the model's positions reach.
         limits = self._sources.lengths[indices].astype(np.int64) + self._search.max_extra_length

@@ -45,6 +45,7 @@ def imported(*words: str, folder: Path, **environment: str) -> set[str]:
         ["prepare", "--cfg", "job"],
         ["evaluate", "run=here", "--cfg", "job"],
         ["translate", "run=here", "--cfg", "job"],
+        ["tune", "run=here", "--cfg", "job"],
         ["score", "run=here", "--cfg", "job"],
         ["attention", "run=here", "--cfg", "job"],
         ["export", "run=here", "output=there", "--cfg", "job"],

@@ -12,8 +12,9 @@ from aiayn.data.sentences import SentencesInMemory
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.architecture import Architecture
+from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, search_all, sentence_likelihoods
+from aiayn.training.scoring import AnyModel, Search, search_all, sentence_likelihoods
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
@@ -27,7 +28,7 @@ def alone(model: Transformer, source: NDArray[np.int32], tokenizer: SubwordToken
 
 
 @torch.inference_mode()
-def forced(model: Transformer, source: list[int], target: list[int], *, bos_id: int) -> float:
+def forced(model: AnyModel, source: list[int], target: list[int], *, bos_id: int) -> float:
     """Negative log-likelihood of one target, token by token through the search's own step."""
     state = model.begin(torch.tensor([source]))
     nll = 0.0
@@ -45,6 +46,19 @@ def test_likelihoods_are_those_of_forced_decoding(model: Transformer, prepared: 
     alone = [forced(model, source.tolist(), target.tolist(), bos_id=bos_id) for source, target in pairs]
     np.testing.assert_allclose(nll, alone, rtol=1e-4)
     assert tokens.tolist() == [len(target) for target in split.target]
+
+
+def test_an_ensemble_has_the_likelihoods_of_its_forced_decoding(
+    model: Transformer, prepared: PreparedData, architecture: Architecture
+) -> None:
+    torch.manual_seed(4)
+    other = Transformer(replace(architecture, d_model=8, num_layers=1), vocabulary_size=len(model.output_weight) + 2)
+    ensemble = Ensemble([model, other.eval()])
+    split, bos_id = prepared.split("test"), prepared.tokenizer.bos_id
+    nll, _ = sentence_likelihoods(ensemble, split, tokens=100, bos_id=bos_id, device=CPU)
+    pairs = zip(split.source, split.target, strict=True)
+    alone = [forced(ensemble, source.tolist(), target.tolist(), bos_id=bos_id) for source, target in pairs]
+    np.testing.assert_allclose(nll, alone, rtol=1e-4)
 
 
 @pytest.mark.parametrize("refills", [False, True])

@@ -1,0 +1,56 @@
+"""`aiayn tune`."""
+
+from pathlib import Path
+
+from omegaconf import DictConfig
+
+from aiayn.config.command_schema import TuneConfig
+from aiayn.config.errors import UserError
+from aiayn.config.freeze import typed
+from aiayn.launch.signals import ended_as_interrupted
+from aiayn.runs.directory import named_runs, open_run
+
+
+def main(composed: DictConfig) -> None:
+    """Choose beam size and alpha on the development set, and print what every setting gives."""
+    config = typed(composed, TuneConfig)
+    for name in named_runs(config.run):  # before torch is imported, which takes seconds
+        open_run(name)
+    beam_sizes = [int(each) for each in numbers(config.beam_sizes, key="beam_sizes", whole=True)]
+    alphas = numbers(config.alphas, key="alphas")
+    output = None if config.output is None else Path(config.output)
+    if output is not None and output.suffix not in (".md", ".json"):
+        raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
+    from aiayn.reports.table3_formats import check_resampling
+
+    check_resampling(config)
+    from aiayn.launch.tuning import tune_decoding
+    from aiayn.reports.tuning import report_tuning
+
+    with ended_as_interrupted():
+        tuning = tune_decoding(config, beam_sizes=beam_sizes, alphas=alphas)
+        try:
+            report_tuning(tuning, output)
+        except OSError as error:
+            if output is None:
+                raise
+            raise UserError(f"output={output}: {error.strerror}; choose another file") from error
+
+
+def numbers(asked: object, *, key: str, whole: bool = False) -> list[float]:
+    """One number or a list of them, ascending and each once.
+
+    Args:
+        asked: as composed.
+        key: the configuration key to blame.
+        whole: whether fractions are refused.
+
+    Raises:
+        UserError: it is something else.
+    """
+    listed = asked if isinstance(asked, list) else [asked]
+    allowed = (int,) if whole else (int, float)
+    if not listed or not all(type(each) in allowed for each in listed):
+        kind = "whole numbers" if whole else "numbers"
+        raise UserError(f"{key}={asked}: state {kind}, as in {key}=[{'4,8' if whole else '0.4,0.6'}]")
+    return sorted({*listed})

@@ -1,0 +1,90 @@
+"""Several models that predict as one."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self, cast
+
+import torch
+from torch import Tensor, nn
+
+from aiayn.models.translation_model import TranslationModel
+
+
+class EnsembleState:
+    """What each model remembers of the same beams. It belongs to one search, whose steps change it in place.
+
+    Args:
+        members: in the order of the models.
+    """
+
+    def __init__(self, members: Sequence[Any]) -> None:
+        self.members = members
+
+    def reorder(self, beams: Tensor) -> None:
+        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
+        for member in self.members:
+            member.reorder(beams)
+
+    def keep(self, sentences: Tensor) -> None:
+        """Keep only these sentences, int64 `[kept]`, each at most once, in this order."""
+        for member in self.members:
+            member.keep(sentences)
+
+    def join(self, other: Self) -> None:
+        """Take in the sentences of another state of the same models, behind those that are here."""
+        for member, arriving in zip(self.members, other.members, strict=True):
+            member.join(arriving)
+
+
+class Ensemble(nn.Module):
+    """Models of one vocabulary, of any kinds and sizes: the probabilities that they give the next token are averaged.
+
+    They can be searched, and likelihoods follow from theirs (`log_mean`); there is no output layer of their own.
+
+    Args:
+        models: at least one; the same one may come twice, and then weighs twice.
+    """
+
+    def __init__(self, models: Sequence[TranslationModel[Any]]) -> None:
+        super().__init__()
+        assert models, "an ensemble of none"
+        assert len({model.pad_id for model in models}) == 1, "not of one vocabulary"
+        self.members = nn.ModuleList(models)
+        self.pad_id = models[0].pad_id
+
+    def __iter__(self) -> Iterator[TranslationModel[Any]]:
+        return iter(cast("Iterable[TranslationModel[Any]]", self.members))
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Tokens that all of them know: rows beyond the vocabulary may be more in one than in another."""
+        return min(model.vocabulary_size for model in self)
+
+    @property
+    def max_length(self) -> int | None:
+        """The most tokens of a source or a target, end mark included; None: any number."""
+        return min((model.max_length for model in self if model.max_length is not None), default=None)
+
+    def begin(self, source: Tensor) -> EnsembleState:
+        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+        return EnsembleState([model.begin(source) for model in self])
+
+    def step(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, Tensor]:
+        """Read one token a beam and predict the next; as `TranslationModel.step`, with normalizers of 0."""
+        known = self.vocabulary_size
+        total = log_mean(
+            (logits.float() - normalizers.unsqueeze(-1))[..., :known]
+            for logits, normalizers in (
+                model.step(tokens, member) for model, member in zip(self, state.members, strict=True)
+            )
+        )
+        return total, total.new_zeros(tokens.shape)
+
+
+def log_mean(log_probabilities: Iterable[Tensor]) -> Tensor:
+    """The logarithm of the mean of probabilities whose logarithms, all of one shape, are given one after another."""
+    count, total = 0, torch.empty(0)
+    for each in log_probabilities:
+        total = torch.logaddexp(total, each) if count else each
+        count += 1
+    return total - math.log(count)

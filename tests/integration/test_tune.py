@@ -1,0 +1,134 @@
+"""`aiayn tune` chooses beam size and alpha on the development set, and its figures are those of evaluations."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from aiayn.commands.front_end import main
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Tune = Callable[..., Said]
+
+GRID = ("beam_sizes=[1,3,4]", "alphas=[0.0,0.6,3.0]", "decoding.max_extra_length=12")
+
+
+@pytest.fixture(scope="module")
+def run(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the run, to be evaluated."""
+    copy = tmp_path_factory.mktemp("tuned") / "run"
+    shutil.copytree(trained_run, copy, ignore=shutil.ignore_patterns("evaluations", "exports"))
+    return copy
+
+
+@pytest.fixture(scope="module")
+def tuned(run: Path) -> dict[str, Any]:
+    """The grid as JSON, on weights that tell sentences apart."""
+    output = run.with_name("tuning.json")
+    assert main(["tune", f"run={run}", "checkpoint=1", *GRID, f"output={output}"]) == 0
+    content: dict[str, Any] = json.loads(output.read_text())
+    return content
+
+
+@pytest.fixture
+def tune(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Tune:
+    """`aiayn tune` in this process."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> Said:
+        capsys.readouterr()
+        code = main(["tune", f"run={run}", "checkpoint=1", *words])
+        return Said(code, *capsys.readouterr())
+
+    return call
+
+
+def dev_scores(run: Path, beam_size: int, alpha: float) -> dict[str, Any]:
+    """What an evaluation with this setting gives."""
+    setting = (f"decoding.beam_size={beam_size}", f"decoding.length_penalty_alpha={alpha}")
+    words = ("checkpoint=1", "splits=dev", "decoding.max_extra_length=12", *setting)
+    assert main(["evaluate", f"run={run}", *words]) == 0
+    folder = run / "evaluations" / f"step-0000001-beam{beam_size}-alpha{alpha:g}-extra12"
+    scores: dict[str, Any] = json.loads((folder / "scores.json").read_text())["dev"]
+    return scores
+
+
+def test_a_setting_has_the_bleu_of_its_evaluation(tuned: dict[str, Any], run: Path) -> None:
+    assert len(tuned["tried"]) == 9
+    assert len({each["length_ratio"] for each in tuned["tried"]}) > 3, "alike, nothing could be told apart"
+    for each in tuned["tried"][::4]:  # another alpha for another beam
+        scores = dev_scores(run, *each["setting"].values())
+        assert each["bleu"] == pytest.approx(scores["bleu"]["score"])
+        assert tuned["sentences"] == scores["sentences"]
+
+
+def test_the_best_and_the_papers_are_searched(tuned: dict[str, Any], run: Path) -> None:
+    assert tuned["split"] == "dev"
+    highest = max(each["bleu"] for each in tuned["tried"])
+    assert tuned["best"]["bleu"]["score"] == pytest.approx(highest)
+    assert tuned["paper"]["setting"] == {"beam_size": 4, "alpha": 0.6}
+    for each in (tuned["best"], tuned["paper"]):
+        assert each["bleu"] == dev_scores(run, *each["setting"].values())["bleu"]
+        assert each["other_outputs"] == 0
+        assert each["length_ratio"] > 0
+    difference = tuned["difference"]
+    assert difference["estimate"] == pytest.approx(tuned["best"]["bleu"]["score"] - tuned["paper"]["bleu"]["score"])
+    assert difference["low"] <= difference["high"]
+
+
+def test_the_page_shows_the_same_and_its_command_runs(
+    tune: Tune, tuned: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(*GRID, "output=tuning.md").code == 0
+    page = (tmp_path / "tuning.md").read_text()
+    best = tuned["best"]["setting"]
+    (row,) = re.findall(rf"^\| {best['beam_size']} \|.*\*.*$", page.partition("length ratio")[0], re.MULTILINE)
+    assert f"*{max(each['bleu'] for each in tuned['tried']):.2f}" in row
+    assert "test was not looked at" in page
+    assert "†" in page
+    (command,) = re.findall(r"^```\naiayn (.*)\n```$", page, re.MULTILINE)
+    assert command == tuned["command"].removeprefix("aiayn ")
+    assert main([*command.split(), "splits=dev"]) == 0
+    assert f"{tuned['best']['bleu']['score']:.2f}" in capsys.readouterr().out
+
+
+def test_the_terminal_shows_it_and_ensembles_are_tuned_alike(tune: Tune, run: Path) -> None:
+    words = ("beam_sizes=2", "alphas=[0.6]", "decoding.limit_sentences=3")
+    alone, twice = tune(*words), tune(*words, f"run=[{run},{run}]")
+    assert (alone.code, twice.code) == (0, 0)
+    assert "other outputs" in alone.out
+    assert alone.out.partition("Searched")[0] == twice.out.partition("Searched")[0]
+    assert f"{run} + {run}: " in twice.out
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["beam_sizes=[]"], "beam_sizes=[]: state whole numbers, as in beam_sizes=[4,8]"),
+        (["beam_sizes=[4,x]"], "beam_sizes=[4, 'x']: state whole numbers"),
+        (["beam_sizes=1.5"], "beam_sizes=1.5: state whole numbers"),
+        (["beam_sizes=[0,4]"], "decoding.beam_size=0: must be at least 1"),
+        (["alphas=[true]"], "alphas=[True]: state numbers, as in alphas=[0.4,0.6]"),
+        (["alphas=[-1]"], "decoding.length_penalty_alpha=-1: must be from 0 to 10"),
+        (["output=tuning.pdf"], "output=tuning.pdf: the suffix says the format; choose from .md, .json"),
+        (["resamples=1"], "resamples=1: must be at least 100"),
+        (["splits=test"], "splits: no such key"),
+        (["decoding.beam_size=3"], "decoding.beam_size: no such key"),
+        (["run=nowhere"], "run=nowhere: not a run directory"),
+    ],
+)
+def test_mistakes_are_one_line(tune: Tune, words: list[str], complaint: str) -> None:
+    said = tune(*words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith(f"aiayn: {complaint}")
+    assert said.err.count("\n") == 1

@@ -20,5 +20,11 @@ BEFORE: Final[Mapping[str, Any]] = {
     "launch.cores_per_job": None,
     "launch.compile": False,
     "launch.fork_jobs": False,
+    "launch.preparation_processes": 1,
+    "data.filters.max_ratio": None,
+    "data.filters.language": False,
+    "data.filters.duplicates": False,
+    "data.filters.contaminated": False,
+    "data.streaming": False,
 }
 """By dotted key, as YAML has it. A run with this value is the run that it was before there was the key."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     import datasets
+
+    from aiayn.data.streamed import StreamedPairs
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -27,8 +29,13 @@ class Corpus(Protocol):
         """Hexadecimal SHA-256 that changes whenever any sentence, or the order of two, would."""
         ...
 
-    def split(self, split: Split) -> datasets.Dataset:
-        """Return the split as a memory-mapped table with the text columns ``source`` and ``target``.
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Where the sentences come from, in words and checksums, for a manifest; ``kind`` is the corpus' own."""
+        ...
+
+    def split(self, split: Split) -> datasets.Dataset | StreamedPairs:
+        """Return the split as a memory-mapped table with the text columns ``source`` and ``target``, or as it comes.
 
         Raises:
             UserError: the split cannot be read; the one line names the key, the file and what to do.

@@ -1,9 +1,10 @@
 """What preparing a corpus costs beside its bare encoding, and what a large corpus needs of the memory.
 
     AIAYN_DATA=... .venv/bin/python benchmarks/preparation.py [--pairs 50000 200000 1000000] [--index 5000000 36000000]
-    AIAYN_DATA=... .venv/bin/python benchmarks/preparation.py --repetitions 0 --pairs --index --large 5000000 --processes 2
+    AIAYN_DATA=... .venv/bin/python benchmarks/preparation.py --repetitions 0 --pairs --index --large 5000000
 
 `AIAYN_DATA` is the folder of real text that the tests use. Memory is measured in processes of their own, on Linux.
+`--processes` is how many encode the large corpus; its text and files take some gigabytes of the temporary folder.
 """
 
 import argparse

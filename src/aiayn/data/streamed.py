@@ -22,7 +22,7 @@ class StreamedPairs:
         asked: whom to blame where the rows cannot be read.
         place: the same in words, as in "data.path=wmt/wmt14 (train)".
         size: how many there are, where the data set states it.
-        ended: told how many pairs there were, whenever all have been read.
+        ended: told how many pairs there were, when the last of them has been read.
     """
 
     def __init__(
@@ -60,7 +60,8 @@ class StreamedPairs:
             yield pairs
         if count == 0:
             raise UserError(f"{self._place} is empty; name another split")
-        self._ended(count)
+        if count > start or not start:  # who began at the end does not know where that is
+            self._ended(count)
 
     def _text(self, batch: Mapping[str, Any], first: int) -> TextPairs:
         source, target = ([*self._column(batch, language, first)] for language in self._languages)

@@ -74,7 +74,7 @@ def reason(
     return next((name for name, holds in why.items() if holds), None)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=6), min_size=1, max_size=4), LIMITS, FILTERS)
 def test_a_pair_is_kept_or_dropped_for_the_first_reason_that_holds(
     tokenizer: SubwordTokenizer,
@@ -118,7 +118,8 @@ def test_dev_and_test_are_found_by_their_words(tokenizer: SubwordTokenizer, tmp_
     assert counts["dropped_contaminated"] == 0, "counted, and dropped only where that is asked for"
 
 
-@given(st.lists(st.booleans(), max_size=9))
+@settings(max_examples=12)
+@given(st.lists(st.booleans(), max_size=4))
 def test_shards_that_are_damaged_are_done_again(tmp_path_factory: pytest.TempPathFactory, whole: list[bool]) -> None:
     folder = tmp_path_factory.mktemp("shards")
     tokenizer = SubwordTokenizer.train(["a"], vocabulary_size=259)

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-if TYPE_CHECKING:
-    import datasets
-
-    from aiayn.data.streamed import StreamedPairs
+from typing import Any, Literal, Protocol
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -34,8 +29,10 @@ class Corpus(Protocol):
         """Where the sentences come from, in words and checksums, for a manifest; ``kind`` is the corpus' own."""
         ...
 
-    def split(self, split: Split) -> datasets.Dataset | StreamedPairs:
-        """Return the split as a memory-mapped table with the text columns ``source`` and ``target``, or as it comes.
+    def split(self, split: Split) -> Any:
+        """Return the split: a memory-mapped table with the text columns ``source`` and ``target``, or `StreamedPairs`.
+
+        `streamed.text_of` reads either.
 
         Raises:
             UserError: the split cannot be read; the one line names the key, the file and what to do.

@@ -94,8 +94,8 @@ class HubCorpus:
             "content": self._data_set.content,
         }
 
-    def split(self, split: Split) -> datasets.Dataset | StreamedPairs:
-        """Return the split as a memory-mapped table with the text columns `source` and `target`, or as it comes.
+    def split(self, split: Split) -> Any:
+        """Return the split as a memory-mapped table with the text columns `source` and `target`, or `StreamedPairs`.
 
         Raises:
             UserError: the hub cannot be reached, or the data set, its subset or its columns are not there, or any of

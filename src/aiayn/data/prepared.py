@@ -21,7 +21,7 @@ from aiayn.data.encoding import AT_ONCE, with_suffix, write_split
 from aiayn.data.filters import HELD_OUT, Filters, HeldOut, TextPairs
 from aiayn.data.languages import refuse_unknown_languages
 from aiayn.data.sentences import lengths_between
-from aiayn.data.shards import SHARD, ShardEncoder, finished, first_missing, join, undone
+from aiayn.data.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, undone
 from aiayn.data.streamed import size_of, text_of
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 from aiayn.data.workers import encoding_processes
@@ -265,7 +265,7 @@ def _encode_train(job: _Job, tokenizer: SubwordTokenizer) -> None:
     table = job.corpus.split("train")
     texts = undone(text_of(table, SHARD, start=start), done, start=start)
     with ExitStack() as stack:
-        write = encoder.write
+        write: Callable[[ShardText], int] = encoder.write
         if job.processes > 1:
             write = stack.enter_context(encoding_processes(encoder, job.processes))
         for end in mapped_ahead(write, texts, at_once=max(AT_ONCE, job.processes)):

@@ -80,11 +80,16 @@ class ShardEncoder:
             counts[reason] = int(np.count_nonzero(drops & left))
             left &= ~drops
         about = {"counts": counts, "contamination": asdict(Contamination.of(found, text.pairs))}
-        arrays: dict[str, NDArray[Any]] = {"about": np.frombuffer(json.dumps(about).encode(), np.uint8)}
-        for name, side in zip(("source", "target"), sides, strict=True):
-            arrays |= {f"{name}.tokens": side.tokens, f"{name}.lengths": side.lengths}
         with files.atomic_writer(_path(self.folder, text.start)) as stream:
-            np.savez(stream, hashes=hashes, **arrays)
+            np.savez(
+                stream,
+                source_tokens=sides[0].tokens,
+                source_lengths=sides[0].lengths,
+                target_tokens=sides[1].tokens,
+                target_lengths=sides[1].lengths,
+                hashes=hashes,
+                about=np.frombuffer(json.dumps(about).encode(), np.uint8),
+            )
         return text.start + len(dropped)
 
     def _encoded(self, lines: list[str]) -> SentencesInMemory:
@@ -187,7 +192,7 @@ def _hashes(path: Path) -> NDArray[np.uint64]:
 def _read(path: Path) -> tuple[list[SentencesInMemory], dict[str, Any]]:
     with np.load(path) as arrays:
         sides = [
-            SentencesInMemory.with_lengths(arrays[f"{side}.tokens"], arrays[f"{side}.lengths"])
+            SentencesInMemory.with_lengths(arrays[f"{side}_tokens"], arrays[f"{side}_lengths"])
             for side in ("source", "target")
         ]
         return sides, json.loads(arrays["about"].tobytes())

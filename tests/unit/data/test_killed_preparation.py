@@ -13,7 +13,7 @@ from aiayn.data.shards import SHARD, finished, first_missing
 PAIRS = 5 * SHARD + 1
 
 PROGRAM = f"""
-import sys
+import sys, time
 from pathlib import Path
 from multiprocessing import active_children
 from aiayn.data.filters import Filters
@@ -31,6 +31,8 @@ class Numbers:
 def progress(stage, pairs, total):
     with open(sys.argv[2], "a") as log:
         log.write(" ".join([stage, str(pairs), *(str(child.pid) for child in active_children())]) + "\\n")
+    if stage == sys.argv[4]:
+        time.sleep(300)  # to be killed
 
 if __name__ == "__main__":
     limits = PreparationSettings(300, 20, filters=Filters(duplicates=True))
@@ -41,10 +43,10 @@ if __name__ == "__main__":
 """
 
 
-def start(folder: Path, cache: str, log: str, processes: int) -> subprocess.Popen[str]:
+def start(folder: Path, cache: str, log: str, processes: int, *, stop: str = "") -> subprocess.Popen[str]:
     program = folder / "program.py"
     program.write_text(PROGRAM)
-    command = [sys.executable, str(program), str(folder / cache), str(folder / log), str(processes)]
+    command = [sys.executable, str(program), str(folder / cache), str(folder / log), str(processes), stop]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -66,7 +68,7 @@ def is_running(pid: int) -> bool:
 def test_finished_shards_are_not_done_again_and_the_bytes_are_the_same(
     tmp_path: Path, killed: int, resumed: int
 ) -> None:
-    process = start(tmp_path, "cache", "first", killed)
+    process = start(tmp_path, "cache", "first", killed, stop="train")
     while process.poll() is None and not train_lines(tmp_path / "first"):
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)

@@ -85,7 +85,7 @@ def origin(data: PreparedData) -> str:
             commit = told["content"].get("data set")
             return f"{told['path']}{subset}, " + (f"commit {commit[-1]}" if commit else "a folder")
         case "text_files":
-            names = [side["file"] for pairs in told["files"].values() for pair in pairs for side in pair]
+            names = [side["file"] for split in SPLITS for pair in told["files"][split] for side in pair]
             return f"{', '.join(names[:6])}" + (f" and {len(names) - 6} more files" if len(names) > 6 else "")
         case "grammar":
             return f"the embedded grammar, version {told['version']}, seed {told['seed']}"

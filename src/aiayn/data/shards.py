@@ -104,18 +104,18 @@ class ShardEncoder:
         """Which pairs each reason would drop, in the order of `REASONS`; duplicates show only beside other shards."""
         nothing = np.zeros(len(pairs[0]), np.bool_)
         lengths = np.stack([side.lengths for side in sides])
-        drops = dict.fromkeys(REASONS[:-1], nothing)
+        drops: dict[str, NDArray[np.bool_]] = dict.fromkeys(REASONS[:-1], nothing)
         drops["empty"] = np.array([not left.strip() or not right.strip() for left, right in zip(*pairs, strict=True)])
-        drops["too_long"] = lengths.max(axis=0) > self.max_length
+        drops["too_long"] = np.greater(lengths.max(axis=0), self.max_length)
         if self.filters.contaminated:
-            drops["contaminated"] = found.any(axis=0)
+            drops["contaminated"] = np.not_equal(found[0] | found[1], 0)
         if self.filters.language:
             drops["language"] = np.array(
                 [any(map(is_in_another_language, pair, self.languages)) for pair in zip(*pairs, strict=True)]
             )
         if self.filters.max_ratio is not None:
             words = lengths - 1  # without eos
-            drops["ratio"] = words.max(axis=0) > self.filters.max_ratio * words.min(axis=0)
+            drops["ratio"] = np.greater(words.max(axis=0), self.filters.max_ratio * words.min(axis=0))
         return drops
 
 

@@ -1,8 +1,10 @@
 """What preparing a corpus costs beside its bare encoding, and what a large corpus needs of the memory.
 
     AIAYN_DATA=... .venv/bin/python benchmarks/preparation.py [--pairs 50000 200000 1000000] [--index 5000000 36000000]
+    AIAYN_DATA=... .venv/bin/python benchmarks/preparation.py --repetitions 0 --pairs --index --large 5000000
 
 `AIAYN_DATA` is the folder of real text that the tests use. Memory is measured in processes of their own, on Linux.
+`--processes` is how many encode the large corpus; its text and files take some gigabytes of the temporary folder.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import cycle, islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,6 +27,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from aiayn.data.epoch_plan import plan_epoch
+from aiayn.data.filters import Filters
 from aiayn.data.lines import aligned_lines
 from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.data.sentences import lengths_between
@@ -45,14 +49,18 @@ def measure(
     corpora: Sequence[str] = CORPORA,
     pairs: Sequence[int] = (50_000, 200_000),
     index: Sequence[int] = (5_000_000,),
+    large: Sequence[int] = (),
+    processes: int = 1,
 ) -> list[Row]:
     """Every measurement, one row each: `what`, `pairs`, and its figures by name; none where there is no text."""
     if "AIAYN_DATA" not in os.environ:
         return []
     text = Path(os.environ["AIAYN_DATA"]) / "multi30k"
     with tempfile.TemporaryDirectory() as folder:
-        rows = [_speed(text.parent / corpus, Path(folder) / corpus, repetitions) for corpus in corpora]
+        compared = corpora if repetitions else ()
+        rows = [_speed(text.parent / corpus, Path(folder) / corpus, repetitions) for corpus in compared]
         rows += [_apart(_preparation_memory, text, Path(folder) / str(size), size) for size in pairs]
+        rows += [_apart(_large_corpus, text, Path(folder) / f"large-{size}", size, processes) for size in large]
         rows += [_apart(_index_memory, _lengths(text, Path(folder)), size) for size in index]
     return rows
 
@@ -104,6 +112,32 @@ def _preparation_memory(text: Path, folder: Path, size: int) -> Row:
     return {"what": "prepare", "pairs": size, "seconds": round(time.perf_counter() - started, 1), **peak}
 
 
+def _large_corpus(text: Path, folder: Path, size: int, processes: int) -> Row:
+    """The peak of preparing so many synthetic pairs with all filters, the vocabulary included.
+
+    Real sentences are said again and again, each time with another number and, in one of ten, a new word; one pair of
+    twenty is said twice. The memory is that of the first process; with several, each of the others holds a shard.
+    """
+    folder.mkdir()
+    lines = [list(islice(aligned_lines(path, path, ""), 29_000)) for path in sorted(text.glob("train.[de][en].gz"))]
+    files = [folder / "text.de", folder / "text.en"]
+    for path, side in zip(files, lines, strict=True):
+        with path.open("w", encoding="utf-8") as file:
+            for number in range(size):
+                place = number - 1 if number % 20 == 1 else number  # the pair before once more
+                word = f" w{place:x}" if place % 10 == 0 else ""
+                file.write(f"{side[place % len(side)][0]} {place % 1000}{word}\n")
+    del lines
+    filters = Filters(max_ratio=9, language=True, duplicates=True, contaminated=True)
+    with _peak() as peak:
+        started = time.perf_counter()
+        data = _prepared(files[1], files[0], folder / "cache", replace(SETTINGS, filters=filters), processes)
+    seconds = time.perf_counter() - started
+    counts = {name: number for name, number in data.manifest["splits"]["train"].items() if number}
+    shutil.rmtree(folder)
+    return {"what": f"prepare, processes {processes}", "seconds": round(seconds, 1), **peak, **counts}
+
+
 def _index_memory(lengths: list[list[int]], size: int) -> Row:
     """The peak of planning a pass over so many pairs whose lengths are drawn from real ones, within 25,000 tokens."""
     rng = np.random.default_rng(0)
@@ -122,7 +156,9 @@ def _lengths(text: Path, folder: Path) -> list[list[int]]:
     return [lengths_between(side.offsets).tolist() for side in (data.source, data.target)]
 
 
-def _prepared(source: Path, target: Path, cache: Path) -> PreparedData:
+def _prepared(
+    source: Path, target: Path, cache: Path, settings: PreparationSettings = SETTINGS, processes: int = 1
+) -> PreparedData:
     one = cache.parent / "one"
     one.write_text("one\n")
     train, other = SplitFiles(str(source), str(target)), SplitFiles(str(one), str(one))
@@ -132,7 +168,7 @@ def _prepared(source: Path, target: Path, cache: Path) -> PreparedData:
         target_language="de",
         cache_directory=cache / "corpora",
     )
-    return prepare(corpus, settings=SETTINGS, cache=cache)
+    return prepare(corpus, settings=settings, cache=cache, processes=processes)
 
 
 def _unpacked(packed: Path, folder: Path) -> Path:
@@ -185,6 +221,8 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--pairs", type=int, nargs="*", default=[50_000, 200_000])
     parser.add_argument("--index", type=int, nargs="*", default=[5_000_000])
+    parser.add_argument("--large", type=int, nargs="*", default=[])
+    parser.add_argument("--processes", type=int, default=1)
     rows = measure(**vars(parser.parse_args()))
     if not rows:
         print("AIAYN_DATA names no folder of real text: nothing measured")

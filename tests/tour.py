@@ -90,7 +90,7 @@ RULES = (
     ),
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
-    Rule(r"aiayn prepare data=wmt14_en_fr (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
+    Rule(r"aiayn prepare data=wmt14_en_\w+ (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
     Rule(

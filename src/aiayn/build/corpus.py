@@ -7,6 +7,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import has_learned_positions
 from aiayn.data.corpus import SPLITS, Corpus, Split
+from aiayn.data.filters import Filters
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData
@@ -42,6 +43,7 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
         target_language=config.target_language,
         splits={"train": config.splits.train, "dev": config.splits.dev, "test": config.splits.test},
         sentences={"train": config.sentences.train, "dev": config.sentences.dev, "test": config.sentences.test},
+        streaming=config.streaming,
         scratch_directory=cache / "corpora",
     )
 
@@ -53,6 +55,12 @@ def preparation_settings(config: TrainConfig) -> PreparationSettings:
         max_length=config.data.max_length,
         tokenizer=config.tokenizer.kind.value,
         pretokenized=config.data.pretokenized,
+        filters=Filters(
+            max_ratio=config.data.filters.max_ratio,
+            language=config.data.filters.language,
+            duplicates=config.data.filters.duplicates,
+            contaminated=config.data.filters.contaminated,
+        ),
     )
 
 

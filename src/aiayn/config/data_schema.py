@@ -16,6 +16,20 @@ class CorpusKind(Enum):
 
 
 @dataclass
+class FiltersConfig:
+    """What is asked of training pairs beside sides that are neither empty nor too long; what is dropped is counted."""
+
+    max_ratio: float | None = MISSING
+    """Sub-words of the longer side for each of the shorter, at most; null: any number."""
+    language: bool = MISSING
+    """Drop pairs with a side that reads like another language, by function words (en, de, fr)."""
+    duplicates: bool = MISSING
+    """Drop pairs that were there before, byte for byte."""
+    contaminated: bool = MISSING
+    """Drop pairs with a sentence of dev or test, case and punctuation aside; they are counted in any case."""
+
+
+@dataclass
 class DataConfig:
     """A corpus of sentence pairs; each kind adds its own fields."""
 
@@ -31,6 +45,8 @@ class DataConfig:
     """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
     pretokenized: bool = MISSING
     """Whether the text is split into words by spaces already (Moses): cut there alone, and BLEU has tok:none."""
+    filters: FiltersConfig = MISSING
+    """What else is asked of training pairs."""
 
 
 @dataclass
@@ -107,6 +123,8 @@ class HubDataConfig(DataConfig):
     """Its names of the splits, or parts of them such as train[:1%]."""
     sentences: SplitSizesConfig = MISSING
     """Pairs expected in each. Does not change results."""
+    streaming: bool = MISSING
+    """Read it as it comes, several times over, and store no text; the prepared files are the same."""
 
 
 DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {

@@ -8,7 +8,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 
-from aiayn.config.data_schema import DATA_TYPES, CorpusKind
+from aiayn.config.data_schema import DATA_TYPES, CorpusKind, FiltersConfig
 from aiayn.config.errors import UserError
 from aiayn.config.history import BEFORE
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
@@ -60,6 +60,7 @@ def thaw(path: Path) -> TrainConfig:
         assert isinstance(content, DictConfig)
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content.data.kind]])
+        schema.data.filters = OmegaConf.structured(FiltersConfig)  # its keys may be missing one by one
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content.model.get("kind", BEFORE["model.kind"])]])
         schema.averaging = OmegaConf.structured(AveragingConfig)  # a whole group that some runs are older than
         schema.cost = OmegaConf.structured(CostConfig)  # younger than some runs as a whole

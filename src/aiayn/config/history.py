@@ -25,5 +25,11 @@ BEFORE: Final[Mapping[str, Any]] = {
     "cost.price_per_device_hour": None,
     "cost.currency": "USD",
     "cost.probe_seconds": 0.0,
+    "launch.preparation_processes": 1,
+    "data.filters.max_ratio": None,
+    "data.filters.language": False,
+    "data.filters.duplicates": False,
+    "data.filters.contaminated": False,
+    "data.streaming": False,
 }
 """By dotted key, as YAML has it. A run with this value is the run that it was before there was the key."""

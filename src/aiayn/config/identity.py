@@ -21,6 +21,7 @@ NEUTRAL_KEYS = frozenset(
         "data.sentences.train",  # of a hub's data set: what is expected; the grammar's data.sentences is in the hash
         "data.sentences.dev",
         "data.sentences.test",
+        "data.streaming",
         "trainer._target_",
         "trainer.accelerator",
         "trainer.strategy",

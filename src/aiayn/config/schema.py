@@ -156,6 +156,8 @@ class LaunchConfig(RankConfig):
     """Train a compiled model (torch.compile): slow first steps, other dropout masks; meant for GPUs, untried there."""
     fork_jobs: bool = MISSING
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
+    preparation_processes: int = MISSING
+    """Processes that encode the training pairs of a corpus; 1: the command alone, which uses all cores as well."""
 
 
 @dataclass

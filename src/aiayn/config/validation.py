@@ -200,11 +200,14 @@ def _validate_files(config: TrainConfig) -> None:
 
 
 def validate_data(data: DataConfig) -> None:
-    """Refuse a corpus that names no files.
+    """Refuse a corpus that names no files, and filters that nothing passes.
 
     Raises:
         UserError: naming the key, the value and what is allowed.
     """
+    ratio = data.filters.max_ratio
+    if ratio is not None and not 1 <= ratio < math.inf:
+        raise UserError(f"data.filters.max_ratio={ratio}: must be at least 1, and finite; null: any number")
     if isinstance(data, TextFilesDataConfig):
         for split in ("train", "dev", "test"):
             for side in ("source", "target"):
@@ -275,7 +278,7 @@ def _validate_counts(config: TrainConfig) -> None:
                 "checkpoint_interval",
             ),
         ),
-        "launch": (config.launch, ("timeout_seconds", "jobs_per_device")),
+        "launch": (config.launch, ("timeout_seconds", "jobs_per_device", "preparation_processes")),
     }
     if config.launch.timeout_seconds > LONGEST_WAIT:
         raise UserError(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol
-
-if TYPE_CHECKING:
-    import datasets
+from typing import Any, Literal, Protocol
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -27,8 +24,15 @@ class Corpus(Protocol):
         """Hexadecimal SHA-256 that changes whenever any sentence, or the order of two, would."""
         ...
 
-    def split(self, split: Split) -> datasets.Dataset:
-        """Return the split as a memory-mapped table with the text columns ``source`` and ``target``.
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Where the sentences come from, in words and checksums, for a manifest; ``kind`` is the corpus' own."""
+        ...
+
+    def split(self, split: Split) -> Any:
+        """Return the split: a memory-mapped table with the text columns ``source`` and ``target``, or `StreamedPairs`.
+
+        `streamed.text_of` reads either.
 
         Raises:
             UserError: the split cannot be read; the one line names the key, the file and what to do.

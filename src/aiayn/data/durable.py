@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from filelock import FileLock, Timeout
 
 from aiayn import files
+from aiayn.config.errors import UserError
 
 Manifest: TypeAlias = dict[str, Any]
 
@@ -34,8 +35,10 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
     without a lock, and thus from a read-only disk too.
 
     Args:
-        directory: the folder; `<directory>.lock` and `<directory>.partial` beside it belong to it.
-        build: fills an empty folder with files and returns what the manifest shall say about them.
+        directory: the folder; `<directory>.lock`, `.partial` and `.shards` beside it belong to it.
+        build: fills an empty folder with files and returns what the manifest shall say about them. What it keeps in
+            `shards_beside(directory)` outlives a kill, for the next one to go on from; it is gone once the folder is
+            there, and given back where the disk is full or the input is wrong.
 
     Returns:
         What `build` returned, with `files` (bytes and sha256 of each) and `fingerprint` (sha256 over those checksums).
@@ -52,6 +55,11 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
                 logger.warning("%s is damaged (%s); building it again", directory, damage)
                 shutil.rmtree(directory)
         return _build_aside(directory, build)
+
+
+def shards_beside(directory: Path) -> Path:
+    """Where the build of a folder keeps what it need not do again; not there unless the build makes it."""
+    return _beside(directory, ".shards")
 
 
 def read_verified(directory: Path) -> Manifest:
@@ -82,19 +90,26 @@ def _build_aside(directory: Path, build: Callable[[Path], Mapping[str, Any]]) ->
         content = _manifest_bytes(manifest)
         files.write_bytes(partial / MANIFEST, content)
         partial.rename(directory)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)  # also gives a full disk its space back
+        if isinstance(error, OSError | UserError):
+            shutil.rmtree(shards_beside(directory), ignore_errors=True)
         raise
     files.sync_directory(directory.parent)
+    shutil.rmtree(shards_beside(directory), ignore_errors=True)
     return _parse_manifest(content)
 
 
 def _sweep(directory: Path) -> None:
-    """Remove what killed builds left behind: this folder's, and any neighbour's that nobody is building."""
-    for partial in directory.parent.glob("*.partial"):
-        lock = FileLock(partial.with_suffix(".lock"), timeout=0) if partial.stem != directory.name else nullcontext()
+    """Remove what killed builds left behind: this folder's, and any neighbour's that nobody is building.
+
+    Shards of a folder that is not there stay: whoever asks for it goes on from them.
+    """
+    shards = (path for path in directory.parent.glob("*.shards") if path.with_suffix("").exists())
+    for left in (*directory.parent.glob("*.partial"), *shards):
+        lock = FileLock(left.with_suffix(".lock"), timeout=0) if left.stem != directory.name else nullcontext()
         with suppress(Timeout), lock:
-            shutil.rmtree(partial, ignore_errors=True)  # its builder may just have finished it
+            shutil.rmtree(left, ignore_errors=True)  # its builder may just have finished it
 
 
 def _file_entries(paths: Iterable[Path], *, sync: bool = False) -> dict[str, dict[str, Any]]:

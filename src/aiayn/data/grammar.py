@@ -10,7 +10,7 @@ import hashlib
 import json
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from aiayn.config.errors import UserError
 from aiayn.data import grammar_english, grammar_german
@@ -78,8 +78,12 @@ class GrammarCorpus:
     @property
     def identity(self) -> str:
         """SHA-256 over the grammar's version and the settings."""
-        content = {"kind": "grammar", "version": GRAMMAR_VERSION, "seed": self._seed, "sizes": self._sizes}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.origin, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The grammar's version and the settings, for a manifest."""
+        return {"kind": "grammar", "version": GRAMMAR_VERSION, "seed": self._seed, "sizes": self._sizes}
 
     def split(self, split: Split) -> datasets.Dataset:
         """Return the split as a table with the text columns `source` and `target`, held in memory."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from functools import cached_property
-from typing import TYPE_CHECKING, final
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS
 from aiayn.data.hub_data_set import HubDataSet
+from aiayn.data.lines import breaks_as_spaces
+from aiayn.data.streamed import StreamedPairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     import datasets
 
     from aiayn.data.corpus import Split
 
 _TEXT = frozenset({"string", "large_string"})
-_LINE_BREAK = re.compile(r"\s*\n\s*")
 _FILTERED_NEWSTEST2014 = 2737
 """Pairs of the newstest2014 that WMT14 showed to its evaluators; papers report on the full one."""
 
@@ -41,6 +41,7 @@ class HubCorpus:
         target_language: ISO 639-1 code of the target side.
         splits: The data set's names of our splits; slices such as `train[:1%]` are understood.
         sentences: How many pairs each split has to have; splits left out, or None, may have any number.
+        streaming: Read the splits as they come, and store no table of them.
         scratch_directory: Folder for the tables of a local folder while they are in use.
     """
 
@@ -54,6 +55,7 @@ class HubCorpus:
         target_language: str,
         splits: Mapping[Split, str],
         sentences: Mapping[Split, int | None],
+        streaming: bool = False,
         scratch_directory: Path | None = None,
     ) -> None:
         self.source_language = source_language
@@ -61,6 +63,8 @@ class HubCorpus:
         self._path = path
         self._splits = dict(splits)
         self._sentences = dict(sentences)
+        self._subset = subset
+        self._streaming = streaming
         self._data_set = HubDataSet(path=path, subset=subset, revision=revision, scratch_directory=scratch_directory)
 
     @cached_property
@@ -78,14 +82,43 @@ class HubCorpus:
         }
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
-    def split(self, split: Split) -> datasets.Dataset:
-        """Return the split as a memory-mapped table with the text columns `source` and `target`.
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The data set, its subset and splits, and its commit or the checksums of its files, for a manifest."""
+        name = Path(self._path).name if Path(self._path).expanduser().is_dir() else self._path
+        return {
+            "kind": "hub",
+            "path": name,
+            "subset": self._subset,
+            "splits": self._splits,
+            "content": self._data_set.content,
+        }
+
+    def split(self, split: Split) -> Any:
+        """Return the split as a memory-mapped table with the text columns `source` and `target`, or `StreamedPairs`.
 
         Raises:
             UserError: the hub cannot be reached, or the data set, its subset or its columns are not there, or any of
                 the splits, or one has another size than stated.
         """
+        if self._streaming:
+            return self._streamed(split)
         return self._tables[split].with_transform(_one_line_each)
+
+    def _streamed(self, split: Split) -> StreamedPairs:
+        name = self._splits[split]
+        rows, size = self._data_set.stream(name, key=f"data.splits.{split}")
+        return StreamedPairs(
+            rows,
+            languages=(self.source_language, self.target_language),
+            asked=self._data_set.asked,
+            place=f"data.path={self._path} ({name})",
+            size=size,
+            ended=partial(self._refuse_another_size, split),
+        )
+
+    def _refuse_another_size(self, split: Split, size: int) -> None:
+        self.refuse_other_sizes({split: size})
 
     def refuse_other_sizes(self, sizes: Mapping[Split, int]) -> None:
         """Compare the numbers of pairs with those that were stated.
@@ -140,7 +173,4 @@ class HubCorpus:
 
 
 def _one_line_each(batch: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {
-        column: [_LINE_BREAK.sub(" ", text) if "\n" in text else text for text in texts]
-        for column, texts in batch.items()
-    }
+    return {column: [breaks_as_spaces(text) for text in texts] for column, texts in batch.items()}

@@ -44,7 +44,7 @@ class HubDataSet:
         self._scratch_directory = scratch_directory
         folder = Path(path).expanduser()
         self._folder = folder.absolute() if path and folder.is_dir() else None
-        self._asked = Asked(path, subset, is_folder=self._folder is not None)
+        self.asked = Asked(path, subset, is_folder=self._folder is not None)
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class HubDataSet:
         if self._folder is None:
             pinned = self._revision is not None and _COMMIT.fullmatch(self._revision)
             return {"data set": [self._path, self._subset, self._revision if pinned else str(self._on_hub.hash)]}
-        with explained(self._asked), tempfile.TemporaryDirectory() as unused:
+        with explained(self.asked), tempfile.TemporaryDirectory() as unused:
             data_files = self._in_folder(self._folder, cache=unused).config.data_files
             files = {str(split): [_digest(Path(file)) for file in files] for split, files in data_files.items()}
             described = [_digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
@@ -86,11 +86,31 @@ class HubDataSet:
                 f"name one, or a part as in \"{key}='{names[0]}[:1000]'\""
             ) from error
 
+    def stream(self, split: str, *, key: str) -> tuple[datasets.IterableDataset, int | None]:
+        """Return a whole split to be read as it comes, and the number of its rows where the data set states it.
+
+        Args:
+            split: the data set's own name of it.
+            key: the configuration key to blame.
+
+        Raises:
+            UserError: as `content`, or there is no such split.
+        """
+        folder = self._folder
+        builder = self._on_hub if folder is None else self._in_folder(folder, cache=self._scratch())
+        with explained(self.asked):
+            splits = builder.as_streaming_dataset()
+        if split not in splits:
+            part = " (a part of a split cannot be streamed)" if re.search(r"[\[+]", split) else ""
+            raise UserError(f"{key}={split}: no such split{part}; data.path={self._path} has {', '.join(splits)}")
+        stated = (builder.info.splits or {}).get(split)
+        return splits[split], (stated.num_examples or None) if stated else None
+
     @cached_property
     def _loaded(self) -> Any:
         folder = self._folder
         builder = self._on_hub if folder is None else self._in_folder(folder, cache=self._scratch())
-        with explained(self._asked):
+        with explained(self.asked):
             builder.download_and_prepare()
         return builder
 
@@ -100,7 +120,7 @@ class HubDataSet:
         from datasets.packaged_modules.cache.cache import Cache
 
         self._refuse_what_is_no_name()
-        with explained(self._asked):
+        with explained(self.asked):
             builder = datasets.load_dataset_builder(self._path, self._subset, revision=self._revision)
         if isinstance(builder, Cache):  # whatever the hub did not answer
             self._accept_cached(str(builder.hash))
@@ -109,7 +129,7 @@ class HubDataSet:
     def _in_folder(self, folder: Path, *, cache: str) -> Any:
         import datasets
 
-        with explained(self._asked):
+        with explained(self.asked):
             saved = _saved_to_disk(folder)
             if saved and self._subset is not None:
                 raise UserError(

@@ -5,6 +5,7 @@ text, nor is a byte order mark at the start.
 """
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from io import BufferedIOBase, BytesIO
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from aiayn.config.errors import UserError
 
+_LINE_BREAK = re.compile(r"\s*\n\s*")
 _GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK = 1 << 20  # bytes asked for at a time; split as one, lines cost a fifth of what they do one by one
 
@@ -91,6 +93,11 @@ def aligned_lines(source: Path, target: Path, key: str) -> Iterator[tuple[str, s
 def one_line(text: str) -> str:
     """The text with every line break inside it written as a space, Unicode's own line breaks too."""
     return " ".join(text.splitlines())
+
+
+def breaks_as_spaces(text: str) -> str:
+    r"""The text with every `\n` inside it, and the white space around, as one space."""
+    return _LINE_BREAK.sub(" ", text) if "\n" in text else text
 
 
 def _open(path: Path) -> BufferedIOBase:

@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias, final
@@ -13,17 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aiayn.config.errors import UserError
-from aiayn.data.corpus import SPLITS, Corpus, Split
-from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified
-from aiayn.data.encoding import TextPairs, with_suffix, write_split
+from aiayn.data.ahead import mapped_ahead
+from aiayn.data.corpus import Corpus, Split
+from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified, shards_beside
+from aiayn.data.encoding import AT_ONCE, with_suffix, write_split
+from aiayn.data.filters import HELD_OUT, Filters, HeldOut, TextPairs
+from aiayn.data.languages import refuse_unknown_languages
 from aiayn.data.sentences import lengths_between
+from aiayn.data.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, undone
+from aiayn.data.streamed import size_of, text_of
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.data.workers import encoding_processes
 
-Progress: TypeAlias = Callable[[str, int, int], None]
+Progress: TypeAlias = Callable[[str, int, int | None], None]
 
 FORMAT_VERSION = 2  # part of every key: a change of the files' layout makes new folders
-_CHUNK = 2_000  # pairs encoded and written at a time; bounds the memory
+_CHUNK = 2_000  # pairs read at a time where no shards are made of them
 _TOKENIZER = "tokenizer.json"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,12 +44,21 @@ class PreparationSettings:
         max_length: tokens a side, eos included, above which a training pair is dropped.
         tokenizer: how words are cut into pieces.
         pretokenized: whether the text is already split into words by spaces, and is cut there alone.
+        filters: what else is asked of a training pair.
     """
 
     vocabulary_size: int
     max_length: int
     tokenizer: TokenizerKind = "byte_pair"
     pretokenized: bool = False
+    filters: Filters = field(default_factory=Filters)
+
+    def as_json(self) -> dict[str, Any]:
+        """By name; filters only where there are some, for folders that are older than filters have other keys."""
+        settings = asdict(self)
+        if self.filters == Filters():
+            del settings["filters"]
+        return settings
 
 
 @final
@@ -111,7 +129,8 @@ class PreparedData:
 
     Attributes:
         directory: the folder that holds it.
-        manifest: settings, the corpus' identity and languages, counts per split, and the checksum of every file.
+        manifest: settings, the corpus' identity, languages and origin, counts per split, what training pairs share with
+            dev and test, and the checksum of every file.
     """
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any]) -> None:
@@ -142,7 +161,7 @@ class PreparedData:
     def pairs_given(self, name: Split) -> int:
         """Return how many pairs the corpus has in a split, those that were dropped included."""
         counts = self.manifest["splits"][name]
-        return sum(int(counts[kind]) for kind in ("pairs", "dropped_too_long", "dropped_empty"))
+        return sum(int(number) for kind, number in counts.items() if kind == "pairs" or kind.startswith("dropped_"))
 
     def split(self, name: Split, *, limit: int | None = None) -> PreparedSplit:
         """Return the pairs of one split; with a limit only so many, the first ones."""
@@ -150,32 +169,41 @@ class PreparedData:
 
 
 def prepare(
-    corpus: Corpus, *, settings: PreparationSettings, cache: Path, progress: Progress | None = None
+    corpus: Corpus,
+    *,
+    settings: PreparationSettings,
+    cache: Path,
+    processes: int = 1,
+    progress: Progress | None = None,
 ) -> PreparedData:
     """Tokenise a corpus into the cache, or open what an earlier call left there.
 
     Safe to call from many processes at once: one prepares, the others wait. Every byte is verified before it is used;
-    a damaged folder is prepared again with a warning. Memory is constant in the corpus' size, but for its tokenizer.
+    a damaged folder is prepared again with a warning. After a kill, training pairs that were encoded stay so. Memory is
+    constant in the corpus' size, but for its tokenizer and, where duplicates are dropped, some twenty bytes a pair.
 
     Args:
         corpus: the sentence pairs.
         settings: what to make of them.
         cache: folder for all prepared corpora and tokenizers.
+        processes: how many encode the training pairs; 1 is this one alone. The files are the same.
         progress: told the stage (`tokenizer`, `train`, `dev` or `test`), how many of its pairs are done so far, and of
-            how many.
+            how many, where that is known.
 
     Raises:
         UserError: a setting is impossible, a split has no pairs (left), or the cache cannot be written.
     """
     if settings.max_length < 2:
         raise UserError(f"data.max_length={settings.max_length} leaves no room for a token and its eos; give 2 or more")
+    if settings.filters.language:
+        refuse_unknown_languages(corpus.source_language, corpus.target_language)
     described = {
         "identity": corpus.identity,
         "source_language": corpus.source_language,
         "target_language": corpus.target_language,
     }
-    job = _Job(corpus, described, settings, cache, progress or _no_progress)
-    directory = cache / "prepared" / _key(described, asdict(settings))
+    directory = cache / "prepared" / _key(described, settings.as_json())
+    job = _Job(corpus, described, settings, cache, shards_beside(directory), processes, progress or _no_progress)
     try:
         return PreparedData(directory, open_or_build(directory, partial(_build_prepared, job)))
     except OSError as error:
@@ -199,40 +227,77 @@ class _Job:
     described: Mapping[str, str]  # the corpus' identity and languages
     settings: PreparationSettings
     cache: Path
+    shards: Path
+    processes: int
     progress: Progress
 
 
 def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
     tokenizer = _shared_tokenizer(job)
     tokenizer.save(directory / _TOKENIZER)
-    splits = {}
-    for split in SPLITS:
-        counts = write_split(
-            _chunks(job, split, split),
-            tokenizer,
-            directory / split,
-            max_length=job.settings.max_length if split == "train" else None,
-        )
+    _encode_train(job, tokenizer)
+    counts, contamination = join(job.shards, directory / "train", drops_duplicates=job.settings.filters.duplicates)
+    splits: dict[Split, dict[str, int]] = {"train": {**counts, "contaminated": contamination.pairs}}
+    for split in HELD_OUT:
+        splits[split] = write_split(_chunks(job, split, split), tokenizer, directory / split)
+    for split, counts in splits.items():
         if not counts["pairs"]:
             raise UserError(f"data: the {split} split has no sentence pairs{_where_they_went(counts, job.settings)}")
-        splits[split] = counts
-    return {"format": FORMAT_VERSION, "settings": asdict(job.settings), "corpus": job.described, "splits": splits}
+    return {
+        "format": FORMAT_VERSION,
+        "settings": job.settings.as_json(),
+        "corpus": job.described,
+        "origin": job.corpus.origin,
+        "splits": splits,
+        "contamination": asdict(contamination),
+    }
+
+
+def _encode_train(job: _Job, tokenizer: SubwordTokenizer) -> None:
+    """Encode all shards of the training pairs that are not there yet."""
+    job.shards.mkdir(exist_ok=True)
+    encoder = ShardEncoder(
+        tokenizer,
+        (job.corpus.source_language, job.corpus.target_language),
+        job.settings.max_length,
+        job.settings.filters,
+        HeldOut.of({split: text_of(job.corpus.split(split), _CHUNK) for split in HELD_OUT}),
+        job.shards,
+    )
+    done = finished(job.shards)
+    start = first_missing(done)
+    if start:
+        logger.info("going on from training pair %s, where an earlier preparation was ended", f"{start:,}")
+    table = job.corpus.split("train")
+    texts = undone(text_of(table, SHARD, start=start), done, start=start)
+    with ExitStack() as stack:
+        write: Callable[[ShardText], int] = encoder.write
+        if job.processes > 1:
+            write = stack.enter_context(encoding_processes(encoder, job.processes))
+        for end in mapped_ahead(write, texts, at_once=max(AT_ONCE, job.processes)):
+            job.progress("train", end, size_of(table))
 
 
 def _where_they_went(counts: Mapping[str, int], settings: PreparationSettings) -> str:
-    reasons = {
-        f"over data.max_length={settings.max_length}": counts["dropped_too_long"],
-        "empty on one side": counts["dropped_empty"],
+    filters = settings.filters
+    words = {
+        "too_long": f"over data.max_length={settings.max_length}",
+        "empty": "empty on one side",
+        "ratio": f"over data.filters.max_ratio={filters.max_ratio}",
+        "language": "in another language",
+        "contaminated": "in dev or test",
+        "duplicate": "duplicates",
     }
-    dropped = " and ".join(f"{number:,} {reason}" for reason, number in reasons.items() if number)
-    remedy = f"{'raise data.max_length or ' if counts['dropped_too_long'] else ''}choose another corpus"
+    dropped = " and ".join(
+        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in words.items() if counts.get(f"dropped_{reason}")
+    )
+    remedy = f"{'raise data.max_length or ' if counts.get('dropped_too_long') else ''}choose another corpus"
     return f" left, {dropped} were dropped; {remedy}" if dropped else f"; {remedy}"
 
 
 def _shared_tokenizer(job: _Job) -> SubwordTokenizer:
     """Train the tokenizer once per corpus and kind of vocabulary, whatever else the settings say."""
-    settings = asdict(job.settings)
-    del settings["max_length"]
+    settings = {name: value for name, value in asdict(job.settings).items() if name not in ("max_length", "filters")}
     directory = job.cache / "tokenizers" / _key(job.described, settings)
 
     def train(folder: Path) -> dict[str, Any]:
@@ -258,10 +323,11 @@ def _training_lines(job: _Job) -> Iterator[str]:
 def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
     """The text of a split, some pairs at a time; what was taken is reported as done."""
     table = job.corpus.split(split)
-    for start in range(0, len(table), _CHUNK):
-        rows = table[start : start + _CHUNK]
-        yield list(rows["source"]), list(rows["target"])
-        job.progress(stage, min(start + _CHUNK, len(table)), len(table))
+    done = 0
+    for pairs in text_of(table, _CHUNK):
+        yield pairs
+        done += len(pairs[0])
+        job.progress(stage, done, size_of(table))
 
 
 def _key(*parts: Mapping[str, Any]) -> str:
@@ -274,6 +340,6 @@ def _read_lines(stem: Path) -> list[str]:
     return path.read_bytes().decode().split("\n")[:-1]  # not splitlines: a sentence may hold \r or U+2028
 
 
-def _no_progress(stage: str, pairs: int, total: int) -> None:
+def _no_progress(stage: str, pairs: int, total: int | None) -> None:
     """Report to nobody."""
     del stage, pairs, total

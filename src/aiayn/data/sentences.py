@@ -59,6 +59,11 @@ class SentencesInMemory:
             with_eos.append(eos_id)
         return cls(np.array(with_eos, np.int32), _offsets(np.fromiter(map(len, sentences), np.int64) + 1))
 
+    @classmethod
+    def with_lengths(cls, tokens: NDArray[np.int32], lengths: NDArray[np.int32]) -> Self:
+        """Sentences that lie end to end already, each with its eos, int32 `[sentences]` being their lengths."""
+        return cls(tokens, _offsets(lengths))
+
     def only(self, chosen: NDArray[np.bool_]) -> Self:
         """The sentences that are chosen, bool `[sentences]`, in their order."""
         return type(self)(self.tokens[np.repeat(chosen, self.lengths)], _offsets(self.lengths[chosen]))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from aiayn.config.errors import UserError
 from aiayn.data.lines import aligned_lines
@@ -71,12 +71,25 @@ class TextFilesCorpus:
         Raises:
             UserError: a file is missing or cannot be read.
         """
-        digests = {
-            split: [[_digest(path, f"data.{split}") for path in pair] for pair in self._paired(split)]
-            for split in sorted(self._files)
-        }
+        digests = {split: [[digest for _, digest in pair] for pair in pairs] for split, pairs in self._digests.items()}
         content = {"kind": "text_files", "languages": [self.source_language, self.target_language], "files": digests}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Name and SHA-256 of each file, pairs of source and target in order by split, for a manifest."""
+        files = {
+            split: [[{"file": path.name, "sha256": digest} for path, digest in pair] for pair in pairs]
+            for split, pairs in self._digests.items()
+        }
+        return {"kind": "text_files", "files": files}
+
+    @cached_property
+    def _digests(self) -> dict[Split, list[list[tuple[Path, str]]]]:
+        return {
+            split: [[(path, _digest(path, f"data.{split}")) for path in pair] for pair in self._paired(split)]
+            for split in sorted(self._files)
+        }
 
     def split(self, split: Split) -> datasets.Dataset:
         """Return the split as a memory-mapped table with the text columns `source` and `target`.

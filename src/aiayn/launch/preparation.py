@@ -39,7 +39,13 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
     bar = _StageBar()
     corpus = build_corpus(config.data, cache=cache)
     try:
-        data = prepare(corpus, settings=preparation_settings(config), cache=cache, progress=bar.show)
+        data = prepare(
+            corpus,
+            settings=preparation_settings(config),
+            cache=cache,
+            processes=config.launch.preparation_processes,
+            progress=bar.show,
+        )
     finally:
         bar.close()
     if isinstance(corpus, HubCorpus):  # a folder in the cache may have been prepared for somebody who accepted it
@@ -58,8 +64,8 @@ class _StageBar:
         self._bar: Bar | None = None
         self.stage = ""
 
-    def show(self, stage: str, pairs: int, total: int) -> None:
-        """Show that `pairs` of the `total` pairs of the stage are done."""
+    def show(self, stage: str, pairs: int, total: int | None) -> None:
+        """Show that `pairs` of the stage's pairs are done, of `total` where that is known."""
         bar = self._bar
         if bar is None or stage != self.stage:
             self.close()

@@ -1,5 +1,8 @@
 """What a prepared corpus holds, on the terminal."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
@@ -11,10 +14,17 @@ COUNTS = {
     "pairs": "pairs",
     "dropped_too_long": "dropped, too long",
     "dropped_empty": "dropped, empty",
+    "dropped_contaminated": "dropped, in dev or test",
+    "dropped_language": "dropped, another language",
+    "dropped_ratio": "dropped, uneven lengths",
+    "dropped_duplicate": "dropped, duplicate",
     "source_tokens": "source tokens",
     "target_tokens": "target tokens",
 }
 """What a manifest counts of each split, and what the table calls it."""
+
+ALWAYS = {"pairs", "dropped_too_long", "dropped_empty", "source_tokens", "target_tokens"}
+"""Counts that are shown where they are zero too: those of filters are not, which mostly are off."""
 
 
 def print_preparation(data: PreparedData, *, name: str, seconds: float, was_there: bool) -> None:
@@ -43,7 +53,9 @@ def split_table(data: PreparedData, *, name: str) -> Table:
     for split in SPLITS:
         table.add_column(split, justify="right")
     for key, label in COUNTS.items():
-        table.add_row(label, *(f"{counts[key]:,}" for counts in splits))
+        numbers = [counts.get(key, 0) for counts in splits]
+        if any(numbers) or key in ALWAYS:
+            table.add_row(label, *(f"{number:,}" for number in numbers))
     for side in ("source", "target"):
         means = (counts[f"{side}_tokens"] / counts["pairs"] for counts in splits)
         table.add_row(f"{side} tokens a sentence", *(f"{mean:.1f}" for mean in means))
@@ -51,11 +63,37 @@ def split_table(data: PreparedData, *, name: str) -> Table:
 
 
 def facts(data: PreparedData) -> dict[str, str]:
-    """The vocabulary, and what and where the folder is."""
+    """Where the sentences come from, what train shares with dev and test, the vocabulary, and the folder."""
+    shared = data.manifest.get("contamination")  # older folders were not searched
     asked, there = data.manifest["settings"]["vocabulary_size"], data.tokenizer.vocabulary_size
     return {
+        "source": origin(data),
+        "training pairs with a sentence of dev or test": _shared(shared) if shared else "not counted",
         "vocabulary": f"{there:,} entries" + (f" of {asked:,}: the text yields no more" if there < asked else ""),
         "size": f"{sum(path.stat().st_size for path in data.directory.iterdir()):,} bytes",
         "fingerprint": data.fingerprint,
         "folder": str(data.directory),
     }
+
+
+def origin(data: PreparedData) -> str:
+    """Where the sentences come from, in a line."""
+    told = data.manifest.get("origin", {})
+    match told.get("kind"):
+        case "hub":
+            subset = f" ({told['subset']})" if told["subset"] else ""
+            commit = told["content"].get("data set")
+            return f"{told['path']}{subset}, " + (f"commit {commit[-1]}" if commit else "a folder")
+        case "text_files":
+            names = [side["file"] for split in SPLITS for pair in told["files"][split] for side in pair]
+            return f"{', '.join(names[:6])}" + (f" and {len(names) - 6} more files" if len(names) > 6 else "")
+        case "grammar":
+            return f"the embedded grammar, version {told['version']}, seed {told['seed']}"
+    return f"corpus {data.manifest['corpus']['identity'][:16]}"
+
+
+def _shared(contamination: Mapping[str, Any]) -> str:
+    """How many pairs, by the sides and splits that have their sentences."""
+    by_place = ", ".join(f"{place} {number:,}" for place, number in contamination["sentences"].items() if number)
+    example = f"; the first: {contamination['examples'][0]}" if contamination["examples"] else ""
+    return f"{contamination['pairs']:,}" + (f" ({by_place}){example}" if by_place else "")

@@ -171,8 +171,12 @@ class Record:
         """The pairs of each split and what was dropped, in one line."""
         return "; ".join(
             f"{split} {counts['pairs']:,} {'pair' if counts['pairs'] == 1 else 'pairs'}"
-            + (f", {counts['dropped_too_long']:,} too long dropped" if counts.get("dropped_too_long") else "")
-            + (f", {counts['dropped_empty']:,} empty dropped" if counts.get("dropped_empty") else "")
+            + "".join(
+                f", {number:,} {kind.removeprefix('dropped_').replace('_', ' ')} dropped"
+                for kind, number in counts.items()
+                if kind.startswith("dropped_") and number
+            )
+            + (f", {counts['contaminated']:,} with a sentence of dev or test" if counts.get("contaminated") else "")
             for split, counts in self.data_counts.items()
         )
 

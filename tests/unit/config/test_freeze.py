@@ -30,10 +30,15 @@ def test_a_file_from_before_there_was_a_key_thaws_to_what_runs_did_then(tmp_path
     config = typed(compose_command("train", []), TrainConfig)
     content = plain(config)
     for key, value in BEFORE.items():
-        group, name = key.split(".")
-        del content[group][name]
-        if not isinstance(getattr(getattr(config, group), name), Enum):  # those are in conf/ as they always were
-            setattr(getattr(config, group), name, value)
+        *groups, name = key.split(".")
+        node, part = config, content
+        for group in groups:
+            node, part = getattr(node, group), part[group]
+        if name not in part:  # of another kind of corpus
+            continue
+        del part[name]
+        if not isinstance(getattr(node, name), Enum):  # those are in conf/ as they always were
+            setattr(node, name, value)
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(content))
     assert thaw(path) == config

@@ -29,6 +29,10 @@ class PairsCorpus:
     def identity(self) -> str:
         return hashlib.sha256(repr(self._pairs).encode()).hexdigest()
 
+    @property
+    def origin(self) -> dict[str, str]:
+        return {"kind": "pairs"}
+
     def split(self, split: Split) -> datasets.Dataset:
         pairs = self._pairs[split]
         return datasets.Dataset.from_dict(

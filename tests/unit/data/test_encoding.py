@@ -18,34 +18,24 @@ def tokenizer() -> SubwordTokenizer:
 
 
 @settings(max_examples=40)
-@given(st.lists(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), max_size=7), st.none() | st.integers(2, 9))
+@given(st.lists(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), max_size=7))
 def test_files_are_what_one_sentence_after_another_makes(
     tokenizer: SubwordTokenizer,
     tmp_path_factory: pytest.TempPathFactory,
     chunks: list[list[tuple[str, str]]],
-    max_length: int | None,
 ) -> None:
-    stem = tmp_path_factory.mktemp("split") / "train"
+    stem = tmp_path_factory.mktemp("split") / "dev"
     texts = ((list(source), list(target)) for source, target in (zip(*chunk, strict=True) for chunk in chunks))
-    counts = write_split(texts, tokenizer, stem, max_length=max_length)
+    counts = write_split(texts, tokenizer, stem)
 
     pairs = [pair for chunk in chunks for pair in chunk]
     encoded = [[[*tokenizer.encode_batch([line])[0], EOS] for line in pair] for pair in pairs]
-    if max_length is not None:
-        spoken = [both for both, lines in zip(encoded, pairs, strict=True) if all(line.strip() for line in lines)]
-        kept = [both for both in spoken if max(map(len, both)) <= max_length]
-        assert counts["dropped_empty"] == len(pairs) - len(spoken)
-        assert counts["dropped_too_long"] == len(spoken) - len(kept)
-        encoded = kept
     assert counts["pairs"] == len(encoded)
     for number, side in enumerate(("source", "target")):
         sentences = [both[number] for both in encoded]
         tokens = [token for sentence in sentences for token in sentence]
         ends = np.cumsum([0, *map(len, sentences)])
-        assert stem.with_name(f"train.{side}.tokens").read_bytes() == np.array(tokens, "<i4").tobytes()
-        assert stem.with_name(f"train.{side}.offsets").read_bytes() == ends.astype("<i8").tobytes()
+        assert stem.with_name(f"dev.{side}.tokens").read_bytes() == np.array(tokens, "<i4").tobytes()
+        assert stem.with_name(f"dev.{side}.offsets").read_bytes() == ends.astype("<i8").tobytes()
         assert counts[f"{side}_tokens"] == len(tokens)
-        text = stem.with_name(f"train.{side}.txt")
-        assert text.exists() == (max_length is None)
-        if text.exists():
-            assert text.read_text().split("\n")[:-1] == [pair[number] for pair in pairs]
+        assert stem.with_name(f"dev.{side}.txt").read_text().split("\n")[:-1] == [pair[number] for pair in pairs]

@@ -101,7 +101,7 @@ def test_training_pairs_are_kept_exactly_within_max_length(
 
 def test_corpora_longer_than_a_chunk_keep_their_order(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
     lines = [f"{number}" for number in range(4_321)]
-    done: list[tuple[str, int, int]] = []
+    done: list[tuple[str, int, int | None]] = []
     data = prepare(
         pairs_corpus(zip(lines, reversed(lines), strict=True)),
         settings=PreparationSettings(vocabulary_size=400, max_length=12),
@@ -226,7 +226,7 @@ class Table(list):
         return {"source": super().__getitem__(rows), "target": super().__getitem__(rows)}
 
 class Numbers:
-    source_language, target_language, identity = "en", "de", "0123"
+    source_language, target_language, identity, origin = "en", "de", "0123", {}
     def split(self, split):
         return Table(map(str, range(5_000 if split == "train" else 5)))
 

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from aiayn.data.corpus import SPLITS
+from aiayn.data.filters import Filters
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
-from aiayn.reports.preparation import COUNTS, facts, print_preparation, split_table
+from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.reports.preparation import ALWAYS, COUNTS, facts, print_preparation, split_table
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +26,12 @@ def columns(data: PreparedData) -> Iterator[list[str]]:
 
 def test_each_split_has_a_column_of_its_counts_and_means(data: PreparedData) -> None:
     labels, *splits = columns(data)
-    assert labels[: len(COUNTS)] == list(COUNTS.values())
+    shown = [key for key in COUNTS if key in ALWAYS]
+    assert labels[: len(shown)] == [COUNTS[key] for key in shown]
     for name, cells in zip(SPLITS, splits, strict=True):
         counts, split = data.manifest["splits"][name], data.split(name)
-        assert cells[: len(COUNTS)] == [f"{counts[key]:,}" for key in COUNTS]
-        assert cells[len(COUNTS) :] == [f"{side.lengths.mean():.1f}" for side in (split.source, split.target)]
+        assert cells[: len(shown)] == [f"{counts[key]:,}" for key in shown]
+        assert cells[len(shown) :] == [f"{side.lengths.mean():.1f}" for side in (split.source, split.target)]
     assert data.manifest["splits"]["train"]["dropped_too_long"] > 0
 
 
@@ -41,6 +44,25 @@ def test_the_facts_are_of_the_folder(data: PreparedData) -> None:
     assert told["vocabulary"].startswith(f"{data.tokenizer.vocabulary_size:,} entries of 9,000")
     assert told["size"] == f"{sum(len(path.read_bytes()) for path in Path(told['folder']).iterdir()):,} bytes"
     assert told["fingerprint"] == data.fingerprint
+    assert told["source"] == "the embedded grammar, version 1, seed 1"
+    assert told["training pairs with a sentence of dev or test"] == "0"
+
+
+def test_what_filters_drop_and_what_is_shared_is_shown_where_there_is_some(tmp_path: Path) -> None:
+    sides = {"train": "a b\na b\nc!\n", "dev": "C\n", "test": "d\n"}
+    for split, text in sides.items():
+        (tmp_path / split).write_text(text)
+    files = {split: SplitFiles(str(tmp_path / split), str(tmp_path / split)) for split in SPLITS}
+    corpus = TextFilesCorpus(files=files, source_language="en", target_language="de", cache_directory=tmp_path / "text")
+    settings = PreparationSettings(300, 9, filters=Filters(duplicates=True))
+    data = prepare(corpus, settings=settings, cache=tmp_path)
+    labels, train, *_ = columns(data)
+    assert dict(zip(labels, train, strict=True))["dropped, duplicate"] == "1"
+    assert "dropped, uneven lengths" not in labels
+    told = facts(data)
+    assert told["source"] == "train, train, dev, dev, test, test"
+    shared = told["training pairs with a sentence of dev or test"]
+    assert shared == "1 (dev.source 1, dev.target 1); the first: c!"
 
 
 def test_only_the_last_line_says_whether_anything_was_done(

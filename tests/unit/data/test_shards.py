@@ -1,0 +1,137 @@
+"""Every pair that is given is kept or counted under one reason, however the pairs are cut into shards."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aiayn.data.corpus import Split
+from aiayn.data.filters import REASONS, Contamination, Filters, HeldOut, TextPairs, normalized
+from aiayn.data.languages import is_in_another_language
+from aiayn.data.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join
+from aiayn.data.tokenizer import SubwordTokenizer
+
+Pairs = Sequence[tuple[str, str]]
+Kept = list[tuple[str, str]]
+
+HELD: dict[Split, Pairs] = {"dev": [("A b.", "ü"), ("...", "")], "test": [("b", "Ü a")]}
+LINES = st.sampled_from(
+    ["", " \t", "a", "b", "ü", "a  B!", "...", "aa aa aa aa aa aa", "aaaaaa", "the cat and the dog", "der und die"]
+)
+FILTERS = st.builds(Filters, st.none() | st.floats(1, 9), st.booleans(), st.booleans(), st.booleans())
+LIMITS = st.integers(4, 40)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> SubwordTokenizer:
+    return SubwordTokenizer.train(["ab ab aab b\u00fc"] * 9, vocabulary_size=264)
+
+
+def columns(pairs: Pairs) -> TextPairs:
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+def prepared(
+    tokenizer: SubwordTokenizer, folder: Path, shards: Sequence[Pairs], max_length: int, filters: Filters
+) -> tuple[dict[str, int], Contamination, Kept]:
+    """What is counted and kept of the pairs of some shards."""
+    (folder / "shards").mkdir()
+    held_out = HeldOut.of({split: [columns(pairs)] for split, pairs in HELD.items()})
+    encoder = ShardEncoder(tokenizer, ("en", "de"), max_length, filters, held_out, folder / "shards")
+    for number, pairs in enumerate(shards):
+        assert encoder.write(ShardText(number * SHARD, columns(pairs))) == number * SHARD + len(pairs)
+    counts, contamination = join(folder / "shards", folder / "train", drops_duplicates=filters.duplicates)
+    return counts, contamination, sentences_in(tokenizer, folder)
+
+
+def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
+    from aiayn.data.prepared import PreparedSplit
+
+    split = PreparedSplit(folder, "train") if (folder / "train.source.tokens").stat().st_size else None
+    if split is None:  # nothing can be mapped where nothing is
+        return []
+    sides = (tokenizer.decode_batch(side) for side in (split.source, split.target))
+    return list(zip(*sides, strict=True))
+
+
+def reason(
+    tokenizer: SubwordTokenizer, pair: tuple[str, str], before: Kept, max_length: int, filters: Filters
+) -> str | None:
+    """Why a pair is dropped, said plainly."""
+    known = [{normalized(line) for pairs in HELD.values() for line in columns(pairs)[side]} - {""} for side in (0, 1)]
+    lengths = sorted(len(ids) for ids in tokenizer.encode_batch(pair))
+    why = {
+        "empty": not all(line.strip() for line in pair),
+        "contaminated": filters.contaminated and any(normalized(pair[side]) in known[side] for side in (0, 1)),
+        "language": filters.language and any(map(is_in_another_language, pair, ("en", "de"))),
+        "too_long": lengths[1] + 1 > max_length,
+        "ratio": filters.max_ratio is not None and lengths[1] > filters.max_ratio * lengths[0],
+        "duplicate": filters.duplicates and pair in before,
+    }
+    assert [*why] == [*REASONS]
+    return next((name for name, holds in why.items() if holds), None)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=6), min_size=1, max_size=4), LIMITS, FILTERS)
+def test_a_pair_is_kept_or_dropped_for_the_first_reason_that_holds(
+    tokenizer: SubwordTokenizer,
+    tmp_path_factory: pytest.TempPathFactory,
+    shards: list[Kept],
+    max_length: int,
+    filters: Filters,
+) -> None:
+    counts, contamination, kept = prepared(tokenizer, tmp_path_factory.mktemp("a"), shards, max_length, filters)
+    pairs = [pair for shard in shards for pair in shard]
+    expected: Kept = []
+    dropped = dict.fromkeys(REASONS, 0)
+    for pair in pairs:
+        if (why := reason(tokenizer, pair, expected, max_length, filters)) is None:
+            expected.append(pair)
+        else:
+            dropped[why] += 1
+    assert kept == expected
+    assert {name: counts[f"dropped_{name}"] for name in REASONS} == dropped
+    assert counts["pairs"] + sum(dropped.values()) == len(pairs)
+    held = {f"{split}.{side}" for split in HELD for side in ("source", "target")}
+    assert contamination.sentences.keys() == held
+    assert (contamination.pairs == 0) == (contamination.examples == [])
+    assert max(contamination.sentences.values()) <= contamination.pairs <= len(pairs)
+
+    whole, total, same = prepared(tokenizer, tmp_path_factory.mktemp("b"), [pairs], max_length, filters)
+    assert (whole, total, same) == (counts, contamination, kept), "however they are cut"
+    if kept:
+        again, left, rest = prepared(tokenizer, tmp_path_factory.mktemp("c"), [kept], max_length, filters)
+        assert rest == kept, "what passed passes again"
+        assert again["pairs"] == len(kept)
+        assert not (filters.contaminated and left.pairs)
+
+
+def test_dev_and_test_are_found_by_their_words(tokenizer: SubwordTokenizer, tmp_path: Path) -> None:
+    pairs = [("a, B", "x"), ("B", "\u00dc - A"), ("...", ""), ("c", "A B"), ("(a) b?", "ü!")]
+    counts, contamination, _ = prepared(tokenizer, tmp_path, [pairs], 40, Filters())
+    assert contamination.pairs == 3
+    assert contamination.sentences == {"dev.source": 2, "dev.target": 1, "test.source": 1, "test.target": 1}
+    assert contamination.examples == ["a, B", "B", "\u00dc - A", "(a) b?", "ü!"]
+    assert counts["dropped_contaminated"] == 0, "counted, and dropped only where that is asked for"
+
+
+@settings(max_examples=12)
+@given(st.lists(st.booleans(), max_size=4))
+def test_shards_that_are_damaged_are_done_again(tmp_path_factory: pytest.TempPathFactory, whole: list[bool]) -> None:
+    folder = tmp_path_factory.mktemp("shards")
+    tokenizer = SubwordTokenizer.train(["a"], vocabulary_size=259)
+    held_out = HeldOut.of({"dev": [], "test": []})
+    encoder = ShardEncoder(tokenizer, ("en", "de"), 9, Filters(), held_out, folder)
+    for number, is_whole in enumerate(whole):
+        encoder.write(ShardText(number * SHARD, (["a"], ["a"])))
+        path = next(folder.glob(f"{number * SHARD:012}-*"))
+        if not is_whole:
+            content = path.read_bytes()
+            path.write_bytes(content[: len(content) // 2])
+    expected = {number * SHARD for number, is_whole in enumerate(whole) if is_whole}
+    assert finished(folder) == expected
+    assert len(list(folder.iterdir())) == len(expected)
+    assert first_missing(expected) == SHARD * [*whole, False].index(False)

@@ -138,7 +138,7 @@ class TuneConfig:
     run: Any = MISSING
     """A run directory, or a list of them: an ensemble, which searches as the first one does."""
     checkpoint: str = MISSING
-    """last, best or an optimizer step."""
+    """last, best, average or an optimizer step."""
     beam_sizes: Any = MISSING
     """Which beam sizes to try, a list; each costs a search of the development set."""
     alphas: Any = MISSING

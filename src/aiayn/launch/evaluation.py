@@ -88,7 +88,7 @@ def trained_data(runs: OpenedRuns) -> PreparedData:
 def _write_members(runs: OpenedRuns, scores: dict[str, SplitScores]) -> None:
     """Say beside an ensemble's scores whose they are."""
     members = [
-        {"run": str(run.directory.path.resolve()), "run_id": run.record.run_id, "checkpoint_step": run.step}
+        {"run": str(run.directory.path.resolve()), "run_id": run.record.run_id, "checkpoint": run.checkpoint_name}
         for run in runs.members
     ]
     folder = (runs.first.directory.path / next(iter(scores.values())).hypotheses).parent

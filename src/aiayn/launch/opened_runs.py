@@ -37,7 +37,7 @@ class OpenedRuns:
         """What tells this ensemble from all others, in whatever order it is named; None for a single run."""
         if len(self.members) == 1:
             return None
-        parts = sorted(f"{run.record.run_id} {run.step}" for run in self.members)
+        parts = sorted(f"{run.record.run_id} {run.checkpoint_name}" for run in self.members)
         return f"ensemble{len(parts)}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:8]}"
 
     def tokenizer(self) -> SubwordTokenizer:
@@ -80,7 +80,7 @@ def open_all(
 
     Args:
         runs: a run directory, or a list of them.
-        checkpoint: last, best or an optimizer step, of each.
+        checkpoint: last, best, average or an optimizer step, of each.
         launch: of this process.
         decoding: what to search differently.
 

@@ -37,6 +37,12 @@ def test_a_file_from_before_there_was_a_key_thaws_to_what_runs_did_then(tmp_path
         if name not in part:  # of another kind of corpus
             continue
         del part[name]
+        if not part:  # the whole group is younger
+            *outer, last = groups
+            within = content
+            for group in outer:
+                within = within[group]
+            del within[last]
         if not isinstance(getattr(node, name), Enum):  # those are in conf/ as they always were
             setattr(node, name, value)
     path = tmp_path / "config.yaml"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -27,6 +27,7 @@ def written(folder: Path, weights: dict[str, Tensor], *, step: int = 1, run: str
     return path
 
 
+@settings(max_examples=25)  # each writes files, and syncs them
 @given(columns)
 def test_each_weight_is_the_mean_rounded_once(values: list[list[float]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -44,6 +45,7 @@ def test_each_weight_is_the_mean_rounded_once(values: list[list[float]]) -> None
         ) + Fraction(2**-149)
 
 
+@settings(max_examples=15)
 @given(st.lists(singles, min_size=1, max_size=5), st.integers(1, 20))
 def test_the_mean_of_one_or_of_copies_of_it_is_itself(row: list[float], count: int) -> None:
     weights = {"w": torch.tensor(row), "half": torch.tensor(row).bfloat16(), "rows": torch.arange(3)}

@@ -25,6 +25,7 @@ SEARCH = sweeps_directory() / "search.yaml"
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH})
 OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
 OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "rivals", "fidelity"}
+TABLE2 = {"table2", "table2_en_de"}
 TABLE3 = {"table3"} | {f"table3_{group}" for group in "abcde"}
 
 
@@ -49,9 +50,9 @@ def rows(path: Path) -> list[str]:
 
 
 @cache
-def flops(row: str) -> float:
+def flops(experiment: str) -> float:
     """Of one training of a row of the paper."""
-    config = typed(compose_command("train", [f"experiment=table3/{row}", "scale=paper"]), TrainConfig)
+    config = typed(compose_command("train", [f"experiment={experiment}", "scale=paper"]), TrainConfig)
     cost = Cost(build_architecture(config.model), vocabulary_size=config.tokenizer.vocabulary_size)
     steps, batch = config.optimization.max_steps, config.optimization
     return cost.training_flops(source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
@@ -60,7 +61,7 @@ def flops(row: str) -> float:
 def test_the_promised_sweeps_are_there() -> None:
     assert (
         {path.stem for path in FILES}
-        == TABLE3 | OFF_TABLE | {"seeds", "smoke"}
+        == TABLE2 | TABLE3 | OFF_TABLE | {"seeds", "smoke"}
         == set(options("sweeps")) - {SEARCH.stem}
     )
 
@@ -96,11 +97,11 @@ def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(TABLE3))
+@pytest.mark.parametrize("name", sorted(TABLE2 | TABLE3))
 def test_the_cost_is_that_of_the_rows(name: str) -> None:
     path = sweeps_directory() / f"{name}.yaml"
     (times,) = re.findall(r"([\d.]+) times the training FLOPs of base", path.read_text())
-    cost = sum(map(flops, rows(path))) / flops("base")
+    cost = sum(map(flops, swept(path)["experiment"])) / flops("table3/base")
     assert round(cost, len(times.partition(".")[2])) == float(times)
 
 

@@ -66,6 +66,7 @@ COMMANDS = {
             "run",
             "sharpness",
             "table1",
+            "table2",
             "table3",
         ),
     ),

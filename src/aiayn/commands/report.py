@@ -111,6 +111,12 @@ def _table1(config: ReportConfig, output: Path | None) -> None:
     report_table1(output, seed=config.seed)
 
 
+def _table2(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.table2 import report_table2
+
+    report_table2(config, output)
+
+
 def _table3(config: ReportConfig, output: Path | None) -> None:
     from aiayn.reports.table3_formats import report_table3
 
@@ -134,6 +140,7 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
     "cost": ("scale", "data", "sweep", "experiment"),
     "page": ("scale", "data", "like"),
     "sharpness": ("scale", "data", "sweep", "experiment"),
+    "table2": ("scale", "data"),
     "table3": ("scale", "data", "like"),
 }
 """By noun: the keys below `only` that it goes by."""
@@ -145,6 +152,7 @@ WRITES: Mapping[str, Sequence[str]] = {
     "page": (".html", ".htm"),
     "sharpness": (".md", ".json"),
     "table1": (".md", ".json"),
+    "table2": (".md", ".tex", ".json"),
     "table3": (".md", ".tex", ".csv", ".json"),
 }
 """By noun: the suffixes of the files that it can write; the others write Markdown alone."""
@@ -161,6 +169,7 @@ REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "run": _run,
     "sharpness": _sharpness,
     "table1": _table1,
+    "table2": _table2,
     "table3": _table3,
 }
 """By noun; each imports what it needs."""

@@ -8,8 +8,11 @@ from collections.abc import Callable, Sequence
 
 from aiayn.config.errors import RunFailedError, UserError
 
-TABLES = ("table3",)
+TABLES = ("table2", "table3")
 """Those that are a sweep: sweeps/<table>.yaml; and a report of the same name."""
+
+SMALLER = {"table2": "table2_en_de"}
+"""The sweep at other scales than the paper's: they have no English-French corpus of their own."""
 
 OF_THE_REPORT = ("output", "resamples", "only.data", "only.like")
 """Keys that are for the report alone."""
@@ -26,11 +29,12 @@ Does the runs of a table that are not done yet, and prints the table with the pa
   aiayn train sweeps=<table> [group=option] [key=value] ...
   aiayn report <table> only.scale=<scale>
 Started again it goes on where it was; what is finished is not done again. Keys and groups are those of aiayn train.
-Four are the report's: {", ".join(OF_THE_REPORT)}; with output=<file> the table is
+Below scale=paper, table2 is English-German alone: there is no English-French corpus but WMT14.
+Four keys are the report's: {", ".join(OF_THE_REPORT)}; with output=<file> the table is
 written, too.
 
 Examples:
-  aiayn reproduce table3 scale=nano
+  aiayn reproduce table2 scale=nano
   aiayn reproduce table3 scale=nano hydra/launcher=joblib output=table3.md
   aiayn reproduce table3 scale=small trainer=gpu seed=1,2,3
 """
@@ -82,7 +86,7 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
             raise UserError(f"aiayn reproduce: which table? Choose from {', '.join(TABLES)}")
         raise UserError(f"aiayn reproduce {words[0]}: choose from {', '.join(TABLES)}")
     table, *overrides = words
-    scale, sweep, report = SCALE, [f"sweeps={table}"], [table]
+    scale, sweep, report = SCALE, [], [table]
     for word in overrides:
         key, _, value = word.partition("=")
         if word.startswith("-"):
@@ -97,4 +101,5 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
             report.append(word)
         if key not in OF_THE_REPORT:
             sweep.append(word)
-    return sweep, [*report, f"only.scale={scale}"]
+    name = table if scale == "paper" else SMALLER.get(table, table)
+    return [f"sweeps={name}", *sweep], [*report, f"only.scale={scale}"]

@@ -122,6 +122,12 @@ def total_of(runs: Sequence[CostOfRun]) -> Total:
 
 def grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
     """Time, energy and money; operations; the paper's own."""
+    yield from cost_grids(runs)
+    yield _papers(runs, total_of(runs))
+
+
+def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
+    """Time, energy and money; operations."""
     total = total_of(runs)
     together = _counted(runs)
     lost = [run.lost_seconds for run in runs]
@@ -164,7 +170,6 @@ def grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
             ((together, *_operations(total, "")),),
         ),
     )
-    yield _papers(runs, total)
 
 
 def _counted(runs: Sequence[CostOfRun]) -> str:

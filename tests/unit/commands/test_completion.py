@@ -37,7 +37,7 @@ def options(group: str, prefix: str = "") -> set[str]:
 
 COMPLETIONS = {
     "aiayn ": set(COMMANDS),
-    "aiayn t": {"train", "translate"},
+    "aiayn t": {"train", "translate", "tune"},
     "aiayn x": set(),
     "aiayn report ": set(COMMANDS["report"].nouns),
     "aiayn report p": {"page", "paper", "parameters"},

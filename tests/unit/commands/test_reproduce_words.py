@@ -22,7 +22,7 @@ OVERRIDES = st.sampled_from(
 @given(st.sampled_from(TABLES), st.lists(OVERRIDES.filter(lambda word: not word.startswith("-")), unique=True))
 def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) -> None:
     sweep, report = command_lines([table, *words])
-    assert sweep[0] == f"sweeps={table}"
+    assert sweep[0] == {"table2": "sweeps=table2_en_de", "table3": "sweeps=table3"}[table]
     assert report[0] == table
     assert report[-1] == ("only.scale=nano" if "scale=nano" in words else "only.scale=demo")
     for word in words:
@@ -34,7 +34,10 @@ def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) ->
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_is_a_sweep_and_a_report(table: str) -> None:
-    assert table in store.options("sweeps")
+    assert command_lines([table, "scale=paper"])[0] == [f"sweeps={table}", "scale=paper"]
+    for scale in ("paper", "nano"):
+        sweep, _ = command_lines([table, f"scale={scale}"])
+        assert sweep[0].removeprefix("sweeps=") in store.options("sweeps")
 
 
 def test_the_report_comes_also_where_jobs_failed(capsys: pytest.CaptureFixture[str]) -> None:

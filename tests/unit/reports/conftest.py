@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -66,18 +66,21 @@ MakeRun = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def frozen_row() -> Callable[..., TrainConfig]:
-    """The configuration that a row of Table 3 is frozen to; composed once."""
+    """The configuration that an experiment is frozen to; composed once."""
 
     @cache
     def compose(row: str, *overrides: str) -> TrainConfig:
-        return typed(compose_command("train", [f"experiment=table3/{row}", "scale=nano", *overrides]), TrainConfig)
+        return typed(compose_command("train", [f"experiment={row}", "scale=nano", *overrides]), TrainConfig)
 
     return compose
 
 
 @pytest.fixture
 def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., TrainConfig]) -> MakeRun:
-    """A finished run of a row, its frozen configuration real and its sentences' scores drawn."""
+    """A finished run of a row, its frozen configuration real and its sentences' scores drawn.
+
+    The row is one of Table 3, or with its table's name one of another.
+    """
 
     def make(
         row: str,
@@ -88,11 +91,15 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         sentences: int = 60,
         signature: str = "nrefs:1|tok:13a",
         source_lengths: Sequence[int] | None = None,
+        split: str = "dev",
+        matrix: Mapping[str, float] | None = None,
+        averaged_steps: tuple[int, ...] = (),
         **changes: Any,
     ) -> Path:
-        config = dataclasses.replace(frozen_row(row, *overrides), seed=seed)
+        experiment = row if "/" in row else f"table3/{row}"
+        config = dataclasses.replace(frozen_row(experiment, *overrides), seed=seed)
         scale = config.identity.scale
-        folder = tmp_path / "runs" / f"table3/{row}/{scale}-seed{seed}-{config.identity.hash}"
+        folder = tmp_path / "runs" / f"{experiment}/{scale}-seed{seed}-{config.identity.hash}"
         evaluation = Path("evaluations/step-0000012")
         hardness = np.random.default_rng(0).uniform(0.5, 1.5, sentences)  # of each sentence, for all runs alike
         luck = np.random.default_rng(seed).normal(0, 0.05, sentences)
@@ -102,19 +109,21 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
             statistics = (20, 20, *(min(count, 17) for count in matches), 20, 19, 18, 17)
             length = None if source_lengths is None else source_lengths[len(rows) % len(source_lengths)]
             rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics, source_tokens=length))
-        write_sentence_scores(folder / evaluation / "dev.sentences.jsonl", rows)
+        write_sentence_scores(folder / evaluation / f"{split}.sentences.jsonl", rows)
         files.write_text(folder / "config.yaml", frozen_text(config))
-        dev = SplitScores(
+        scores = SplitScores(
             ppl=math.exp(nll),
             bleu=SignedScore(30.0, signature),
             chrf=SignedScore(50.0, "chrF"),
             sentences=sentences,
             checkpoint_step=12,
             seconds=1.0,
-            hypotheses=str(evaluation / "dev.hypotheses.txt"),
+            hypotheses=str(evaluation / f"{split}.hypotheses.txt"),
+            averaged_steps=averaged_steps,
+            matrix={name: SignedScore(score, f"{name}:1") for name, score in (matrix or {}).items()},
         )
-        fields = {"data_fingerprint": "f" * 64, "scores": {"dev": dev}, "scale": scale} | changes
-        record = make_record(**{"name": folder.name, "experiment": f"table3/{row}", "seed": seed} | fields)
+        fields = {"data_fingerprint": "f" * 64, "scores": {split: scores}, "scale": scale} | changes
+        record = make_record(**{"name": folder.name, "experiment": experiment, "seed": seed} | fields)
         record.write(folder / "run.json")
         return folder
 

@@ -49,7 +49,7 @@ def test_the_papers_rows_compare_at_every_size(make_run: MakeRun, tmp_path: Path
 
 def test_what_is_scaled_is_what_the_configuration_scales(frozen_row: Callable[..., TrainConfig]) -> None:
     for row in map(load_table3().row, ROWS):
-        config = frozen_row(row.id, "scale=demo")
+        config = frozen_row(f"table3/{row.id}", "scale=demo")
         frozen = flatten(plain(config))
         for key, printed in row.settings(load_table3()).items():
             factor = float(getattr(config.scale, SCALED[key])) if key in SCALED else 1

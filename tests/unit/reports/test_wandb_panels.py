@@ -53,7 +53,7 @@ def described(frozen_row: FrozenRow) -> Described:
     """What a run of a row tells the tracker; its settings are those of base."""
 
     def describe_row(row: str) -> RunDescription:
-        config = frozen_row("base")
+        config = frozen_row("table3/base")
         identity = dataclasses.replace(config.identity, experiment=f"table3/{row}")
         return describe(dataclasses.replace(config, identity=identity), run_id="0")
 

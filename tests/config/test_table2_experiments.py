@@ -1,0 +1,61 @@
+"""Table 2 as configuration: the models of Table 3 on the paper's two corpora, scored as means of checkpoints."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import plain, typed
+from aiayn.config.identity import flatten
+from aiayn.config.schema import TrainConfig
+from aiayn.config.store import conf_directory
+from aiayn.config.validation import validate
+from aiayn.paper.recipe import load_recipe
+from aiayn.reports.table2 import PAIRS, PREFIX, ROWS
+
+EXPERIMENTS = [f"{model}_{pair}" for pair in PAIRS for model in ROWS]
+SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
+
+
+@cache
+def composed(experiment: str, scale: str) -> TrainConfig:
+    return typed(compose_command("train", [f"experiment={experiment}", f"scale={scale}"]), TrainConfig)
+
+
+def settings(experiment: str, scale: str = "paper") -> dict[str, Any]:
+    leaves = flatten(plain(composed(experiment, scale)))
+    return {key: value for key, value in leaves.items() if not key.startswith(("identity.", "callbacks."))}
+
+
+def test_there_is_a_file_for_both_models_and_both_language_pairs() -> None:
+    files = {path.stem for path in (conf_directory() / "experiment" / PREFIX).glob("*.yaml")}
+    assert files == set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_is_a_row_of_table_3_with_what_section_5_and_6_say_of_its_corpus(name: str) -> None:
+    recipe = load_recipe()
+    model, _, pair = name.partition("_")
+    row, own = settings(f"table3/{model}"), settings(f"{PREFIX}{name}")
+    changed = {key: value for key, value in own.items() if value != row.get(key)}
+    assert changed.pop("averaging.checkpoints") == recipe.training[model].averaged_checkpoints
+    assert changed.pop("averaging.interval") == {"base": 1500, "big": 600}[model]
+    if pair == "en_de":
+        assert changed == {}
+        return
+    assert changed.pop("data.name") == "wmt14_en_fr"
+    assert changed.pop("data.target_language") == "fr"
+    assert changed.pop("data.subset") == "fr-en"
+    for key, value in recipe.corpora["en-fr"].settings.items():
+        assert getattr(changed.pop(key), "name", own[key]) == value
+    assert changed == (dict(recipe.big_en_fr) if model == "big" else {})
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_valid_at_every_scale(name: str, scale: str) -> None:
+    config = composed(f"{PREFIX}{name}", scale)
+    validate(config)
+    assert config.averaging.interval is not None
+    assert config.averaging.checkpoints * config.averaging.interval <= config.optimization.max_steps

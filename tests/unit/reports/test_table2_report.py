@@ -1,0 +1,135 @@
+"""Table 2 with ours beside the paper's: definitions never mixed, and nothing said that does not compare."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from aiayn.commands.front_end import main
+from aiayn.config.errors import UserError
+from aiayn.paper.table2 import load_table2
+from aiayn.reports.table2 import Table2Report, grids, read_table2, remarks
+from aiayn.runs.cost import Devices, Go, RunCost
+from aiayn.runs.record import Status
+
+MakeRun = Callable[..., Path]
+
+MATRIX = {"multi_bleu": 26.5, "multi_bleu_split": 27.25, "bleu_intl": 28.5}
+
+COST = RunCost.of([Go(started=None, devices=(Devices("Tesla P100", 8, 9.5e12),), training_seconds=12 * 3600.0)])
+
+
+@pytest.fixture
+def make_table2(make_run: MakeRun) -> MakeRun:
+    return partial(make_run, split="test", matrix=MATRIX, averaged_steps=(8, 10, 12))
+
+
+def read(folder: Path, scale: str | None = None, data: str | None = None) -> Table2Report:
+    return read_table2(folder / "runs", scale=scale, data=data, resamples=100, seed=1)
+
+
+def systems(report: Table2Report) -> dict[str, tuple[str, ...]]:
+    table = next(grids(report))
+    return {line[0]: line[1:] for group in table.groups for line in group}
+
+
+def test_all_ten_systems_stand_as_printed_with_or_without_ours(tmp_path: Path, make_table2: MakeRun) -> None:
+    for _ in range(2):
+        lines = systems(read(tmp_path))
+        assert list(lines) == [system.label for system in load_table2().rows]
+        for system in load_table2().rows:
+            printed = (system.en_de, system.en_fr, system.flops_en_de, system.flops_en_fr)
+            assert lines[system.label][::2] == tuple(map(str, printed))
+        make_table2("table2/base_en_de")
+
+
+def test_beside_the_paper_stands_its_definition_alone(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", cost=COST)
+    make_table2("table2/big_en_fr", cost=COST)
+    lines = systems(read(tmp_path))
+    assert lines["Transformer (base model)"][1:8:2] == ("27.25", "", "3.3e18", "")
+    assert lines["Transformer (big)"][1:8:2] == ("", "26.50", "", "3.3e18"), "French has no compounds to split"
+    _, definitions, *_ = grids(read(tmp_path))
+    assert definitions.headings == ("<definition", "base_en_de", "big_en_fr")
+    assert {line[0]: line[1:] for group in definitions.groups for line in group}["sacreBLEU intl"] == ("28.50", "28.50")
+
+
+def test_a_run_without_that_definition_leaves_its_place_blank(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", matrix={})
+    assert systems(read(tmp_path))["Transformer (base model)"][1] == ""
+    assert any("beside the paper's stands not recorded" in line for line in remarks(read(tmp_path)))
+
+
+def test_seeds_are_one_number_with_its_deviation(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", seed=1, matrix={"multi_bleu_split": 20.0})
+    make_table2("table2/base_en_de", seed=2, matrix={"multi_bleu_split": 22.0})
+    assert systems(read(tmp_path))["Transformer (base model)"][1] == "21.00 ± 1.41"
+
+
+def test_what_is_not_finished_says_so(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/big_en_de", status=Status.interrupted, scores={})
+    assert systems(read(tmp_path))["Transformer (big)"][1] == "interrupted"
+    assert list(remarks(read(tmp_path))) == ["no run has finished: aiayn reproduce table2 does them"]
+
+
+def test_other_data_than_the_papers_is_told(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", data="wmt14_en_de", sentences=3003)
+    assert not any("do not compare" in line for line in remarks(read(tmp_path)))
+    make_table2("table2/big_en_de", data="grammar", sentences=3003)
+    assert any(
+        line == "EN-DE: not newstest2014, so ours do not compare with the paper's column"
+        for line in remarks(read(tmp_path))
+    )
+
+
+def test_big_against_base_has_an_interval(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", match=0.5)
+    assert read(tmp_path).differences == {}
+    make_table2("table2/big_en_de", match=0.7)
+    interval = read(tmp_path).differences["en_de"]
+    assert 0 < interval.low <= interval.estimate <= interval.high
+    assert any(re.match(r"EN-DE: big minus base \+\d", line) for line in remarks(read(tmp_path)))
+
+
+def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de")
+    make_table2("table2/big_en_de", "scale=demo")
+    with pytest.raises(UserError, match=r"^scale differs, demo and nano in .*: choose with only\.scale="):
+        read(tmp_path)
+    assert len(read(tmp_path, scale="nano").runs) == 1
+    make_table2("table2/big_en_de", data_fingerprint="e" * 64)
+    with pytest.raises(UserError, match=r"^data differs, "):
+        read(tmp_path, scale="nano")
+    assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
+
+
+def test_one_seed_twice_is_refused(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de")
+    make_table2("table2/base_en_de", "model.dropout=0.3")
+    with pytest.raises(UserError, match=r"^one seed stands more than once, in "):
+        read(tmp_path)
+
+
+def test_last_weights_are_told_from_averages(tmp_path: Path, make_table2: MakeRun) -> None:
+    folder = make_table2("table2/base_en_de", averaged_steps=())
+    assert f"{folder}: the last weights, not an average" in list(remarks(read(tmp_path)))
+
+
+def test_every_format_has_all_of_it(tmp_path: Path, make_table2: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_table2("table2/base_en_de", cost=COST)
+    words = ["report", "table2", f"paths.runs={tmp_path / 'runs'}"]
+    for suffix in (".md", ".tex", ".json"):
+        assert main([*words, f"output={tmp_path / 'table2'}{suffix}"]) == 0
+    markdown = (tmp_path / "table2.md").read_text(encoding="utf-8")
+    assert "| Transformer (base model) | 27.3 | 27.25 | 38.1 |  | 3.3e18 | 3.3e18 |" in markdown
+    assert str(folder) in markdown
+    content = json.loads((tmp_path / "table2.json").read_text(encoding="utf-8"))
+    assert content["paper"]["transformer_big"]["en_de"] == 28.4
+    assert content["ours"][0]["scores"]["multi_bleu_split"] == {"score": 27.25, "signature": "multi_bleu_split:1"}
+    assert "GNMT + RL" in (tmp_path / "table2.tex").read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(words) == 0
+    assert "27.25" in capsys.readouterr().out

@@ -73,7 +73,11 @@ RULES = (
         rf"aiayn train sweeps=table3_e \1 {TINY}",
         "a group of rows for the whole table",
     ),
-    Rule(r"aiayn reproduce table2 (.*)", rf"aiayn reproduce table2 \1 averaging.interval=2 averaging.checkpoints=3 {TINY}", "shrunken"),
+    Rule(
+        r"aiayn reproduce table2 (.*)",
+        rf"aiayn reproduce table2 \1 averaging.interval=2 averaging.checkpoints=3 {TINY}",
+        "shrunken",
+    ),
     Rule(
         r"aiayn reproduce table3 (.*)",
         rf"aiayn reproduce table3 \1 experiment=table3/base,table3/e_learned {TINY}",

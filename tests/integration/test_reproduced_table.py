@@ -8,7 +8,7 @@ from tiny_run import TINY
 from aiayn.commands.front_end import main
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_table_in_one_command(
     tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

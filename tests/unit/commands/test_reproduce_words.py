@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.commands.reproduce import OF_BOTH, OF_THE_REPORT, TABLES, command_lines, reproduce
@@ -19,6 +19,7 @@ OVERRIDES = st.sampled_from(
 )
 
 
+@settings(max_examples=15, deadline=None)  # composing takes its time
 @given(st.sampled_from(TABLES), st.lists(OVERRIDES.filter(lambda word: not word.startswith("-")), unique=True))
 def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) -> None:
     sweep, report = command_lines([table, *words])

@@ -62,7 +62,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes as Linux has them")
 @pytest.mark.parametrize(("killed", "resumed"), [(1, 2), (2, 1)])
 def test_finished_shards_are_not_done_again_and_the_bytes_are_the_same(

@@ -68,6 +68,7 @@ COMMANDS = {
             "table1",
             "table2",
             "table3",
+            "table4",
         ),
     ),
 }

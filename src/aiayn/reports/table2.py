@@ -1,6 +1,5 @@
 """Table 2 with ours beside the paper's systems: BLEU on the test set by every definition, and what it cost."""
 
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +7,6 @@ from typing import Any
 
 from aiayn import files
 from aiayn.config.command_schema import ReportConfig
-from aiayn.config.errors import UserError
 from aiayn.evaluation.matrix import TITLES
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import Interval, bootstrap, sentence_columns
@@ -17,12 +15,12 @@ from aiayn.paper.table2 import System, load_table2
 from aiayn.reports.cost import CostOfRun, cost_grids
 from aiayn.reports.grids import Grid, console, latex_table, markdown_table, rich_table
 from aiayn.reports.plan import operations
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_differing, runs_of_table
 from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import interval_text
-from aiayn.reports.table3_runs import FINGERPRINT_DIGITS, is_chosen
+from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
 from aiayn.runs.cost import RunCost
-from aiayn.runs.ledger import Entry, State, read_ledger
-from aiayn.runs.record import Record, SplitScores, json_text
+from aiayn.runs.record import json_text
 
 PREFIX = "table2/"
 
@@ -40,11 +38,8 @@ OTHER_DATA = "not newstest2014"
 
 
 @dataclass(frozen=True)
-class TestedRun:
+class TestedRun(ScoredRun):
     """One run of an experiment of the table."""
-
-    entry: Entry
-    record: Record
 
     @property
     def pair(self) -> str:
@@ -55,11 +50,6 @@ class TestedRun:
     def row(self) -> str:
         """Its row of the table."""
         return ROWS.get(self.record.experiment.removeprefix(PREFIX).partition("_")[0], "")
-
-    @property
-    def test(self) -> SplitScores | None:
-        """What it scored; None until it has finished."""
-        return self.record.scores.get("test") if self.entry.state is State.finished else None
 
     @property
     def is_on_newstest2014(self) -> bool:
@@ -82,12 +72,7 @@ class Ours:
 
     def mean(self, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
         """A number of the finished runs, with its standard deviation where there are several; empty if not known."""
-        values = [of(run) for run in self.finished]
-        known = [value for value in values if value is not None]
-        if not known or len(known) < len(values):
-            return ""
-        mean = shown(statistics.fmean(known))
-        return mean if len(known) == 1 else f"{mean} ± {shown(statistics.stdev(known))}"
+        return mean_text([of(run) for run in self.finished], shown)
 
 
 @dataclass(frozen=True)
@@ -151,19 +136,15 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
     Raises:
         UserError: runs of one column do not compare, or a file cannot be read.
     """
-    entries = read_ledger(runs) if runs.is_dir() else []
     found: dict[str, list[TestedRun]] = {}
-    for entry in entries:
-        record = entry.record
-        if record is None or not record.experiment.startswith(PREFIX):
-            continue
+    for entry, record in runs_of_table(runs, PREFIX, scale=scale, data=data):
         run = TestedRun(entry, record)
-        if run.row and run.pair in PAIRS and is_chosen(record, scale=scale, data=data):
+        if run.row and run.pair in PAIRS:
             found.setdefault(record.experiment, []).append(run)
     order = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
     ours = [Ours(name, sorted(found[name], key=lambda run: run.record.seed)) for name in order if name in found]
     for pair in PAIRS:
-        _refuse_differing([run for each in ours for run in each.finished if run.pair == pair])
+        refuse_differing([run for each in ours for run in each.finished if run.pair == pair])
     differences = {}
     for pair in PAIRS:
         sides = [each for model in ROWS for each in ours if each.experiment == f"{PREFIX}{model}_{pair}"]
@@ -171,29 +152,6 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
             systems = [[_sentences(run) for run in each.finished] for each in sides]
             differences[pair] = bootstrap(systems, resamples=resamples, seed=seed).bleu.difference(1, 0)
     return Table2Report(ours, differences)
-
-
-def _refuse_differing(runs: Sequence[TestedRun]) -> None:
-    """Refuse runs that may not share a column.
-
-    Raises:
-        UserError: their scale, data, number of sentences or seeds do not allow it.
-    """
-    for run in runs[1:]:
-        first = runs[0]
-        for key, own, other in (
-            ("scale", run.record.scale, first.record.scale),
-            ("data", run.record.data_fingerprint, first.record.data_fingerprint),
-        ):
-            if own != other:
-                paths = f"{run.entry.directory.path} and {first.entry.directory.path}"
-                raise UserError(f"{key} differs, {own} and {other} in {paths}: choose with only.{key}=")
-    seen: dict[tuple[str, int], TestedRun] = {}
-    for run in runs:
-        twin = seen.setdefault((run.record.experiment, run.record.seed), run)
-        if twin is not run:
-            paths = f"{twin.entry.directory.path} and {run.entry.directory.path}"
-            raise UserError(f"one seed stands more than once, in {paths}: move one of them elsewhere")
 
 
 def _sentences(run: TestedRun) -> Any:

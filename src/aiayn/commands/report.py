@@ -6,9 +6,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.config.report_schema import ReportConfig
 from aiayn.launch.signals import SignalledInterrupt
 
 PAGE = "report.html"

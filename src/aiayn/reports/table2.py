@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
+from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import Interval, bootstrap, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2 import System, load_table2
 from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.grids import Grid, console, latex_table, markdown_table, rich_table
+from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
 from aiayn.reports.plan import operations
 from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_differing, runs_of_table
 from aiayn.reports.table3_formats import check_resampling
@@ -116,11 +116,7 @@ def report_table2(config: ReportConfig, output: Path | None) -> None:
         files.write_text(output, {".json": _json, ".tex": _latex, ".md": _markdown}[output.suffix](report))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in grids(report):
-        output_to.print(rich_table(grid))
-    for line in remarks(report):
-        output_to.print(line, soft_wrap=True)
+    print_report(grids(report), remarks(report))
 
 
 def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: int, seed: int) -> Table2Report:
@@ -251,15 +247,13 @@ def remarks(report: Table2Report) -> Iterator[str]:
 
 
 def _markdown(report: Table2Report) -> str:
-    sections = [
-        "# Table 2",
+    return markdown_page(
+        "Table 2",
         "Written by `aiayn report table2` from the records of the runs.",
-        *map(markdown_table, grids(report)),
-        "\n".join(f"- {line}" for line in remarks(report)),
-        "## Runs",
-        "\n".join(f"- `{run.entry.directory.path}`: {run.entry.state.value}" for run in report.runs),
-    ]
-    return "\n\n".join(section for section in sections if section) + "\n"
+        grids(report),
+        remarks(report),
+        below=[markdown_runs(run.entry.directory.path for run in report.runs)] if report.runs else [],
+    )
 
 
 def _latex(report: Table2Report) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
+from aiayn.config.report_schema import ReportConfig
 from aiayn.paper.table4 import Parser, load_table4
-from aiayn.reports.grids import Grid, console, latex_table, markdown_table, rich_table
+from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
 from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_differing, runs_of_table
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
 from aiayn.runs.record import RecordedBrackets, json_text
@@ -111,11 +111,7 @@ def report_table4(config: ReportConfig, output: Path | None) -> None:
         files.write_text(output, FORMATS[output.suffix](report))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in grids(report):
-        output_to.print(rich_table(grid))
-    for line in remarks(report):
-        output_to.print(line, soft_wrap=True)
+    print_report(grids(report), remarks(report))
 
 
 def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Report:
@@ -205,15 +201,13 @@ def remarks(report: Table4Report) -> Iterator[str]:
 
 
 def _markdown(report: Table4Report) -> str:
-    sections = [
-        "# Table 4",
+    return markdown_page(
+        "Table 4",
         "Written by `aiayn report table4` from the records of the runs.",
-        *map(markdown_table, grids(report)),
-        "\n".join(f"- {line}" for line in remarks(report)),
-        "## Runs",
-        "\n".join(f"- `{run.path}`: {run.entry.state.value}" for run in report.runs),
-    ]
-    return "\n\n".join(section for section in sections if section) + "\n"
+        grids(report),
+        remarks(report),
+        below=[markdown_runs(run.path for run in report.runs)] if report.runs else [],
+    )
 
 
 def _latex(report: Table4Report) -> str:

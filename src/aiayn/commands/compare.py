@@ -4,9 +4,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from aiayn.config.compare_schema import CompareConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.config.report_schema import CompareConfig
 
 
 def main(composed: DictConfig) -> None:

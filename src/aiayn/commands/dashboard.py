@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from aiayn import files
-from aiayn.config.command_schema import DashboardConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content, typed
+from aiayn.config.report_schema import DashboardConfig
 from aiayn.reports.table3 import Report
 from aiayn.reports.table3_formats import read_table3
 from aiayn.runs.directory import RunDirectory

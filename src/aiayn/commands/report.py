@@ -6,9 +6,9 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
-from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.config.report_schema import ReportConfig
 from aiayn.launch.signals import SignalledInterrupt
 
 PAGE = "report.html"
@@ -112,7 +112,7 @@ def _table1(config: ReportConfig, output: Path | None) -> None:
 
 
 def _table2(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table2 import report_table2
+    from aiayn.reports.table2_formats import report_table2
 
     report_table2(config, output)
 

@@ -1,6 +1,7 @@
 """The schema of a run's configuration: names and types; the values live in conf/.
 
-Corpora have theirs in `data_schema`, models in `model_schema`, commands that train nothing in `command_schema`.
+Corpora have theirs in `data_schema`, models in `model_schema`, commands that train nothing in `command_schema`,
+those that show runs in `report_schema`.
 
 No field has a default: a value that no file under conf/ states is an error when the configuration is composed.
 """

@@ -8,7 +8,7 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.plugins import Plugins
 from omegaconf import OmegaConf
 
-from aiayn.config import command_schema, compare_schema, data_schema, model_schema, schema
+from aiayn.config import command_schema, data_schema, model_schema, report_schema, schema
 from aiayn.config.resolvers import register_resolvers
 
 COMMANDS: dict[str, type] = {
@@ -20,12 +20,12 @@ COMMANDS: dict[str, type] = {
     "translate": command_schema.TranslateConfig,
     "tune": command_schema.TuneConfig,
     "score": command_schema.ScoreConfig,
-    "compare": compare_schema.CompareConfig,
+    "compare": report_schema.CompareConfig,
     "export": command_schema.ExportConfig,
     "attention": command_schema.AttentionConfig,
-    "report": command_schema.ReportConfig,
+    "report": report_schema.ReportConfig,
     "status": command_schema.StatusConfig,
-    "dashboard": command_schema.DashboardConfig,
+    "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
 }
 """The commands and the type of each one's configuration."""

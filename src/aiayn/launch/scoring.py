@@ -86,13 +86,7 @@ def score_splits(
         n_best: write so many hypotheses of each sentence with their scores, too.
     """
     checkpoint = average_name(averaged_steps) if averaged_steps else f"step-{checkpoint_step:07d}"
-    folder = directory.evaluations / (
-        f"{checkpoint}-beam{search.beam_size}-alpha{search.length_penalty_alpha:g}"
-        f"-extra{search.max_extra_length}"
-        + ("-ends-beam" if search.ends_among == "beam" else "")
-        + (f"-first{limit}" if limit else "")
-        + (f"-{engine.name}" if engine else "")
-    )
+    folder = directory.evaluations / f"{checkpoint}{_of_search(search, limit)}{f'-{engine.name}' if engine else ''}"
     model.eval().to(device)
     engine = engine or torch_engine(model, data.tokenizer, search, device=device)
     job = _Job(model, data, search, engine, folder, device, limit, group, n_best)
@@ -104,11 +98,10 @@ def score_splits(
         if not group.is_leader:
             continue
         hypotheses = _written_and_read(job, split, decoded)
-        scores[split] = _scores(
+        result = _scores(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )
-        scores[split] = dataclasses.replace(scores[split], averaged_steps=averaged_steps)
-        result = scores[split]
+        scores[split] = result = dataclasses.replace(result, averaged_steps=averaged_steps)
         bleu = f"{result.bleu_name} {result.bleu.score:.2f}"
         logger.info("%s: %s, PPL %.2f on %d sentences", split, bleu, result.ppl, result.sentences)
     if not group.is_leader:
@@ -119,6 +112,16 @@ def score_splits(
         content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
         files.write_text(path, json_text(content))
     return scores
+
+
+def _of_search(search: Search, limit: int | None) -> str:
+    """What a search adds to the name of an evaluation's folder."""
+    parts = [f"-beam{search.beam_size}", f"-alpha{search.length_penalty_alpha:g}", f"-extra{search.max_extra_length}"]
+    if search.ends_among == "beam":
+        parts.append("-ends-beam")
+    if limit:
+        parts.append(f"-first{limit}")
+    return "".join(parts)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
+from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_report
 from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
@@ -32,11 +32,7 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
         files.write_text(output, json_page(comparison) if output.suffix == ".json" else markdown(comparison))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in grids(comparison):
-        output_to.print(rich_table(grid))
-    for line in _remarks(comparison):
-        output_to.print(line, soft_wrap=True)
+    print_report(grids(comparison), _remarks(comparison))
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
@@ -206,15 +202,13 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
 
 def markdown(comparison: Comparison) -> str:
     """A page."""
-    sections = [
-        "# Runs compared",
+    return markdown_page(
+        "Runs compared",
         "Written by `aiayn report comparison` from the records of the runs.",
-        *map(markdown_table, grids(comparison)),
-        "\n".join(f"- {line}" for line in _remarks(comparison)),
-        "## Runs",
-        "\n".join(f"- `{run.path}`" for system in comparison.systems for run in system.runs),
-    ]
-    return "\n\n".join(sections) + "\n"
+        grids(comparison),
+        _remarks(comparison),
+        below=[markdown_runs(run.path for system in comparison.systems for run in system.runs)],
+    )
 
 
 def json_page(comparison: Comparison) -> str:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.command_schema import OnlyComparedConfig, ReportConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
+from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.comparison import any_matches
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, print_report
 from aiayn.reports.plan import hours, operations
 from aiayn.reports.row import duration
 from aiayn.reports.table3_runs import is_chosen
@@ -76,11 +76,7 @@ def report_cost(config: ReportConfig, output: Path | None) -> None:
         files.write_text(output, _json(runs) if output.suffix == ".json" else markdown(runs))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in grids(runs):
-        output_to.print(rich_table(grid))
-    for line in remarks(runs):
-        output_to.print(line, soft_wrap=True)
+    print_report(grids(runs), remarks(runs))
 
 
 def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
@@ -258,13 +254,8 @@ def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
 
 def markdown(runs: Sequence[CostOfRun]) -> str:
     """The whole page."""
-    sections = [
-        "# What runs have cost",
-        "Written by `aiayn report cost` from the records of the runs.",
-        *map(markdown_table, grids(runs)),
-        "\n".join(f"- {line}" for line in remarks(runs)),
-    ]
-    return "\n\n".join(sections) + "\n"
+    written = "Written by `aiayn report cost` from the records of the runs."
+    return markdown_page("What runs have cost", written, grids(runs), remarks(runs))
 
 
 def _json(runs: Sequence[CostOfRun]) -> str:

@@ -16,7 +16,7 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
 from aiayn.config.store import options
 from aiayn.reports.configuration import meanings
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, print_report
 
 GROUPS: Mapping[str, type] = {
     "tokenizer": TokenizerConfig,
@@ -51,12 +51,11 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
     names = _chosen(profiles)
     grid = _grid(names, differing_settings(names))
     if output is not None:
-        head = "# Fidelity profiles\n\nWritten by `aiayn report fidelity`; values at `scale=paper`.\n\n"
-        files.write_text(output, f"{head}{markdown_table(grid)}\n")
+        written = "Written by `aiayn report fidelity`; values at `scale=paper`."
+        files.write_text(output, markdown_page("Fidelity profiles", written, [grid]))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    output_to.print(rich_table(grid))
+    print_report([grid])
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:

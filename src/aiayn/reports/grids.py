@@ -1,8 +1,9 @@
 """Tables of text that look alike on the terminal, in Markdown and in LaTeX."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.console import Console
@@ -60,6 +61,44 @@ def console() -> Console:
     """Where tables go: as wide as the terminal, and wider into a file, so that nothing is cut there."""
     output = Console(highlight=False, markup=False)
     return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+
+
+def print_report(grids: Iterable[Grid], remarks: Iterable[str] = ()) -> None:
+    """Print tables and, below them, a line for each remark."""
+    output = console()
+    for grid in grids:
+        output.print(rich_table(grid))
+    for line in remarks:
+        output.print(line, soft_wrap=True)
+
+
+def markdown_page(
+    title: str,
+    written: str,
+    grids: Iterable[Grid],
+    remarks: Iterable[str] = (),
+    *,
+    between: Sequence[str] = (),
+    below: Sequence[str] = (),
+) -> str:
+    """A page in Markdown: a heading, what wrote it, tables, remarks as a list.
+
+    Args:
+        title: the heading.
+        written: a sentence that names the command.
+        grids: the tables.
+        remarks: what is to be known of them.
+        between: sections of Markdown behind the tables.
+        below: sections of Markdown behind the remarks.
+    """
+    listed = "\n".join(f"- {line}" for line in remarks)
+    sections = [f"# {title}", written, *map(markdown_table, grids), *between, listed, *below]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def markdown_runs(paths: Iterable[Path]) -> str:
+    """A section that lists the run directories that a page was made of."""
+    return "## Runs\n\n" + "\n".join(f"- `{path}`" for path in paths)
 
 
 def rich_table(grid: Grid) -> Table:

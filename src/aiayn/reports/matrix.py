@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
+from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpus import Split
 from aiayn.data.prepared import PreparedData
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
 from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
 from aiayn.reports.evaluated_texts import corpus_of
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, print_report
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import SignedScore, json_text, refuse_trees
 
@@ -53,10 +53,7 @@ def report_matrix(config: ReportConfig, output: Path | None) -> None:
         files.write_text(output, _json(matrix) if output.suffix == ".json" else _markdown(matrix))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    output_to.print(rich_table(definitions(matrix.scores)))
-    for line in _lines_below(matrix):
-        output_to.print(line, soft_wrap=True)
+    print_report([definitions(matrix.scores)], _lines_below(matrix))
 
 
 def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, comet_model: str) -> Matrix:
@@ -148,13 +145,13 @@ def _lines_below(matrix: Matrix) -> Iterator[str]:
 
 
 def _markdown(matrix: Matrix) -> str:
-    sections = [
-        f"# {matrix.evaluation.record.experiment} at scale {matrix.evaluation.record.scale}, by definition",
+    record = matrix.evaluation.record
+    return markdown_page(
+        f"{record.experiment} at scale {record.scale}, by definition",
         "Written by `aiayn report matrix` from the hypotheses of the run.",
-        markdown_table(definitions(matrix.scores)),
-        "\n".join(f"- {line}" for line in _lines_below(matrix)),
-    ]
-    return "\n\n".join(sections) + "\n"
+        [definitions(matrix.scores)],
+        _lines_below(matrix),
+    )
 
 
 def _json(matrix: Matrix) -> str:

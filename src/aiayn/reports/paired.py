@@ -134,18 +134,12 @@ def compare_two(
     rows = [evaluation.sentences(split) for evaluation in (first, second)]
     ours, theirs = (sentence_columns(each) for each in rows)
     recorded = first.scores[split]
-    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
-        "PPL": (ours, theirs, perplexities),
-        recorded.bleu_name: (ours, theirs, bleu_scores),
-    }
     bleu = np.array([[sentence_bleu(row.bleu_statistics) for row in each] for each in rows])
     texts = _texts(first, second, split, cache)
     notes: list[str] = []
     if texts is None:
         notes.append(f"chrF, sentences and rare words: paths.cache={cache} does not hold the data; they are left out")
-    else:
-        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
-        measured["chrF"] = (of_first, of_second, chrf_scores)
+    measured = _measured(ours, theirs, recorded.bleu_name, texts)
     tests = {name: paired_test(*each, resamples=resamples, seed=seed) for name, each in measured.items()}
     lengths = _source_lengths(rows[0], texts)
     if lengths is None:
@@ -168,6 +162,20 @@ def compare_two(
         largest_losses=_examples(texts, bleu, order[::-1][:examples]),
         notes=notes,
     )
+
+
+def _measured(
+    ours: Floats, theirs: Floats, bleu_name: str, texts: _Texts | None
+) -> dict[str, tuple[Floats, Floats, ScoreOfSums]]:
+    """What is tested: statistics of each sentence of both, and the score of their sums."""
+    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
+        "PPL": (ours, theirs, perplexities),
+        bleu_name: (ours, theirs, bleu_scores),
+    }
+    if texts is not None:
+        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
+        measured["chrF"] = (of_first, of_second, chrf_scores)
+    return measured
 
 
 def _refuse_differing(first: Evaluation, second: Evaluation, split: Split) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.compare_schema import CompareConfig
 from aiayn.config.errors import UserError
+from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpus import Split
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, console, markdown_page, markdown_table, rich_table
 from aiayn.reports.paired import Bucket, Example, Paired, compare_two
 from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import signed
@@ -146,14 +146,13 @@ def _remarks(paired: Paired) -> Iterator[str]:
 
 def markdown(paired: Paired) -> str:
     """A page."""
-    sections = [
-        "# Two runs compared",
+    return markdown_page(
+        "Two runs compared",
         "Written by `aiayn compare` from the sentence scores and hypotheses of both.",
-        *map(markdown_table, grids(paired)),
-        *(_example_section(title, examples) for title, examples in _examples(paired)),
-        "\n".join(f"- {line}" for line in _remarks(paired)),
-    ]
-    return "\n\n".join(sections) + "\n"
+        grids(paired),
+        _remarks(paired),
+        between=[_example_section(title, examples) for title, examples in _examples(paired)],
+    )
 
 
 def _example_section(title: str, examples: Sequence[Example]) -> str:

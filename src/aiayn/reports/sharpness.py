@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
+from aiayn.config.report_schema import ReportConfig
 from aiayn.models.attention_sharpness import AttentionSharpness
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_formats import compared, name_headings, names_of
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_report
 from aiayn.runs.record import json_text
 
 Measure: TypeAlias = Callable[[Path], tuple[AttentionSharpness, AttentionSharpness]]
@@ -48,11 +48,7 @@ def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure
         files.write_text(output, _json(sharpness) if output.suffix == ".json" else _markdown(sharpness))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in grids(sharpness):
-        output_to.print(rich_table(grid))
-    for line in _remarks(sharpness):
-        output_to.print(line, soft_wrap=True)
+    print_report(grids(sharpness), _remarks(sharpness))
 
 
 def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
@@ -84,15 +80,13 @@ def _remarks(sharpness: SharpnessOfRuns) -> Iterator[str]:
 
 
 def _markdown(sharpness: SharpnessOfRuns) -> str:
-    sections = [
-        "# How sharp attention is",
+    return markdown_page(
+        "How sharp attention is",
         "Written by `aiayn report sharpness` from the checkpoints of the runs.",
-        *map(markdown_table, grids(sharpness)),
-        "\n".join(f"- {line}" for line in _remarks(sharpness)),
-        "## Runs",
-        "\n".join(f"- `{run.path}`" for system in sharpness.comparison.systems for run in system.runs),
-    ]
-    return "\n\n".join(sections) + "\n"
+        grids(sharpness),
+        _remarks(sharpness),
+        below=[markdown_runs(run.path for system in sharpness.comparison.systems for run in system.runs)],
+    )
 
 
 def _json(sharpness: SharpnessOfRuns) -> str:

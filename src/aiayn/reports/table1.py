@@ -20,7 +20,7 @@ from aiayn.models.layer_types import (
 )
 from aiayn.paper.order import Order
 from aiayn.paper.table1 import Layer, load_table1
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, print_report
 from aiayn.runs.provenance import hardware, versions
 from aiayn.runs.record import json_text
 
@@ -115,11 +115,7 @@ def report_table1(output: Path | None, *, seed: int) -> None:
         files.write_text(output, json_page(table) if output.suffix == ".json" else markdown(table))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in _grids(table):
-        output_to.print(rich_table(grid))
-    for line in _remarks(table):
-        output_to.print(line, soft_wrap=True)
+    print_report(_grids(table), _remarks(table))
 
 
 def measure_table1(*, seed: int) -> MeasuredTable1:
@@ -265,14 +261,8 @@ def _is_faster(table: MeasuredTable1, d: int) -> bool:
 def markdown(table: MeasuredTable1) -> str:
     """A page."""
     made_with = ", ".join(f"{name} {version}" for name, version in versions().items() if name in ("python", "torch"))
-    remarks = "\n".join(f"- {line}" for line in [*_remarks(table), f"Made with {made_with}."])
-    sections = [
-        "# Table 1, measured",
-        "Written by `aiayn report table1`.",
-        *map(markdown_table, _grids(table)),
-        remarks,
-    ]
-    return "\n\n".join(sections) + "\n"
+    remarks = [*_remarks(table), f"Made with {made_with}."]
+    return markdown_page("Table 1, measured", "Written by `aiayn report table1`.", _grids(table), remarks)
 
 
 def json_page(table: MeasuredTable1) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from aiayn import files
-from aiayn.config.command_schema import DashboardConfig, ReportConfig, TuneConfig
-from aiayn.config.compare_schema import CompareConfig
+from aiayn.config.command_schema import TuneConfig
 from aiayn.config.errors import UserError
+from aiayn.config.report_schema import CompareConfig, DashboardConfig, ReportConfig
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.grids import console, latex_table, latex_text, markdown_table, rich_table

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiayn import files
-from aiayn.reports.grids import Grid, console, markdown_table, rich_table
+from aiayn.reports.grids import Grid, markdown_page, print_report
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning
@@ -26,12 +26,7 @@ def report_tuning(tuning: Tuning, output: Path | None) -> None:
         files.write_text(output, _json(tuning) if output.suffix == ".json" else markdown(tuning))
         print(output)  # noqa: T201
         return
-    output_to = console()
-    for grid in grids(tuning):
-        output_to.print(rich_table(grid))
-    for line in _remarks(tuning):
-        output_to.print(line, soft_wrap=True)
-    output_to.print(f"\n{command(tuning)}", soft_wrap=True)
+    print_report(grids(tuning), [*_remarks(tuning), f"\n{command(tuning)}"])
 
 
 def grids(tuning: Tuning) -> Iterator[Grid]:
@@ -105,14 +100,13 @@ def command(tuning: Tuning) -> str:
 
 def markdown(tuning: Tuning) -> str:
     """A page of its own."""
-    sections = [
-        "# Beam size and length penalty",
+    return markdown_page(
+        "Beam size and length penalty",
         "Written by `aiayn tune`.",
-        *map(markdown_table, grids(tuning)),
-        "\n".join(f"- {line}" for line in _remarks(tuning)),
-        f"```\n{command(tuning)}\n```",
-    ]
-    return "\n\n".join(sections) + "\n"
+        grids(tuning),
+        _remarks(tuning),
+        below=[f"```\n{command(tuning)}\n```"],
+    )
 
 
 def _json(tuning: Tuning) -> str:

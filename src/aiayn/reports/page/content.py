@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from aiayn.config.command_schema import OnlyConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
+from aiayn.config.report_schema import OnlyConfig
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.attention_maps import PackedMaps, read_attention
 from aiayn.reports.page.curves import Curve, read_curves

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aiayn import files
-from aiayn.config.command_schema import ReportConfig
 from aiayn.config.errors import UserError
+from aiayn.config.report_schema import ReportConfig
 from aiayn.progress import Bar, draw_lines, has_bars, say
 from aiayn.reports.page.bundle import plotly_bundle
 from aiayn.reports.page.content import PageContent, Reader

@@ -66,7 +66,8 @@ def footer(record: Record) -> str:
         scores = f"PPL {test.ppl:.2f}, {test.bleu_name} {test.bleu.score:.1f}, chrF {test.chrf.score:.1f}"
         lines.append(f"test: {scores} ({test.sentences:,} sentences)")
     if averaged := dev.averaged_steps:
-        lines.append(f"weights: the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}")
+        several = f"the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}"
+        lines.append(f"weights: {several if len(averaged) > 1 else f'of step {averaged[0]:,}'}")
     lines.append(f"{dev.bleu_name}: {dev.bleu.signature}")
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")

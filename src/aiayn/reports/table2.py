@@ -129,14 +129,15 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
         UserError: runs of one column do not compare, or a file cannot be read.
     """
     entries = read_ledger(runs) if runs.is_dir() else []
+    there = [TestedRun(entry, entry.record) for entry in entries if entry.record is not None]
+    there = [run for run in there if run.record.experiment.startswith(PREFIX) and run.row and run.pair in PAIRS]
+    chosen = [run for run in there if is_chosen(run.record, scale=scale, data=data)]
+    if there and not chosen:
+        known = sorted({f"scale {run.record.scale}, data {run.record.data}" for run in there})
+        raise UserError(f"only.scale={scale}, only.data={data}: no such run below {runs}; there are {'; '.join(known)}")
     found: dict[str, list[TestedRun]] = {}
-    for entry in entries:
-        record = entry.record
-        if record is None or not record.experiment.startswith(PREFIX):
-            continue
-        run = TestedRun(entry, record)
-        if run.row and run.pair in PAIRS and is_chosen(record, scale=scale, data=data):
-            found.setdefault(record.experiment, []).append(run)
+    for run in chosen:
+        found.setdefault(run.record.experiment, []).append(run)
     order = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
     ours = [Ours(name, sorted(found[name], key=lambda run: run.record.seed)) for name in order if name in found]
     for pair in PAIRS:

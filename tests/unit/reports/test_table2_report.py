@@ -152,6 +152,12 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
     assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
 
 
+def test_a_choice_of_no_run_names_what_there_is(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", data="grammar")
+    with pytest.raises(UserError, match=r"^only\.scale=None, only\.data=wmt14_en_de: no such run .* scale nano"):
+        read(tmp_path, data="wmt14_en_de")
+
+
 def test_one_seed_twice_is_refused(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de")
     make_table2("table2/base_en_de", "model.dropout=0.3")

@@ -17,6 +17,7 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.runs.plan import Plan
 from aiayn.runs.record import read_record
 
+SPLITS = ("train", "dev", "test")
 PAPER = ("scale=paper", "trainer=gpu", "trainer.devices=8")
 
 
@@ -60,7 +61,10 @@ def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: py
         (["data.sentences=300"], "grammar (en-de): generated, 300 training pairs"),
         (["data=wmt14_en_fr"], "wmt14_en_fr (en-fr): data set wmt/wmt14, fr-en"),
         (
-            ["data=text_files", *(f"data.{split}={{source: {split}.en, target: {split}.de}}" for split in ("train", "dev", "test"))],
+            [
+                "data=text_files",
+                *(f"data.{split}={{source: {split}.en, target: {split}.de}}" for split in SPLITS),
+            ],
             "text_files (en-de): train.en and train.de",
         ),
     ],

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,10 +152,55 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
     assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
 
 
+def test_a_choice_of_no_run_names_what_there_is(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", data="grammar")
+    with pytest.raises(UserError, match=r"^only\.scale=None, only\.data=wmt14_en_de: no such run .* scale nano"):
+        read(tmp_path, data="wmt14_en_de")
+
+
 def test_one_seed_twice_is_refused(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de")
     make_table2("table2/base_en_de", "model.dropout=0.3")
     with pytest.raises(UserError, match=r"^one seed stands more than once, in "):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("row", "override", "key"),
+    [
+        ("base_en_de", "model.dropout=0.3", "model.dropout"),
+        ("base_en_de", "fidelity=tensor2tensor_2017", None),
+        ("base_en_de", "averaging.checkpoints=3", "averaging.checkpoints"),
+        ("big_en_de", "optimization.label_smoothing=0.0", "optimization.label_smoothing"),
+    ],
+)
+def test_settings_that_the_paper_does_not_vary_are_not_mixed(
+    tmp_path: Path, make_table2: MakeRun, row: str, override: str, key: str | None
+) -> None:
+    make_table2("table2/base_en_de")
+    make_table2("table2/big_en_de")
+    assert len(read(tmp_path).runs) == 2, "base and big differ in what the paper prints, and share a column"
+    make_table2(f"table2/{row}", override, seed=2)
+    with pytest.raises(UserError, match=rf"^{key or ''}.* differs, .*: no column holds both"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"sentences": 40}, "number of test sentences differs, 40 and 60 in "),
+        (
+            {"signature": "nrefs:1|tok:13a|version:1"},
+            r"bleu differs, nrefs:1\|tok:13a\|version:1 and nrefs:1\|tok:13a in ",
+        ),
+    ],
+)
+def test_tests_of_another_kind_are_not_mixed(
+    tmp_path: Path, make_table2: MakeRun, changes: dict[str, Any], complaint: str
+) -> None:
+    make_table2("table2/base_en_de")
+    make_table2("table2/big_en_de", **changes)
+    with pytest.raises(UserError, match=f"^{complaint}"):
         read(tmp_path)
 
 

@@ -76,10 +76,14 @@ def test_evaluating_the_average_gives_the_records_scores(copied: Path, capsys: p
     recorded = read_record(copied / "run.json").scores["dev"]
     shutil.rmtree(copied / "evaluations")
     assert main(["evaluate", f"run={copied}", "checkpoint=average", "splits=dev"]) == 0
-    assert "mean of 3 to 12" in capsys.readouterr().out
+    assert "12, mean of 3" in capsys.readouterr().out
     (found,) = copied.glob(f"evaluations/{NAME}-*/scores.json")
     again = json.loads(found.read_text())["dev"]
     assert (again["ppl"], again["averaged_steps"]) == (recorded.ppl, [8, 10, 12])
+    assert main(["report", "matrix", f"run={found.parent}"]) == 0
+    assert f"run: {found.parent}, step 12, mean of 3; data " in capsys.readouterr().out
+    assert main(["compare", f"run={copied}", f"against={found.parent}", "split=dev", "paths.cache=nowhere"]) == 0
+    assert f"B: positions/none, seed 1, step 12, mean of 3: {found.parent}" in capsys.readouterr().out
 
 
 def test_an_average_can_be_used_like_any_checkpoint(copied: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.runs.plan import Plan
 from aiayn.runs.record import read_record
 
+SPLITS = ("train", "dev", "test")
 PAPER = ("scale=paper", "trainer=gpu", "trainer.devices=8")
 
 
@@ -49,8 +50,27 @@ def test_the_whole_table_is_planned_and_nothing_is_written(here: Path, capfd: py
     said = capfd.readouterr().out
     assert said.count("table3/") == 20
     assert "20 runs" in said
+    assert said.count("data: wmt14_en_de (en-de): data set wmt/wmt14, de-en") == 1
     assert "8 x P100: 35% of 9.5 TFLOP/s" in said
     assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "origin"),
+    [
+        (["data.sentences=300"], "grammar (en-de): generated, 300 training pairs"),
+        (["data=wmt14_en_fr"], "wmt14_en_fr (en-fr): data set wmt/wmt14, fr-en"),
+        (
+            [
+                "data=text_files",
+                *(f"data.{split}={{source: {split}.en, target: {split}.de}}" for split in SPLITS),
+            ],
+            "text_files (en-de): train.en and train.de",
+        ),
+    ],
+)
+def test_a_plan_names_the_corpus(words: list[str], origin: str) -> None:
+    assert planned("scale=demo", *words).data == origin
 
 
 @pytest.mark.parametrize("times", [2, 3])

@@ -112,7 +112,7 @@ def _table1(config: ReportConfig, output: Path | None) -> None:
 
 
 def _table2(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table2 import report_table2
+    from aiayn.reports.table2_formats import report_table2
 
     report_table2(config, output)
 

@@ -5,7 +5,9 @@ It has no configuration of its own: every word is one of `aiayn train`, or one o
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from aiayn.commands.report import CHOOSES_BY, WRITES
 from aiayn.config.errors import RunFailedError, UserError
 
 TABLES = ("table2", "table3")
@@ -30,8 +32,8 @@ Does the runs of a table that are not done yet, and prints the table with the pa
   aiayn report <table> only.scale=<scale>
 Started again it goes on where it was; what is finished is not done again. Keys and groups are those of aiayn train.
 Below scale=paper, table2 is English-German alone: there is no English-French corpus but WMT14.
-Four keys are the report's: {", ".join(OF_THE_REPORT)}; with output=<file> the table is
-written, too.
+Four keys are the report's: {", ".join(OF_THE_REPORT)} (of table3 alone); with output=<file>
+the table is written, too.
 
 Examples:
   aiayn reproduce table2 scale=nano
@@ -98,8 +100,25 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
                 raise UserError(f"{word}: one table has one scale; name one after the other")
             scale = value
         if key in OF_THE_REPORT or key in OF_BOTH:
+            _refuse_before_training(table, key, value)
             report.append(word)
         if key not in OF_THE_REPORT:
             sweep.append(word)
     name = table if scale == "paper" else SMALLER.get(table, table)
     return [f"sweeps={name}", *sweep], [*report, f"only.scale={scale}"]
+
+
+def _refuse_before_training(table: str, key: str, value: str) -> None:
+    """Refuse at once what the report would refuse when the runs are done.
+
+    Raises:
+        UserError: the report chooses by no such key, or writes no such file.
+    """
+    name = key.removeprefix("only.")
+    if name != key and name not in CHOOSES_BY[table]:
+        by = ", ".join(f"only.{each}" for each in CHOOSES_BY[table])
+        raise UserError(f"{key}={value}: report {table} chooses runs by {by}")
+    if key == "output" and Path(value).suffix not in WRITES[table]:
+        raise UserError(f"output={value}: the suffix says the format; choose from {', '.join(WRITES[table])}")
+    if key == "resamples" and not value.isdecimal():
+        raise UserError(f"resamples={value}: must be a whole number")

@@ -9,7 +9,8 @@ estimate leaves open; a difference that varies by seeds alone then has Student's
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,7 +54,7 @@ def bleu_scores(sums: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Interval:
-    """A difference with its 95% interval."""
+    """A number, most often a difference, with its 95% interval."""
 
     estimate: float
     low: float
@@ -62,6 +63,11 @@ class Interval:
     """Of the estimate, from the choice of sentences."""
     seed_variance: float | None
     """Of the estimate were each side one run, from the choice of seed; None where no system has two."""
+
+    def around(self, estimate: float) -> Self:
+        """As wide, about another estimate."""
+        shift = estimate - self.estimate
+        return replace(self, estimate=estimate, low=self.low + shift, high=self.high + shift)
 
 
 @dataclass(frozen=True)
@@ -82,11 +88,22 @@ class Resampled:
     def difference(self, first: int, second: int) -> Interval:
         """The first system minus the second."""
         with np.errstate(invalid="ignore"):  # infinite perplexities leave NaN, which decides nothing
-            draws = self.draws[:, first] - self.draws[:, second]
+            return self._interval(
+                self.values[first] - self.values[second],
+                self.draws[:, first] - self.draws[:, second],
+                self.sentence_draws[:, first] - self.sentence_draws[:, second],
+                sides=2,
+            )
+
+    def interval(self, system: int) -> Interval:
+        """A system by itself."""
+        return self._interval(self.values[system], self.draws[:, system], self.sentence_draws[:, system], sides=1)
+
+    def _interval(self, estimate: float, draws: Floats, sentence_draws: Floats, *, sides: int) -> Interval:
+        with np.errstate(invalid="ignore"):
             low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-            estimate = self.values[first] - self.values[second]
-            variance = np.var(self.sentence_draws[:, first] - self.sentence_draws[:, second])
-        seeds = None if self.seed_deviation is None else 2 * self.seed_deviation**2
+            variance = np.var(sentence_draws)
+        seeds = None if self.seed_deviation is None else sides * self.seed_deviation**2
         return Interval(float(estimate), float(low), float(high), float(variance), seeds)
 
 

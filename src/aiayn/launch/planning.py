@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiayn.build.architecture import accumulation, embedding_rows, model_cost
+from aiayn.config.data_schema import DataConfig, GrammarDataConfig, HubDataConfig, TextFilesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.launch import processes
@@ -52,6 +53,7 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
         experiment=config.identity.experiment,
         seed=config.seed,
         overrides=tuple(overrides),
+        data=described(config.data),
         hardware=config.hardware,
         devices=devices,
         parameters=model.parameters,
@@ -61,6 +63,20 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
         seconds_per_step=_seconds_per_step(config, model, flops=flops, micro=micro, devices=devices),
         disk=model.parameters * (BYTES_OF_CHECKPOINT * _checkpoints(config) + BYTES_OF_WEIGHTS * _averaged(config)),
     )
+
+
+def described(data: DataConfig) -> str:
+    """A corpus by its name and where its text comes from."""
+    match data:
+        case GrammarDataConfig():
+            origin = f"generated, {data.sentences:,} training pairs"
+        case HubDataConfig():
+            origin = f"data set {data.path}" + (f", {data.subset}" if data.subset else "")
+        case TextFilesDataConfig():
+            origin = f"{data.train.source} and {data.train.target}"
+        case _:
+            raise AssertionError(f"an unknown kind of corpus: {data.kind}")
+    return f"{data.name} ({data.source_language}-{data.target_language}): {origin}"
 
 
 def micro_batch(config: TrainConfig, *, devices: int) -> Micro:

@@ -30,6 +30,14 @@ class Table2(PaperTable):
     caption: TranslationCaption
     rows: tuple[System, ...]
 
+    def row(self, row_id: str) -> System:
+        """The system of an id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {row.id: row for row in self.rows}[row_id]
+
 
 @cache
 def load_table2() -> Table2:

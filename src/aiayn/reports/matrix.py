@@ -137,9 +137,9 @@ def definitions(scores: Mapping[Any, Mapping[str, SignedScore]]) -> Grid:
 
 def _lines_below(matrix: Matrix) -> Iterator[str]:
     evaluation = matrix.evaluation
-    step = next(iter(evaluation.scores.values())).checkpoint_step
+    step = next(iter(evaluation.scores.values())).origin
     sizes = ", ".join(f"{split} {evaluation.scores[split].sentences:,} sentences" for split in matrix.scores)
-    yield f"run: {evaluation.name}, step {step:,}; data {evaluation.record.data}: {sizes}"
+    yield f"run: {evaluation.name}, step {step}; data {evaluation.record.data}: {sizes}"
     yield "no two of these definitions compare"
     yield from matrix.remarks
 

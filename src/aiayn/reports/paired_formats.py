@@ -137,7 +137,7 @@ def _texts(example: Example) -> Iterator[tuple[str, str]]:
 def _remarks(paired: Paired) -> Iterator[str]:
     for letter, evaluation in zip("AB", paired.evaluations, strict=True):
         record, scored = evaluation.record, evaluation.scores[paired.split]
-        yield f"{letter}: {record.experiment}, seed {record.seed}, step {scored.checkpoint_step:,}: {evaluation.name}"
+        yield f"{letter}: {record.experiment}, seed {record.seed}, step {scored.origin}: {evaluation.name}"
     yield f"sentence BLEU: A better on {paired.wins:,}, B on {paired.losses:,}, equal on {paired.ties:,}"
     yield from (f"{name}: {paired.signatures[name]}" for name in paired.tests if name in paired.signatures)
     yield "intervals and p are of these sentences alone; what other seeds change: aiayn report comparison"

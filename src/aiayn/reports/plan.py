@@ -78,7 +78,8 @@ def _sums(plans: Sequence[Plan]) -> tuple[str, ...]:
 
 def _remarks(plans: Sequence[Plan]) -> list[str]:
     """What is assumed, and what is left out."""
-    lines = list(dict.fromkeys(_basis(plan) for plan in plans))
+    lines = [f"data: {data}" for data in dict.fromkeys(plan.data for plan in plans)]
+    lines += dict.fromkeys(_basis(plan) for plan in plans)
     lines.append(
         "time: training alone, one run after the other, without what devices send each other, validation and the final "
         "search"

@@ -66,7 +66,8 @@ def footer(record: Record) -> str:
         scores = ", ".join(f"{name} {score.score:.1f}" for name, score in test.shown.items())
         lines.append(f"test: PPL {test.ppl:.2f}, {scores} ({test.sentences:,} sentences)")
     if averaged := dev.averaged_steps:
-        lines.append(f"weights: the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}")
+        several = f"the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}"
+        lines.append(f"weights: {several if len(averaged) > 1 else f'of step {averaged[0]:,}'}")
     lines.append(f"{dev.quality_name}: {dev.quality.signature}")
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")

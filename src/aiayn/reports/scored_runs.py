@@ -1,11 +1,14 @@
-"""Runs of a table's experiments and what they scored on the test set; seeds taken together."""
+"""Runs of a table's experiments, what they scored on the test set, and which of them may share a column."""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiayn.config.errors import UserError
+from aiayn.config.freeze import frozen_content
+from aiayn.config.identity import result_leaves
 from aiayn.reports.table3_runs import is_chosen
 from aiayn.runs.ledger import Entry, State, read_ledger
 from aiayn.runs.record import Record, SplitScores
@@ -28,27 +31,35 @@ class ScoredRun:
         """What it scored on the test set; None until it has finished."""
         return self.record.scores.get("test") if self.entry.state is State.finished else None
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything in its frozen configuration that can change a result, but for the seed."""
+        leaves = result_leaves(frozen_content(self.entry.directory.config))
+        return {key: value for key, value in leaves.items() if key != "seed"} | {"fidelity": self.record.fidelity}
 
-def runs_of_table(folder: Path, prefix: str, *, scale: str | None, data: str | None) -> list[tuple[Entry, Record]]:
-    """The runs of experiments whose names begin with the prefix, finished or not.
+
+def runs_of_table(
+    folder: Path, experiments: Collection[str], *, scale: str | None, data: str | None
+) -> list[tuple[Entry, Record]]:
+    """The runs of a table's experiments, finished or not.
 
     Args:
         folder: with the runs; it may be missing.
-        prefix: of the experiments' names.
+        experiments: of the table.
         scale: only runs of this scale.
         data: only runs on this corpus, by name or by the first digits of its fingerprint.
 
     Raises:
-        UserError: a record cannot be read.
+        UserError: a record cannot be read, or there are runs and none is chosen.
     """
     entries = read_ledger(folder) if folder.is_dir() else []
-    return [
-        (entry, entry.record)
-        for entry in entries
-        if entry.record is not None
-        and entry.record.experiment.startswith(prefix)
-        and is_chosen(entry.record, scale=scale, data=data)
-    ]
+    there = [(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in experiments]
+    chosen = [(entry, record) for entry, record in there if is_chosen(record, scale=scale, data=data)]
+    if there and not chosen:
+        known = sorted({f"scale {record.scale}, data {record.data}" for _, record in there})
+        message = f"only.scale={scale}, only.data={data}: no such run below {folder}; there are {'; '.join(known)}"
+        raise UserError(message)
+    return chosen
 
 
 CONDITIONS: Mapping[str, Callable[[Record], str | None]] = {
@@ -58,31 +69,64 @@ CONDITIONS: Mapping[str, Callable[[Record], str | None]] = {
 """What runs of one column have in common, by the key below `only` that chooses."""
 
 
-def refuse_differing(runs: Sequence[ScoredRun], keys: Iterable[str] = tuple(CONDITIONS)) -> None:
-    """Refuse runs that may not share a column.
+def refuse_apart(runs: Sequence[ScoredRun], keys: Iterable[str] = tuple(CONDITIONS)) -> None:
+    """Refuse runs of different conditions, and a seed of one experiment that is there twice.
 
     Args:
         runs: of the column.
         keys: in which of `CONDITIONS` they must agree.
 
     Raises:
-        UserError: they differ there, or a seed of an experiment is there twice.
+        UserError: they do not.
     """
     for run in runs[1:]:
-        first = runs[0]
         for key in keys:
-            own, other = CONDITIONS[key](run.record), CONDITIONS[key](first.record)
+            own, other = CONDITIONS[key](run.record), CONDITIONS[key](runs[0].record)
             if own != other:
-                raise UserError(
-                    f"{key} differs, {own} and {other} in {run.path} and {first.path}: choose with only.{key}="
-                )
+                raise UserError(f"{key} differs, {own} and {other} in {_paths(run, runs[0])}: choose with only.{key}=")
     seen: dict[tuple[str, int], ScoredRun] = {}
     for run in runs:
         twin = seen.setdefault((run.record.experiment, run.record.seed), run)
         if twin is not run:
+            raise UserError(f"one seed stands more than once, in {_paths(twin, run)}: move one of them elsewhere")
+
+
+def refuse_unlike(runs: Sequence[ScoredRun], free: Callable[[ScoredRun, ScoredRun], Collection[str]]) -> None:
+    """Refuse runs that have been set up, tested or scored in different ways.
+
+    Args:
+        runs: of the column, all finished.
+        free: keys of the configuration in which a run may differ from the first one.
+
+    Raises:
+        UserError: they differ elsewhere.
+    """
+    for run in runs[1:]:
+        for key, own, other in _differing(run, runs[0], free(run, runs[0])):
             raise UserError(
-                f"one seed stands more than once, in {twin.path} and {run.path}: move one of them elsewhere"
+                f"{key} differs, {own} and {other} in {_paths(run, runs[0])}: no column holds both; "
+                "move one of them elsewhere"
             )
+
+
+def _differing(run: ScoredRun, first: ScoredRun, free: Collection[str]) -> Iterator[tuple[str, Any, Any]]:
+    """What two runs of a column may not differ in, and do: key, the value of either."""
+    ours, theirs = run.settings, first.settings
+    for key in sorted((ours.keys() | theirs.keys()) - set(free)):
+        own, other = (settings.get(key, "nothing") for settings in (ours, theirs))
+        if own != other:
+            yield key, own, other
+    assert run.test is not None and first.test is not None, "only finished runs share a column"  # noqa: PT018
+    if run.test.sentences != first.test.sentences:
+        yield "number of test sentences", run.test.sentences, first.test.sentences
+    own_scores, other_scores = run.test.by_definition, first.test.by_definition
+    for name in sorted(own_scores.keys() & other_scores.keys()):
+        if own_scores[name].signature != other_scores[name].signature:
+            yield name, own_scores[name].signature, other_scores[name].signature
+
+
+def _paths(*runs: ScoredRun) -> str:
+    return " and ".join(str(run.path) for run in runs)
 
 
 def mean_text(values: Sequence[float | None], shown: Callable[[float], str]) -> str:

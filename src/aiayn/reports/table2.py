@@ -1,26 +1,19 @@
-"""Table 2 with ours beside the paper's systems: BLEU on the test set by every definition, and what it cost."""
+"""The runs of Table 2's experiments, which of them compare with what, and what the paper's claims become."""
 
-from collections.abc import Callable, Iterator, Sequence
+import statistics
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
-from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.matrix import TITLES
 from aiayn.evaluation.sentences import read_sentence_scores
-from aiayn.evaluation.significance import Interval, bootstrap, sentence_columns
+from aiayn.evaluation.significance import bootstrap, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
-from aiayn.paper.table2 import System, load_table2
-from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
-from aiayn.reports.plan import operations
-from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_differing, runs_of_table
-from aiayn.reports.table3_formats import check_resampling
-from aiayn.reports.table3_grids import interval_text
-from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
-from aiayn.runs.cost import RunCost
-from aiayn.runs.record import json_text
+from aiayn.paper.table2_claims import load_table2_claims
+from aiayn.paper.table3 import load_table3
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
+from aiayn.reports.table2_claims import JudgedTable2Claim, TestedSystem, judge
+from aiayn.reports.table3_runs import FOLLOWS_STEPS
 
 PREFIX = "table2/"
 
@@ -33,8 +26,8 @@ DEFINITIONS = {"en_de": ("multi_bleu_split", "multi_bleu_none_split"), "en_fr": 
 """What stands beside the paper's numbers, by language pair: tokenised BLEU, and for German compounds split, as the
 authors' code has it; the second where text came split into words."""
 
-OTHER_DATA = "not newstest2014"
-"""Why a number of ours does not compare with one of the paper's."""
+AVERAGED = frozenset({"averaging.checkpoints", "averaging.interval"})
+"""What section 6.1 states for each of the two models."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +63,12 @@ class Ours:
         """Those that count."""
         return [run for run in self.runs if run.test is not None]
 
+    def mean_of(self, of: Callable[[TestedRun], float | None]) -> float | None:
+        """A number of the finished runs; None if one does not know it."""
+        values = [of(run) for run in self.finished]
+        known = [value for value in values if value is not None]
+        return statistics.fmean(known) if known and len(known) == len(values) else None
+
     def mean(self, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
         """A number of the finished runs, with its standard deviation where there are several; empty if not known."""
         return mean_text([of(run) for run in self.finished], shown)
@@ -81,8 +80,8 @@ class Table2Report:
 
     ours: Sequence[Ours]
     """In the table's order, English-German first."""
-    differences: dict[str, Interval]
-    """BLEU of big minus that of base, by language pair."""
+    claims: Sequence[JudgedTable2Claim]
+    """The paper's conclusions from the table."""
 
     @property
     def runs(self) -> list[TestedRun]:
@@ -92,31 +91,6 @@ class Table2Report:
     def of(self, row: str, pair: str) -> Ours | None:
         """Ours of a row and a language pair."""
         return next((each for each in self.ours if (each.runs[0].row, each.runs[0].pair) == (row, pair)), None)
-
-
-def report_table2(config: ReportConfig, output: Path | None) -> None:
-    """Print the table, or write it.
-
-    Args:
-        config: of the command.
-        output: a .md, .tex or .json file, or None for the terminal.
-
-    Raises:
-        UserError: runs do not compare, or a file cannot be read.
-    """
-    check_resampling(config)
-    report = read_table2(
-        Path(config.paths.runs),
-        scale=config.only.scale,
-        data=config.only.data,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
-    if output is not None:
-        files.write_text(output, {".json": _json, ".tex": _latex, ".md": _markdown}[output.suffix](report))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(report), remarks(report))
 
 
 def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: int, seed: int) -> Table2Report:
@@ -132,22 +106,43 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
     Raises:
         UserError: runs of one column do not compare, or a file cannot be read.
     """
-    found: dict[str, list[TestedRun]] = {}
-    for entry, record in runs_of_table(runs, PREFIX, scale=scale, data=data):
-        run = TestedRun(entry, record)
-        if run.row and run.pair in PAIRS:
-            found.setdefault(record.experiment, []).append(run)
     order = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
+    found: dict[str, list[TestedRun]] = {}
+    for entry, record in runs_of_table(runs, order, scale=scale, data=data):
+        found.setdefault(record.experiment, []).append(TestedRun(entry, record))
     ours = [Ours(name, sorted(found[name], key=lambda run: run.record.seed)) for name in order if name in found]
     for pair in PAIRS:
-        refuse_differing([run for each in ours for run in each.finished if run.pair == pair])
-    differences = {}
-    for pair in PAIRS:
-        sides = [each for model in ROWS for each in ours if each.experiment == f"{PREFIX}{model}_{pair}"]
-        if len(sides) == len(ROWS) and all(each.finished for each in sides):
-            systems = [[_sentences(run) for run in each.finished] for each in sides]
-            differences[pair] = bootstrap(systems, resamples=resamples, seed=seed).bleu.difference(1, 0)
-    return Table2Report(ours, differences)
+        of_pair = [run for each in ours for run in each.finished if run.pair == pair]
+        refuse_apart(of_pair)
+        refuse_unlike(of_pair, _free)
+    tested = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
+    return Table2Report(ours, [judge(claim, tested) for claim in load_table2_claims()])
+
+
+def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> Iterator[TestedSystem]:
+    """What the finished runs of a language pair say of their experiments."""
+    finished = [each for each in ours if each.finished and each.finished[0].pair == pair]
+    if not finished:
+        return
+    systems = [[_sentences(run) for run in each.finished] for each in finished]
+    measured = bootstrap(systems, resamples=resamples, seed=seed)
+    for place, each in enumerate(finished):
+        yield TestedSystem(
+            row=each.finished[0].row,
+            pair=pair,
+            measured=measured.bleu,
+            place=place,
+            bleu=each.mean_of(in_the_papers_definition),
+            flops=each.mean_of(papers_flops),
+            is_papers=all(run.is_on_newstest2014 and run.record.scale == "paper" for run in each.finished),
+        )
+
+
+def _free(run: ScoredRun, first: ScoredRun) -> Collection[str]:
+    """The keys in which two runs of a column may differ: base and big in what the paper prints as different."""
+    if run.record.experiment == first.record.experiment:
+        return ()
+    return AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
 
 
 def _sentences(run: TestedRun) -> Any:
@@ -156,142 +151,12 @@ def _sentences(run: TestedRun) -> Any:
     return sentence_columns(read_sentence_scores(path.with_name("test.sentences.jsonl")))
 
 
-def _in_the_papers_definition(run: TestedRun) -> float | None:
+def in_the_papers_definition(run: TestedRun) -> float | None:
+    """BLEU as the paper's column has it."""
     scores = {} if run.test is None else run.test.by_definition
     return next((scores[name].score for name in DEFINITIONS[run.pair] if name in scores), None)
 
 
-def _papers_flops(run: TestedRun) -> float | None:
+def papers_flops(run: TestedRun) -> float | None:
+    """Training cost as the paper counts it; None where the device is not known."""
     return run.record.account.total.paper_flops
-
-
-def grids(report: Table2Report) -> Iterator[Grid]:
-    """The table; ours by every definition; what ours cost."""
-    yield _systems(report)
-    if any(each.finished for each in report.ours):
-        yield _by_definition(report)
-    if report.runs:
-        accounts = [(run, RunCost.kept(run.entry.directory.cost) or run.record.account) for run in report.runs]
-        costs = [CostOfRun(run.entry, run.record, account) for run, account in accounts if account.goes]
-        if costs:
-            yield from cost_grids(costs)
-
-
-def _systems(report: Table2Report) -> Grid:
-    table = load_table2()
-    headings = ["<system"]
-    for pair in PAIRS.values():
-        headings += [f"BLEU {pair}", "ours"]
-    for pair in PAIRS.values():
-        headings += [f"FLOPs {pair}", "ours"]
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    for system in table.rows:
-        groups.setdefault(system.group, []).append(_line(report, system))
-    return Grid(str(table.caption.title), tuple(headings), tuple(map(tuple, groups.values())))
-
-
-def _line(report: Table2Report, system: System) -> tuple[str, ...]:
-    cells = [system.label]
-    for pair, printed in (("en_de", system.en_de), ("en_fr", system.en_fr)):
-        cells += [str(printed), _cell(report.of(system.id, pair), _in_the_papers_definition, "{:.2f}".format)]
-    for pair, printed in (("en_de", system.flops_en_de), ("en_fr", system.flops_en_fr)):
-        cells += [str(printed), _cell(report.of(system.id, pair), _papers_flops, operations)]
-    return tuple(cells)
-
-
-def _cell(ours: Ours | None, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
-    if ours is None:
-        return ""
-    return ours.mean(of, shown) if ours.finished else ours.runs[-1].entry.state.value
-
-
-def _by_definition(report: Table2Report) -> Grid:
-    finished = [each for each in report.ours if each.finished]
-    names = {name: None for each in finished for run in each.finished if run.test for name in run.test.by_definition}
-
-    def score(name: str) -> Callable[[TestedRun], float | None]:
-        return lambda run: run.test.by_definition[name].score if run.test and name in run.test.by_definition else None
-
-    lines = [
-        (title, *(each.mean(score(name), "{:.2f}".format) for each in finished))
-        for name, title in TITLES.items()
-        if name in names
-    ]
-    headings = ("<definition", *(each.experiment.removeprefix(PREFIX) for each in finished))
-    return Grid("Ours on the test set, by definition", headings, (tuple(lines),))
-
-
-def remarks(report: Table2Report) -> Iterator[str]:
-    """What was trained on what, by which definitions, and what may not be compared."""
-    finished = [run for each in report.ours for run in each.finished]
-    if not finished:
-        yield "no run has finished: aiayn reproduce table2 does them"
-        return
-    for pair, name in PAIRS.items():
-        of_pair = [run for run in finished if run.pair == pair]
-        if not of_pair:
-            continue
-        record, test = of_pair[0].record, of_pair[0].test
-        assert test is not None
-        title = next((TITLES[each] for each in DEFINITIONS[pair] if each in test.by_definition), "not recorded")
-        fingerprint = (record.data_fingerprint or "")[:FINGERPRINT_DIGITS]
-        yield f"{name}: scale {record.scale}, data {record.data} ({fingerprint}): {record.data_summary()}"
-        yield f"{name}: ours on {test.sentences:,} sentences of test; beside the paper's stands {title}"
-        if not all(run.is_on_newstest2014 for run in of_pair):
-            yield f"{name}: {OTHER_DATA}, so ours do not compare with the paper's column"
-    for pair, interval in report.differences.items():
-        yield f"{PAIRS[pair]}: big minus base {interval_text(interval, 2)} sacreBLEU, 95% interval"
-    for run in finished:
-        if run.test is not None and not run.test.averaged_steps:
-            yield f"{run.entry.directory.path}: the last weights, not an average"
-
-
-def _markdown(report: Table2Report) -> str:
-    return markdown_page(
-        "Table 2",
-        "Written by `aiayn report table2` from the records of the runs.",
-        grids(report),
-        remarks(report),
-        below=[markdown_runs(run.entry.directory.path for run in report.runs)] if report.runs else [],
-    )
-
-
-def _latex(report: Table2Report) -> str:
-    lines = "".join(f"% {line}\n" for line in remarks(report))
-    return lines + "\n\n".join(map(latex_table, grids(report))) + "\n"
-
-
-def _json(report: Table2Report) -> str:
-    ours = [
-        {
-            "run": str(run.entry.directory.path),
-            "experiment": run.record.experiment,
-            "seed": run.record.seed,
-            "state": run.entry.state.value,
-            "scale": run.record.scale,
-            "data": run.record.data,
-            "data_fingerprint": run.record.data_fingerprint,
-            "is_on_newstest2014": run.is_on_newstest2014,
-            "sentences": None if run.test is None else run.test.sentences,
-            "averaged_steps": [] if run.test is None else list(run.test.averaged_steps),
-            "scores": {}
-            if run.test is None
-            else {
-                name: {"score": each.score, "signature": each.signature}
-                for name, each in run.test.by_definition.items()
-            },
-            "cost": run.record.account.plain(),
-        }
-        for run in report.runs
-    ]
-    paper = {
-        system.id: {
-            column: getattr(system, column).value for column in ("en_de", "en_fr", "flops_en_de", "flops_en_fr")
-        }
-        for system in load_table2().rows
-    }
-    differences = {
-        pair: {"estimate": each.estimate, "low": each.low, "high": each.high}
-        for pair, each in report.differences.items()
-    }
-    return json_text({"paper": paper, "ours": ours, "big_minus_base": differences, "remarks": list(remarks(report))})

@@ -8,7 +8,7 @@ from aiayn import files
 from aiayn.config.report_schema import ReportConfig
 from aiayn.paper.table4 import Parser, load_table4
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
-from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_differing, runs_of_table
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
 from aiayn.runs.record import RecordedBrackets, json_text
 
@@ -126,10 +126,9 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
         UserError: seeds of one experiment do not compare, or a file cannot be read.
     """
     found: dict[tuple[str, str], list[ParserRun]] = {}
-    for entry, record in runs_of_table(runs, PREFIX, scale=scale, data=data):
+    for entry, record in runs_of_table(runs, [f"{PREFIX}{name}" for name in ROWS], scale=scale, data=data):
         run = ParserRun(entry, record)
-        if run.experiment in ROWS:
-            found.setdefault((run.treebank, run.experiment), []).append(run)
+        found.setdefault((run.treebank, run.experiment), []).append(run)
     treebanks = sorted({treebank for treebank, _ in found}, key=lambda name: (name != WSJ, name))
     ours = [
         Ours(experiment, treebank, sorted(found[treebank, experiment], key=lambda run: run.record.seed))
@@ -139,9 +138,10 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
     ]
     for treebank in treebanks:  # silver trees are data, too: the table's two experiments differ there
         of_treebank = [each.finished for each in ours if each.treebank == treebank]
-        refuse_differing([run for finished in of_treebank for run in finished], ["scale"])
+        refuse_apart([run for finished in of_treebank for run in finished], ["scale"])
         for finished in of_treebank:
-            refuse_differing(finished)
+            refuse_apart(finished)
+            refuse_unlike(finished, free=lambda run, first: ())
     return Table4Report(ours)
 
 

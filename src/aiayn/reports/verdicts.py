@@ -1,6 +1,6 @@
 """Whether measured rows bear the paper's claims out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -18,6 +18,8 @@ class Verdict(StrEnum):
     undecided = "undecided"
     pending = "pending"
     """A row that it needs has no finished run, and nothing contradicts it yet."""
+    incomparable = "not comparable"
+    """It is about printed numbers, and these runs are of another scale or of other data."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ def judge(claim: Claim, measured: Bootstrap | None, places: Mapping[str, int]) -
             continue
         first, second = (places[row] for row in comparison.rows)
         judged.append(judge_comparison(comparison, of_metric(measured, comparison.metric).difference(first, second)))
-    return JudgedClaim(claim, _together([each.verdict for each in judged]), tuple(judged))
+    return JudgedClaim(claim, all_hold([each.verdict for each in judged]), tuple(judged))
 
 
 def judge_comparison(comparison: Comparison, interval: Interval) -> Judged:
@@ -76,11 +78,11 @@ def judge_comparison(comparison: Comparison, interval: Interval) -> Judged:
     if isinstance(comparison, Ordering):
         sign = comparison.metric.sign
         low, high = sorted((sign * interval.low, sign * interval.high))
-        verdict = _side(holds=low > 0, fails=high < 0)
+        verdict = verdict_of_side(holds=low > 0, fails=high < 0)
         distance = interval.estimate
     else:
         limit = float(comparison.within)
-        verdict = _side(
+        verdict = verdict_of_side(
             holds=-limit < interval.low and interval.high < limit, fails=interval.low > limit or interval.high < -limit
         )
         distance = limit - abs(interval.estimate)
@@ -88,13 +90,14 @@ def judge_comparison(comparison: Comparison, interval: Interval) -> Judged:
     return Judged(comparison, interval, verdict, seeds)
 
 
-def _side(*, holds: bool, fails: bool) -> Verdict:
+def verdict_of_side(*, holds: bool, fails: bool) -> Verdict:
+    """Of an interval that lies wholly on the claimed side, wholly on the other, or on both."""
     return Verdict.reproduced if holds else Verdict.contradicted if fails else Verdict.undecided
 
 
-def _together(verdicts: list[Verdict]) -> Verdict:
+def all_hold(verdicts: Sequence[Verdict]) -> Verdict:
     """All comparisons have to hold, and one that fails is enough against the claim."""
-    for verdict in (Verdict.contradicted, Verdict.pending, Verdict.undecided):
+    for verdict in (Verdict.contradicted, Verdict.pending, Verdict.incomparable, Verdict.undecided):
         if verdict in verdicts:
             return verdict
     return Verdict.reproduced

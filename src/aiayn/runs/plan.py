@@ -15,6 +15,8 @@ class Plan:
     seed: int
     overrides: tuple[str, ...]
     """The words that it was composed from."""
+    data: str
+    """The corpus, and where it comes from."""
     hardware: HardwareConfig
     devices: int
     """Processes on all nodes, one a device."""

@@ -95,9 +95,14 @@ class SplitScores:
 
     @property
     def checkpoint(self) -> str:
-        """What was scored, as in "1,400", or "mean of 5 to 1,400"."""
+        """The step of what was scored, as in "1,400", or "1,400, mean of 5"."""
         count = len(self.averaged_steps)
-        return f"mean of {count} to {self.checkpoint_step:,}" if count else f"{self.checkpoint_step:,}"
+        return f"{self.checkpoint_step:,}, mean of {count}" if count else f"{self.checkpoint_step:,}"
+
+    @property
+    def origin(self) -> str:
+        """The checkpoint, and what decoded with it unless that was the run's model itself."""
+        return self.checkpoint if self.engine == "torch" else f"{self.checkpoint}, {self.engine}"
 
     @property
     def bleu_name(self) -> str:

@@ -7,14 +7,12 @@ nothing is unescaped, and `( (S ...) )` has a root with an empty label.
 import re
 from collections.abc import Iterable, Iterator
 
-from aiayn.trees.tree import Tree
+from aiayn.trees.tree import SPACE, TEXT, Tree
 
 # A preterminal as a whole, for most nodes are one; else an opening with its label; a closing; text that fits nowhere.
-_SPACE = r"[ \t\n\r\f\v]"
-_TEXT = r"[^() \t\n\r\f\v]"
 _PART = re.compile(
-    rf"\({_SPACE}*(?P<tag>{_TEXT}+){_SPACE}+(?P<word>{_TEXT}+){_SPACE}*\)"
-    rf"|\({_SPACE}*(?P<label>{_TEXT}*)|(?P<closing>\))|(?P<text>{_TEXT}+)"
+    rf"\([{SPACE}]*(?P<tag>{TEXT}+)[{SPACE}]+(?P<word>{TEXT}+)[{SPACE}]*\)"
+    rf"|\([{SPACE}]*(?P<label>{TEXT}*)|(?P<closing>\))|(?P<text>{TEXT}+)"
 )
 
 

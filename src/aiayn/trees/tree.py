@@ -5,7 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-_UNWRITABLE = re.compile(r"[() \t\n\r\f\v]")
+SPACE = r" \t\n\r\f\v"
+"""What is white space, as in a class of a regular expression: ASCII's alone."""
+TEXT = rf"[^(){SPACE}]"
+"""What labels and words are made of, as a regular expression."""
+_UNWRITABLE = re.compile(rf"[(){SPACE}]")
 
 # Nothing here recurses: a tree may be deeper than Python's stack, where a model has written it.
 

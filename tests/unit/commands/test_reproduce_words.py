@@ -71,6 +71,10 @@ def test_the_report_comes_also_where_jobs_failed(capsys: pytest.CaptureFixture[s
         (["table3", "-m"], "-m: aiayn reproduce has no flags but --help"),
         (["table3", "sweeps=seeds"], "sweeps=seeds: aiayn reproduce table3 is the sweep"),
         (["table3", "scale=nano,demo"], "scale=nano,demo: one table has one scale"),
+        (["table2", "only.like=runs/x"], "only.like=runs/x: report table2 chooses runs by only.scale, only.data"),
+        (["table2", "output=table.csv"], "output=table.csv: the suffix says the format; choose from .md, .tex, .json"),
+        (["table3", "output="], "output=: the suffix says the format"),
+        (["table3", "resamples=many"], "resamples=many: must be a whole number"),
     ],
 )
 def test_other_words_are_refused_in_one_line(words: list[str], complaint: str) -> None:

@@ -53,8 +53,9 @@ def test_an_average_is_told_from_single_weights(make_record: MakeRecord, scores:
     averaged = {split: replace(result, averaged_steps=(4, 8, 1200)) for split, result in scores.items()}
     assert "weights: the mean of 3 checkpoints, of steps 4 to 1,200\n" in footer(make_record(scores=averaged))
     assert "mean" not in footer(make_record(scores=scores))
-    assert replace(averaged["dev"], checkpoint_step=1200).checkpoint == "mean of 3 to 1,200"
+    assert replace(averaged["dev"], checkpoint_step=1200).checkpoint == "1,200, mean of 3"
     assert scores["dev"].checkpoint == "12"
+    assert replace(scores["dev"], engine="ensemble2-0a1b2c3d").origin == "12, ensemble2-0a1b2c3d"
 
 
 def test_bleu_of_words_given_is_not_called_bleu(make_record: MakeRecord, scores: Scores) -> None:

@@ -1,17 +1,20 @@
 """Table 2 with ours beside the paper's: definitions never mixed, and nothing said that does not compare."""
 
 import json
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aiayn.commands.front_end import main
 from aiayn.config.errors import UserError
 from aiayn.paper.table2 import load_table2
-from aiayn.reports.table2 import Table2Report, grids, read_table2, remarks
+from aiayn.reports.table2 import Table2Report, read_table2
+from aiayn.reports.table2_claims import JudgedTable2Claim
+from aiayn.reports.table2_formats import grids, remarks
+from aiayn.reports.verdicts import Verdict
 from aiayn.runs.cost import Devices, Go, RunCost
 from aiayn.runs.record import Status
 
@@ -52,7 +55,7 @@ def test_beside_the_paper_stands_its_definition_alone(tmp_path: Path, make_table
     lines = systems(read(tmp_path))
     assert lines["Transformer (base model)"][1:8:2] == ("27.25", "", "3.3e18", "")
     assert lines["Transformer (big)"][1:8:2] == ("", "26.50", "", "3.3e18"), "French has no compounds to split"
-    _, definitions, *_ = grids(read(tmp_path))
+    (definitions,) = (grid for grid in grids(read(tmp_path)) if "by definition" in grid.title)
     assert definitions.headings == ("<definition", "base_en_de", "big_en_fr")
     assert {line[0]: line[1:] for group in definitions.groups for line in group}["sacreBLEU intl"] == ("28.50", "28.50")
 
@@ -85,13 +88,56 @@ def test_other_data_than_the_papers_is_told(tmp_path: Path, make_table2: MakeRun
     )
 
 
-def test_big_against_base_has_an_interval(tmp_path: Path, make_table2: MakeRun) -> None:
+def judged(folder: Path, claim: str) -> JudgedTable2Claim:
+    return next(each for each in read(folder).claims if each.claim.id == claim)
+
+
+def test_big_against_base_is_judged_on_any_data(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de", match=0.5)
-    assert read(tmp_path).differences == {}
+    german, french = judged(tmp_path, "big_over_base").comparisons
+    assert german.verdict is french.verdict is Verdict.pending
     make_table2("table2/big_en_de", match=0.7)
-    interval = read(tmp_path).differences["en_de"]
-    assert 0 < interval.low <= interval.estimate <= interval.high
-    assert any(re.match(r"EN-DE: big minus base \+\d", line) for line in remarks(read(tmp_path)))
+    german, french = judged(tmp_path, "big_over_base").comparisons
+    assert (german.verdict, french.verdict) == (Verdict.reproduced, Verdict.pending)
+    assert (german.paper, german.ours[0]) == ("+1.1", "+")
+    assert judged(tmp_path, "big_over_base").verdict is Verdict.pending, "French is missing"
+
+
+def test_a_big_model_that_is_worse_contradicts_it(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", match=0.7)
+    make_table2("table2/big_en_de", match=0.5)
+    assert judged(tmp_path, "big_over_base").verdict is Verdict.contradicted
+
+
+PRINTED = ("base_over_published", "base_at_a_fraction", "big_by_two_points")
+
+
+def test_printed_numbers_are_compared_on_their_own_test_set_and_scale_alone(
+    tmp_path: Path, make_table2: MakeRun
+) -> None:
+    for model in ("base", "big"):
+        make_table2(f"table2/{model}_en_de", cost=COST, data="wmt14_en_de", sentences=3003)
+    assert {judged(tmp_path, claim).verdict for claim in PRINTED} == {Verdict.incomparable}, "not at the paper's scale"
+
+
+@pytest.mark.parametrize(
+    ("bleu", "verdict"),
+    [(60.0, Verdict.reproduced), (26.4, Verdict.undecided), (1.0, Verdict.contradicted)],
+)
+def test_printed_numbers_are_held_against_the_papers_definition(
+    tmp_path: Path, make_table2: MakeRun, bleu: float, verdict: Verdict
+) -> None:
+    paper = partial(make_table2, cost=COST, data="wmt14_en_de", sentences=3003, matrix={"multi_bleu_split": bleu})
+    paper("table2/base_en_de", "scale=paper")
+    assert judged(tmp_path, "base_over_published").verdict is verdict
+    assert judged(tmp_path, "base_at_a_fraction").verdict is Verdict.reproduced, "3.3e18 against ConvS2S's 9.6e18"
+    assert judged(tmp_path, "big_by_two_points").verdict is Verdict.pending
+
+
+def test_a_run_that_cost_more_than_a_rival_contradicts_the_cost(tmp_path: Path, make_table2: MakeRun) -> None:
+    dear = RunCost.of([Go(started=None, devices=(Devices("Tesla P100", 8, 9.5e12),), training_seconds=96 * 3600.0)])
+    make_table2("table2/base_en_de", "scale=paper", cost=dear, data="wmt14_en_de", sentences=3003)
+    assert judged(tmp_path, "base_at_a_fraction").verdict is Verdict.contradicted
 
 
 def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_table2: MakeRun) -> None:
@@ -106,10 +152,55 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
     assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
 
 
+def test_a_choice_of_no_run_names_what_there_is(tmp_path: Path, make_table2: MakeRun) -> None:
+    make_table2("table2/base_en_de", data="grammar")
+    with pytest.raises(UserError, match=r"^only\.scale=None, only\.data=wmt14_en_de: no such run .* scale nano"):
+        read(tmp_path, data="wmt14_en_de")
+
+
 def test_one_seed_twice_is_refused(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de")
     make_table2("table2/base_en_de", "model.dropout=0.3")
     with pytest.raises(UserError, match=r"^one seed stands more than once, in "):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("row", "override", "key"),
+    [
+        ("base_en_de", "model.dropout=0.3", "model.dropout"),
+        ("base_en_de", "fidelity=tensor2tensor_2017", None),
+        ("base_en_de", "averaging.checkpoints=3", "averaging.checkpoints"),
+        ("big_en_de", "optimization.label_smoothing=0.0", "optimization.label_smoothing"),
+    ],
+)
+def test_settings_that_the_paper_does_not_vary_are_not_mixed(
+    tmp_path: Path, make_table2: MakeRun, row: str, override: str, key: str | None
+) -> None:
+    make_table2("table2/base_en_de")
+    make_table2("table2/big_en_de")
+    assert len(read(tmp_path).runs) == 2, "base and big differ in what the paper prints, and share a column"
+    make_table2(f"table2/{row}", override, seed=2)
+    with pytest.raises(UserError, match=rf"^{key or ''}.* differs, .*: no column holds both"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"sentences": 40}, "number of test sentences differs, 40 and 60 in "),
+        (
+            {"signature": "nrefs:1|tok:13a|version:1"},
+            r"bleu differs, nrefs:1\|tok:13a\|version:1 and nrefs:1\|tok:13a in ",
+        ),
+    ],
+)
+def test_tests_of_another_kind_are_not_mixed(
+    tmp_path: Path, make_table2: MakeRun, changes: dict[str, Any], complaint: str
+) -> None:
+    make_table2("table2/base_en_de")
+    make_table2("table2/big_en_de", **changes)
+    with pytest.raises(UserError, match=f"^{complaint}"):
         read(tmp_path)
 
 
@@ -129,6 +220,8 @@ def test_every_format_has_all_of_it(tmp_path: Path, make_table2: MakeRun, capsys
     content = json.loads((tmp_path / "table2.json").read_text(encoding="utf-8"))
     assert content["paper"]["transformer_big"]["en_de"] == 28.4
     assert content["ours"][0]["scores"]["multi_bleu_split"] == {"score": 27.25, "signature": "multi_bleu_split:1"}
+    assert {each["id"]: each["verdict"] for each in content["claims"]}["big_over_base"] == "pending"
+    assert "| base_over_published |" in markdown
     assert "GNMT + RL" in (tmp_path / "table2.tex").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(words) == 0

@@ -11,7 +11,13 @@ from aiayn.reports.table3 import Report, paper_cell
 from aiayn.reports.table3_grids import claimed, interval_text, printed_difference
 from aiayn.reports.verdicts import Judged, JudgedClaim, Verdict
 
-MARKS = {Verdict.reproduced: "✓", Verdict.contradicted: "✕", Verdict.undecided: "?", Verdict.pending: "·"}
+MARKS = {
+    Verdict.reproduced: "✓",
+    Verdict.contradicted: "✕",
+    Verdict.undecided: "?",
+    Verdict.pending: "·",
+    Verdict.incomparable: "–",
+}
 """A shape for each verdict, so that none is told by colour alone."""
 
 

@@ -84,13 +84,14 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
     """
     table = Table(title=title or run)
     any_split = next(iter(scores.values()))
-    for heading in ("split", "PPL", *any_split.shown, "sentences", "step"):
+    in_table = slice(2 if len(any_split.shown) <= 2 else 1)  # a terminal is 80 signs wide
+    for heading in ("split", "PPL", *[*any_split.shown][in_table], "sentences", "step"):
         table.add_column(heading, justify="left" if heading == "split" else "right")
     for split, result in scores.items():
         table.add_row(
             split,
             f"{result.ppl:.2f}",
-            *(f"{score.score:.2f}" for score in result.shown.values()),
+            *[f"{score.score:.2f}" for score in result.shown.values()][in_table],
             f"{result.sentences:,}",
             result.checkpoint,
         )
@@ -98,6 +99,8 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
     console.print(table)
     for split, result in scores.items():
         console.print(f"{split}: {Path(run) / result.hypotheses}")
+        if others := [f"{name} {score.score:.2f}" for name, score in result.shown.items()][in_table.stop :]:
+            console.print(f"{split}: {', '.join(others)}")
     console.print(f"{any_split.quality_name}: {any_split.quality.signature}")
 
 

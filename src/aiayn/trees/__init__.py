@@ -1,0 +1,1 @@
+"""Constituency trees: Penn brackets read and written, normalised, as sequences of tokens, and repaired."""

@@ -1,0 +1,98 @@
+"""Trees in the brackets of the Penn Treebank: `(S (NP (NNS dogs)) (VP (VBP bark)))`.
+
+White space is ASCII's, so that no-break spaces and the like may be in a word. Of a text all is kept but white space:
+nothing is unescaped, and `( (S ...) )` has a root with an empty label.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from aiayn.trees.tree import SPACE, TEXT, Tree
+
+# A preterminal as a whole, for most nodes are one; else an opening with its label; a closing; text that fits nowhere.
+_PART = re.compile(
+    rf"\([{SPACE}]*(?P<tag>{TEXT}+)[{SPACE}]+(?P<word>{TEXT}+)[{SPACE}]*\)"
+    rf"|\([{SPACE}]*(?P<label>{TEXT}*)|(?P<closing>\))|(?P<text>{TEXT}+)"
+)
+
+
+def read_tree(text: str) -> Tree:
+    """The tree that the text holds, on one line or several.
+
+    Raises:
+        ValueError: the text holds no tree, more than one, or something else; with line and column.
+    """
+    trees = list(_trees(text, first_line=1))
+    if len(trees) != 1:
+        raise ValueError(f"{len(trees)} trees where there must be one")
+    return trees[0]
+
+
+def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
+    """Yield the trees of a file: one a line, several, or each spread over lines, as in the Penn Treebank's `.mrg`.
+
+    Lines that continue a tree are indented, as they are in every treebank: a bracket in the first column begins a new
+    tree. So a bracket that is missing is found where it is, and does not swallow the trees that follow.
+
+    Raises:
+        ValueError: what stands somewhere is no tree; with its line, counted from 1, and column. The trees before that
+            line have been yielded.
+    """
+    pending: list[str] = []
+    num_open = 0
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        if pending and (num_open <= 0 or line.startswith("(")):
+            yield from _trees("\n".join(pending), first_line=number - len(pending))
+            pending, num_open = [], 0
+        pending.append(line.removesuffix("\n"))
+        num_open += line.count("(") - line.count(")")
+    yield from _trees("\n".join(pending), first_line=number + 1 - len(pending))
+
+
+def write_tree(tree: Tree) -> str:
+    """The tree on one line, as `read_tree` reads it."""
+    return str(tree)
+
+
+def escape_brackets(word: str) -> str:
+    """A word of plain text as treebanks write it: `(` is `-LRB-` and `)` is `-RRB-`."""
+    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+
+
+def _trees(text: str, *, first_line: int) -> Iterator[Tree]:
+    """Yield the trees that end within the text, whose first line has the number given."""
+    open_ones: list[tuple[str, list[Tree]]] = []
+    start = 0
+    for part in _PART.finditer(text):
+        label, word = part["label"], part["word"]
+        if label is not None:
+            start = start if open_ones else part.start()
+            open_ones.append((label, []))
+            continue
+        if word is not None:
+            tree = Tree(part["tag"], word=word)
+        elif part["closing"] is None:
+            fault = f"{part['text']!r} is not in brackets with a tag, as in (NN dog)"
+            raise ValueError(_at(text, part.start(), first_line, fault))
+        elif not open_ones:
+            raise ValueError(_at(text, part.start(), first_line, "')' closes nothing"))
+        else:
+            label, children = open_ones.pop()
+            if not children:
+                raise ValueError(_at(text, part.start(), first_line, f"'({label}' is closed without a word in it"))
+            tree = Tree(label, tuple(children))
+        if open_ones:
+            open_ones[-1][1].append(tree)
+        else:
+            yield tree
+    if open_ones:
+        missing = f"the tree that begins here lacks {len(open_ones)} ')' at its end"
+        raise ValueError(_at(text, start, first_line, missing))
+
+
+def _at(text: str, offset: int, first_line: int, fault: str) -> str:
+    """The message that names where it is."""
+    line = first_line + text.count("\n", 0, offset)
+    column = offset - text.rfind("\n", 0, offset)
+    return f"line {line}, column {column}: {fault}"

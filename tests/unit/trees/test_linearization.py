@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_strategies import DEEP, TREES, treebank_lines
+
+from aiayn.trees.linearization import delinearize, linearize
+from aiayn.trees.normalization import normalize
+from aiayn.trees.reading import read_tree, read_trees
+from aiayn.trees.tree import Tree
+
+
+def without_tags(tree: Tree) -> list[tuple[str, str | None, int]]:
+    """The tree as a list of its nodes in which every tag is the same."""
+    nodes = [node for node, opens in tree.walk() if opens]
+    return [("" if node.word is not None else node.label, node.word, len(node.children)) for node in nodes]
+
+
+def test_tokens_are_those_of_the_paper_that_brought_them_up() -> None:
+    tree = read_tree("(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))")
+    assert " ".join(linearize(tree, tags=False)) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
+    assert " ".join(linearize(tree, tags=True)) == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
+
+
+@given(TREES)
+def test_with_tags_the_tokens_and_words_give_the_tree_again(tree: Tree) -> None:
+    assert delinearize(linearize(tree, tags=True), tree.words()) == tree
+
+
+@given(TREES)
+def test_without_tags_the_tokens_and_words_give_all_but_the_tags(tree: Tree) -> None:
+    again = delinearize(linearize(tree, tags=False), tree.words())
+    assert without_tags(again) == without_tags(tree)
+    assert set(again.tags()) == {"XX"}
+
+
+@given(TREES, st.booleans())
+def test_tokens_survive_being_joined_by_spaces(tree: Tree, tags: bool) -> None:
+    tokens = linearize(tree, tags=tags)
+    assert tuple(" ".join(tokens).split(" ")) == tokens
+
+
+def test_a_tree_that_is_deeper_than_the_stack_is_made_again() -> None:
+    assert delinearize(linearize(DEEP, tags=True), DEEP.words()) == DEEP
+
+
+@pytest.mark.parametrize(
+    ("tokens", "num_words", "message"),
+    [
+        ("(S XX )S", 2, "1 words where there are 2"),
+        ("(S XX XX )S", 1, "'XX' would be word 2 of 1"),
+        ("(S XX )NP", 1, r"'\)NP' closes no constituent"),
+        ("(S XX )S )S", 1, r"'\)S' closes no constituent"),
+        ("(S (NP XX )NP", 1, r"'\(S' is never closed"),
+        ("(S XX )S (S XX )S", 2, "2 trees"),
+        ("XX XX", 2, "2 trees"),
+        ("", 0, "0 trees"),
+        ("(S (NP )NP XX )S", 1, "must have a word or children"),
+        ("(S X) )S", 1, "write brackets as"),
+    ],
+)
+def test_tokens_of_no_tree_are_refused(tokens: str, num_words: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        delinearize(tokens.split(), ["dog"] * num_words)
+
+
+def test_the_round_trip_over_a_whole_treebank_is_the_identity(aiayn_data: Path) -> None:
+    for read in read_trees(treebank_lines(aiayn_data)):
+        tree = normalize(read)
+        assert tree is not None
+        words, tokens = tree.words(), linearize(tree, tags=False)
+        assert delinearize(linearize(tree, tags=True), words) == tree
+        assert linearize(delinearize(tokens, words), tags=False) == tokens

@@ -1,0 +1,106 @@
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_strategies import DEEP, TREES, treebank_lines
+
+from aiayn.trees.reading import escape_brackets, read_tree, read_trees, write_tree
+from aiayn.trees.tree import Tree
+
+MRG = """
+( (S
+    (NP-SBJ (PRP It) )
+    (VP (VBZ works)
+      (, ,) )
+    (. .) ))
+( (FRAG (NN Yes)
+    ))
+"""
+
+
+@given(TREES)
+def test_what_is_written_is_read_as_it_was(tree: Tree) -> None:
+    assert read_tree(write_tree(tree)) == tree
+
+
+def test_a_tree_that_is_deeper_than_the_stack_is_written_and_read() -> None:
+    assert list(read_trees([write_tree(DEEP)])) == [DEEP]
+
+
+@given(st.lists(TREES, max_size=4))
+def test_a_file_of_a_tree_a_line_is_read_as_it_was(trees: list[Tree]) -> None:
+    assert list(read_trees(map(write_tree, trees))) == trees
+
+
+@given(st.lists(TREES, max_size=4), st.data())
+def test_white_space_may_be_anywhere_between_and_lines_may_go_on(trees: list[Tree], data: st.DataObject) -> None:
+    space = st.sampled_from([" ", "\t", "\n ", "\n\n  "])
+    lines = []
+    for tree in trees:
+        parts = re.split(" ", write_tree(tree).replace(")", " ) "))
+        text = "".join(part + data.draw(space) for part in parts)
+        lines += text.split("\n")
+    assert list(read_trees(lines)) == trees
+    assert list(read_trees(f"{line}\n" for line in lines)) == trees
+
+
+def test_trees_of_the_penn_treebank_keep_their_empty_root() -> None:
+    trees = list(read_trees(MRG.split("\n")))
+    assert [tree.label for tree in trees] == ["", ""]
+    assert write_tree(trees[0]) == "( (S (NP-SBJ (PRP It)) (VP (VBZ works) (, ,)) (. .)))"
+    assert [tree.words() for tree in trees] == [("It", "works", ",", "."), ("Yes",)]
+
+
+def test_several_trees_may_share_a_line() -> None:
+    assert [tree.words() for tree in read_trees(["(A a) (B b) (S", " (C c))"])] == [("a",), ("b",), ("c",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (NN dog)", r"line 1, column 1: the tree that begins here lacks 1 '\)'"),
+        ("(S (NN dog)))", r"line 1, column 13: '\)' closes nothing"),
+        ("(S\n (NN two dogs))", "line 2, column 6: 'two' is not in brackets with a tag"),
+        ("(S (NN dog) barks)", "line 1, column 13: 'barks' is not"),
+        ("dog", "line 1, column 1: 'dog' is not"),
+        ("(S (NP) (NN dog))", r"line 1, column 7: '\(NP' is closed without a word"),
+        ("()", r"line 1, column 2: '\(' is closed"),
+        ("(S", "line 1, column 1: the tree that begins here"),
+        ("", "0 trees"),
+        ("(NN dog) (NN cat)", "2 trees"),
+    ],
+)
+def test_what_is_no_tree_is_refused_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}"):
+        read_tree(text)
+
+
+def test_a_missing_bracket_is_found_in_its_line_whatever_follows() -> None:
+    read: list[Tree] = []
+    with pytest.raises(ValueError, match=r"^line 3, column 1: the tree that begins here lacks 1"):
+        read.extend(read_trees(["(A a)", "", "(S (B b)", "(C c)", "(D d))"]))
+    assert read == [Tree("A", word="a")]
+
+
+@given(TREES, st.data())
+def test_a_tree_without_one_of_its_brackets_is_none(tree: Tree, data: st.DataObject) -> None:
+    text = write_tree(tree)
+    places = [index for index, character in enumerate(text) if character in "()"]
+    place = data.draw(st.sampled_from(places))
+    with pytest.raises(ValueError, match="line 1, column"):
+        read_tree(text[:place] + text[place + 1 :])
+
+
+def test_words_of_text_are_escaped_to_what_a_tree_can_hold() -> None:
+    word = escape_brackets(":)")
+    assert Tree("SYM", word=word).words() == (":-RRB-",)
+    assert escape_brackets("(") == "-LRB-"
+    assert escape_brackets("[dog]") == "[dog]"
+
+
+def test_a_whole_treebank_is_written_as_it_was_read(aiayn_data: Path) -> None:
+    lines = treebank_lines(aiayn_data)
+    assert len(lines) > 13_000
+    assert [write_tree(tree) for tree in read_trees(lines)] == lines

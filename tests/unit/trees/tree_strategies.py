@@ -1,0 +1,41 @@
+"""Trees of every shape for Hypothesis, one that is deep, and those of a real treebank."""
+
+import gzip
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from aiayn.trees.tree import Tree
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="() \t\n\r\f\v"), min_size=1, max_size=6)
+WORDS = st.sampled_from(["dog", "-LRB-", "-RRB-", "1/2", "\\/", "it's", "a\xa0b", "XX", "0", "*T*-1"]) | TEXT
+TAGS = st.sampled_from(["NN", "VBZ", ",", "``", "-LRB-", "PRP$", "XX"]) | TEXT
+LABELS = st.sampled_from(["S", "NP", "NP-SBJ", "VP", "", "S=2", "ADJP|PRN", "-"]) | TEXT
+
+_PRETERMINALS = st.builds(lambda tag, word: Tree(tag, word=word), TAGS, WORDS)
+_BUSHES = st.recursive(
+    _PRETERMINALS,
+    lambda trees: st.builds(Tree, LABELS, st.lists(trees, min_size=1, max_size=4).map(tuple)),
+    max_leaves=12,
+)
+
+
+def chain(tree: Tree, label: str, depth: int) -> Tree:
+    """The tree below as many unary nodes."""
+    for _ in range(depth):
+        tree = Tree(label, (tree,))
+    return tree
+
+
+TREES = _BUSHES | st.builds(chain, _BUSHES, LABELS, st.integers(1, 5))
+DEEP = chain(Tree("S", (Tree("NN", word="dog"), Tree("VB", word="barks"))), "NP", 2_000)
+"""Deeper than Python's stack; Hypothesis recurses over what it is given, so it stays apart."""
+
+
+def treebank_lines(folder: Path) -> list[str]:
+    """The trees of GUM as they are written, one a line."""
+    lines = []
+    for name in ("train", "dev", "test"):
+        with gzip.open(folder / f"trees/gum/{name}.ptb.gz", "rt", encoding="utf-8", newline="\n") as file:
+            lines += [line.removesuffix("\n") for line in file]
+    return lines

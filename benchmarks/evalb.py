@@ -21,7 +21,7 @@ from aiayn.trees.reading import read_trees, write_tree
 from aiayn.trees.tree import Tree
 
 MOST = 190
-"""EVALB has room for 200 brackets and 200 words a sentence, and does not look."""
+"""EVALB has room for 200 brackets and words a sentence, and does not look; disturbed trees may have twice as many."""
 
 
 def disturbed(tree: Tree, rng: random.Random, tags: Sequence[str], labels: Sequence[str], share: float) -> Tree:

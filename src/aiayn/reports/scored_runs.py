@@ -91,7 +91,13 @@ def refuse_apart(runs: Sequence[ScoredRun], keys: Iterable[str] = tuple(CONDITIO
             raise UserError(f"one seed stands more than once, in {_paths(twin, run)}: move one of them elsewhere")
 
 
-def refuse_unlike(runs: Sequence[ScoredRun], free: Callable[[ScoredRun, ScoredRun], Collection[str]]) -> None:
+def _nothing(*_: ScoredRun) -> Collection[str]:
+    return ()
+
+
+def refuse_unlike(
+    runs: Sequence[ScoredRun], free: Callable[[ScoredRun, ScoredRun], Collection[str]] = _nothing
+) -> None:
     """Refuse runs that have been set up, tested or scored in different ways.
 
     Args:

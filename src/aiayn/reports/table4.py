@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from aiayn import files
 from aiayn.config.report_schema import ReportConfig
+from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, by_length, total
+from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.paper.table4 import Parser, load_table4
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
 from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
@@ -24,6 +27,9 @@ SILVER = "_silver"
 """How a treebank's name ends where trees of parsers are trained on as well: the test set is the same."""
 
 SENTENCES_OF_SECTION_23 = 2416
+
+_TWO = "{:.2f}".format
+"""How scores are shown."""
 
 OTHER_DATA = "not section 23 of the Wall Street Journal"
 """Why a number of ours does not compare with one of the paper's."""
@@ -75,7 +81,7 @@ class Ours:
     def mean(self, name: str) -> str:
         """A score of the finished runs by its heading, to two places; empty if not known."""
         scores = [run.brackets.shown.get(name) for run in self.finished if run.brackets is not None]
-        return mean_text([None if score is None else score.score for score in scores], "{:.2f}".format)
+        return mean_text([None if score is None else score.score for score in scores], _TWO)
 
 
 @dataclass(frozen=True)
@@ -141,15 +147,19 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
         refuse_apart([run for finished in of_treebank for run in finished], ["scale"])
         for finished in of_treebank:
             refuse_apart(finished)
-            refuse_unlike(finished, free=lambda run, first: ())
+            refuse_unlike(finished)
     return Table4Report(ours)
 
 
 def grids(report: Table4Report) -> Iterator[Grid]:
-    """The table; ours by treebank."""
+    """The table; ours by treebank, and by length of the sentence."""
     yield _parsers(report)
     if report.finished:
         yield _by_treebank(report.finished)
+    for treebank, of_treebank in groupby(report.finished, key=lambda each: each.treebank):
+        lengths = _by_length(treebank, list(of_treebank))
+        if lengths is not None:
+            yield lengths
 
 
 def _parsers(report: Table4Report) -> Grid:
@@ -182,6 +192,38 @@ def _by_treebank(finished: Sequence[Ours]) -> Grid:
         groups.setdefault(each.treebank, []).append(line)
     headings = ("<treebank", "<experiment", "sentences", *names)
     return Grid("Ours on the test set, by treebank", headings, tuple(map(tuple, groups.values())))
+
+
+def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
+    """F1 by words of the sentence, a column for each experiment; None where no run noted its sentences."""
+    runs = [list(map(_scores_by_length, each.finished)) for each in finished]
+    counts = {words: scores.sentences for of_seeds in runs for scored in of_seeds for words, scores in scored.items()}
+    lines = [
+        (words, f"{count:,}", *(mean_text([_f1(scored.get(words)) for scored in of_seeds], _TWO) for of_seeds in runs))
+        for words, count in counts.items()
+    ]
+    headings = ("<words", "sentences", *(each.experiment for each in finished))
+    return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),)) if lines else None
+
+
+def _scores_by_length(run: ParserRun) -> dict[str, BracketScores]:
+    """What a run scored, by ranges of length, and on those sentences that EVALB's parameter file sets apart."""
+    if run.brackets is None or run.test is None:
+        return {}
+    path = (run.path / run.test.hypotheses).with_name("test.sentences.jsonl")
+    rows = read_sentence_scores(path) if path.is_file() else []
+    sentences = [row.brackets for row in rows if row.brackets is not None]
+    scores = {_range(part): part.scores for part in by_length(sentences)}
+    short = total(sentence for sentence in sentences if sentence.length <= CUTOFF_LENGTH)
+    return scores | ({f"at most {CUTOFF_LENGTH}": short} if short.sentences else {})
+
+
+def _range(part: LengthBucket) -> str:
+    return f"{part.shortest}" if part.shortest == part.longest else f"{part.shortest} to {part.longest}"
+
+
+def _f1(scores: BracketScores | None) -> float | None:
+    return None if scores is None else scores.f1
 
 
 def remarks(report: Table4Report) -> Iterator[str]:
@@ -228,6 +270,10 @@ def _json(report: Table4Report) -> str:
             "is_on_section_23": run.is_on_section_23,
             "sentences": None if run.test is None else run.test.sentences,
             "scores": {} if run.brackets is None else vars(run.brackets),
+            "f1_by_length": {
+                words: {"sentences": scores.sentences, "f1": scores.f1}
+                for words, scores in _scores_by_length(run).items()
+            },
             "cost": run.record.account.plain(),
         }
         for run in report.runs

@@ -1,14 +1,21 @@
 """Table 4 with ours beside the paper's: of its treebank alone in its column, others apart under their own names."""
 
+import dataclasses
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aiayn import files
 from aiayn.commands.front_end import main
 from aiayn.config.errors import UserError
+from aiayn.config.freeze import frozen_text
+from aiayn.config.schema import TrainConfig
+from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
+from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table4 import load_table4
 from aiayn.reports.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
 from aiayn.runs.record import Record, RecordedBrackets, SplitScores, Status
@@ -17,13 +24,16 @@ MakeRun = Callable[..., Path]
 
 
 @pytest.fixture
-def make_parser(tmp_path: Path, make_record: Callable[..., Record]) -> MakeRun:
-    """A run of an experiment of the table, by default a finished one on the Wall Street Journal."""
+def make_parser(tmp_path: Path, make_record: Callable[..., Record], frozen_row: Callable[..., TrainConfig]) -> MakeRun:
+    """A run of an experiment of the table, by default a finished one on the Wall Street Journal.
+
+    Its configuration is that of some run.
+    """
 
     def make(
         experiment: str,
         f1: float = 90.0,
-        *,
+        *overrides: str,
         data: str = "wsj",
         seed: int = 1,
         sentences: int = SENTENCES_OF_SECTION_23,
@@ -31,6 +41,8 @@ def make_parser(tmp_path: Path, make_record: Callable[..., Record]) -> MakeRun:
         **changes: Any,
     ) -> Path:
         folder = tmp_path / "runs" / f"table4/{experiment}/{changes.get('scale', 'demo')}-seed{seed}-{data:0<8.8}"
+        config = dataclasses.replace(frozen_row("table3/base", *overrides), seed=seed)
+        files.write_text(folder / "config.yaml", frozen_text(config))
         brackets = RecordedBrackets(f1, f1 - 1, f1 + 1, 40.0, tagging_accuracy, 97.5, "prm:collins")
         scores = SplitScores(
             ppl=1.5,
@@ -68,7 +80,7 @@ def ours(report: Table4Report) -> dict[str, str]:
 
 def treebanks(report: Table4Report) -> dict[tuple[str, ...], dict[str, str]]:
     """The scores of treebank and experiment, by heading."""
-    _, table = grids(report)
+    _, table, *_ = grids(report)
     return {line[:2]: dict(zip(table.headings[2:], line[2:], strict=True)) for group in table.groups for line in group}
 
 
@@ -130,6 +142,40 @@ def test_a_score_that_only_one_parser_has_leaves_the_others_place_blank(tmp_path
     assert [scores["wsj", name]["tagging accuracy"] for name in ("wsj_only", "semi_supervised")] == ["", "96.00"]
 
 
+def note_sentences(folder: Path, lengths: Sequence[int], matched: Callable[[int], int]) -> None:
+    """Write what a run scored on sentences of these lengths: so many of ten brackets of each."""
+    rows = [
+        SentenceScores(
+            nll=1.0,
+            tokens=2,
+            bleu_statistics=(),
+            brackets=SentenceBrackets(
+                length, BracketScores(sentences=1, matched=matched(length), gold=10, predicted=10)
+            ),
+        )
+        for length in lengths
+    ]
+    write_sentence_scores(folder / "evaluations/step-0000012/test.sentences.jsonl", rows)
+
+
+def test_f1_by_length_has_a_column_for_each_experiment_of_a_treebank(tmp_path: Path, make_parser: MakeRun) -> None:
+    lengths = [*range(1, 51)]
+    note_sentences(make_parser("wsj_only", seed=1), lengths, lambda length: 9 if length <= 40 else 4)
+    note_sentences(make_parser("wsj_only", seed=2), lengths, lambda length: 7 if length <= 40 else 4)
+    note_sentences(make_parser("semi_supervised", data="wsj_silver"), lengths, lambda length: 10)
+    make_parser("wsj_only", data="gum")  # of a version that noted no sentences
+    report = read(tmp_path)
+    table = [grid for grid in grids(report) if "by length" in grid.title]
+    assert [grid.title for grid in table] == ["F1 on wsj by length of the sentence"]
+    assert table[0].headings == ("<words", "sentences", "wsj_only", "semi_supervised")
+    lines = {line[0]: line[1:] for group in table[0].groups for line in group}
+    assert lines["at most 40"] == ("40", "80.00 ± 14.14", "100.00")
+    *parts, _ = lines.values()
+    assert sum(int(count) for count, *_ in parts) == len(lengths)
+    assert next(iter(lines)).startswith("1 to ")
+    assert parts[-1][1:] == ("40.00 ± 0.00", "100.00")
+
+
 def test_seeds_are_one_number_with_its_deviation(tmp_path: Path, make_parser: MakeRun) -> None:
     make_parser("wsj_only", 90.0, seed=1)
     make_parser("wsj_only", 92.0, seed=2)
@@ -156,8 +202,20 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
     assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
 
 
+def test_seeds_that_were_set_up_or_counted_differently_share_no_number(tmp_path: Path, make_parser: MakeRun) -> None:
+    make_parser("wsj_only", 90.0, seed=1)
+    other = make_parser("wsj_only", 92.0, "decoding.beam_size=7", seed=2)
+    with pytest.raises(UserError, match=r"^decoding\.beam_size differs, 7 and 4 in .*: no column holds both"):
+        read(tmp_path)
+    shutil.rmtree(other)
+    make_parser("wsj_only", 92.0, seed=2, sentences=2000)
+    with pytest.raises(UserError, match=r"^number of test sentences differs, 2000 and 2416 in "):
+        read(tmp_path)
+
+
 def test_every_format_has_all_of_it(tmp_path: Path, make_parser: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_parser("wsj_only", 90.25)
+    note_sentences(folder, range(1, 51), lambda length: 8)
     words = ["report", "table4", f"paths.runs={tmp_path / 'runs'}"]
     for suffix in (".md", ".tex", ".json"):
         assert main([*words, f"output={tmp_path / 'table4'}{suffix}"]) == 0
@@ -167,6 +225,7 @@ def test_every_format_has_all_of_it(tmp_path: Path, make_parser: MakeRun, capsys
     content = json.loads((tmp_path / "table4.json").read_text(encoding="utf-8"))
     assert content["paper"]["transformer_semi"] == 92.7
     assert content["ours"][0]["scores"]["f1"] == 90.25
+    assert content["ours"][0]["f1_by_length"]["at most 40"] == {"sentences": 40, "f1": 80.0}
     assert content["ours"][0]["is_on_section_23"] is True
     assert "Huang" in (tmp_path / "table4.tex").read_text(encoding="utf-8")
     capsys.readouterr()

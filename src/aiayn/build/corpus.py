@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
-from aiayn.config.data_schema import DataConfig, GrammarDataConfig, HubDataConfig, SplitFilesConfig, TextFilesDataConfig
+from aiayn.config.data_schema import (
+    DataConfig,
+    GrammarDataConfig,
+    HubDataConfig,
+    SplitFilesConfig,
+    TextFilesDataConfig,
+    ToyTreesDataConfig,
+    TreesDataConfig,
+)
 from aiayn.config.errors import UserError
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import has_learned_positions
@@ -12,6 +20,8 @@ from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.hub import HubCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData
 from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.toy_trees import ToyTreesCorpus
+from aiayn.data.treebank import TreebankCorpus
 
 FAST_DEV_SENTENCES = 8
 """What a fast_dev_run decodes of each split, unless decoding.limit_sentences says otherwise."""
@@ -33,6 +43,23 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             source_language=config.source_language,
             target_language=config.target_language,
             cache_directory=cache / "corpora",
+        )
+    if isinstance(config, TreesDataConfig):
+        return TreebankCorpus(
+            files={"train": config.train, "dev": config.dev, "test": config.test, "silver": config.silver},
+            folder=config.path,
+            tags=config.tags,
+            gold_times=config.gold_times,
+            language=config.source_language,
+            cache_directory=cache / "corpora",
+        )
+    if isinstance(config, ToyTreesDataConfig):
+        return ToyTreesCorpus(
+            sentences=config.sentences,
+            dev_sentences=config.dev_sentences,
+            test_sentences=config.test_sentences,
+            seed=config.seed,
+            tags=config.tags,
         )
     assert isinstance(config, HubDataConfig)
     return HubCorpus(

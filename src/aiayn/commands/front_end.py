@@ -43,6 +43,7 @@ COMMANDS = {
     "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
     "average": Command("the mean of a run's last checkpoints, as a checkpoint", "aiayn.commands.average"),
     "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
+    "parse": Command("lines of standard input to trees, by a run that parses", "aiayn.commands.parse"),
     "tune": Command("beam size and length penalty by BLEU on dev", "aiayn.commands.tune"),
     "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
     "compare": Command("two runs on the same sentences: significance, where, and examples", "aiayn.commands.compare"),
@@ -68,6 +69,7 @@ COMMANDS = {
             "table1",
             "table2",
             "table3",
+            "table4",
         ),
     ),
 }

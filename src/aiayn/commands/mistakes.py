@@ -88,6 +88,8 @@ def _in_a_file(text: str, verb: str) -> str | None:
 OTHER_KINDS: tuple[list[str], ...] = (
     [],
     ["data=text_files"],
+    ["data=treebank"],
+    ["data=toy_trees"],
     ["data=multi30k"],
     ["model=recurrent"],
     ["model=convolutional"],

@@ -123,6 +123,12 @@ def _table3(config: ReportConfig, output: Path | None) -> None:
     report_table3(config, output)
 
 
+def _table4(config: ReportConfig, output: Path | None) -> None:
+    from aiayn.reports.table4 import report_table4
+
+    report_table4(config, output)
+
+
 def _page(config: ReportConfig, output: Path | None) -> None:
     from aiayn.reports.page.writing import report_page
 
@@ -142,6 +148,7 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
     "sharpness": ("scale", "data", "sweep", "experiment"),
     "table2": ("scale", "data"),
     "table3": ("scale", "data", "like"),
+    "table4": ("scale", "data"),
 }
 """By noun: the keys below `only` that it goes by."""
 
@@ -154,6 +161,7 @@ WRITES: Mapping[str, Sequence[str]] = {
     "table1": (".md", ".json"),
     "table2": (".md", ".tex", ".json"),
     "table3": (".md", ".tex", ".csv", ".json"),
+    "table4": (".md", ".tex", ".json"),
 }
 """By noun: the suffixes of the files that it can write; the others write Markdown alone."""
 
@@ -171,5 +179,6 @@ REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
     "table1": _table1,
     "table2": _table2,
     "table3": _table3,
+    "table4": _table4,
 }
 """By noun; each imports what it needs."""

@@ -244,7 +244,7 @@ class Search:
     def _value(self, entry: Entry) -> float:
         assert entry.record is not None
         dev = entry.record.scores["dev"]
-        return dev.ppl if self._objective is Objective.ppl else dev.bleu.score
+        return dev.ppl if self._objective is Objective.ppl else dev.quality.score
 
     def show(self) -> None:
         """Print a table of all trials, and the best one with the command that is its run.

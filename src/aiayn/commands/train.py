@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from aiayn import machine
 from aiayn.commands.launchers import BASIC, SLURM, launcher_of, remove_empty
-from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig
+from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
@@ -75,8 +75,18 @@ def _make_absolute(config: TrainConfig) -> None:
     if isinstance(config.data, TextFilesDataConfig):
         for split in (config.data.train, config.data.dev, config.data.test):
             split.source, split.target = _absolute(split.source), _absolute(split.target)
+    if isinstance(config.data, TreesDataConfig):
+        _bind_trees(config.data)
     if isinstance(config.data, HubDataConfig) and Path(config.data.path).expanduser().is_dir():  # else the hub's
         config.data.path = str(Path(config.data.path).expanduser().absolute())
+
+
+def _bind_trees(data: TreesDataConfig) -> None:
+    if data.path is not None:  # what is named lies in that folder
+        data.path = str(Path(data.path).expanduser().absolute())
+        return
+    data.train, data.dev, data.test = _absolute(data.train), _absolute(data.dev), _absolute(data.test)
+    data.silver = None if data.silver is None else _absolute(data.silver)
 
 
 def _absolute(files: object) -> object:

@@ -132,6 +132,14 @@ class TranslateConfig(UseConfig, EngineConfig):
 
 
 @dataclass
+class ParseConfig(UseConfig):
+    """`aiayn parse`."""
+
+    decoding: SearchOverridesConfig = MISSING
+    """What to search differently."""
+
+
+@dataclass
 class TuneConfig:
     """`aiayn tune`."""
 

@@ -13,6 +13,8 @@ class CorpusKind(Enum):
     grammar = "grammar"
     text_files = "text_files"
     hub = "hub"
+    trees = "trees"
+    toy_trees = "toy_trees"
 
 
 @dataclass
@@ -127,9 +129,56 @@ class HubDataConfig(DataConfig):
     """Read it as it comes, several times over, and store no text; the prepared files are the same."""
 
 
+@dataclass
+class ParsedDataConfig(DataConfig):
+    """Sentences and their constituency trees (section 6.3): words are the source, linearised trees the target."""
+
+    tags: bool = MISSING
+    """Write a word's tag into the target; false: XX for every word, as Vinyals et al. (2015) do."""
+
+
+@dataclass
+class TreesDataConfig(ParsedDataConfig):
+    """Trees in Penn brackets on disk, plain or gzip."""
+
+    path: str | None = MISSING
+    """The folder that the names below are of; null: they are paths themselves."""
+    train: Any = MISSING
+    """A file, a folder (with all its trees), a glob, or a list of them."""
+    dev: Any = MISSING
+    """The same to develop on."""
+    test: Any = MISSING
+    """The same to test on."""
+    silver: Any = MISSING
+    """The same with trees of a parser, to be trained on as well (semi-supervised); null: none."""
+    gold_times: int = MISSING
+    """How often the trees of train are there, beside silver ones, each of which is there once."""
+
+
+@dataclass
+class ToyTreesDataConfig(ParsedDataConfig):
+    """Trees of the English side of the embedded corpus, from its grammar."""
+
+    sentences: int = MISSING
+    """Training trees."""
+    dev_sentences: int = MISSING
+    """Development trees."""
+    test_sentences: int = MISSING
+    """Test trees."""
+    seed: int = MISSING
+    """Seed of the generator; another seed is another corpus."""
+
+
+def is_parsing(data: DataConfig) -> bool:
+    """Whether the targets are trees, which are scored by their brackets, and not translations."""
+    return isinstance(data, ParsedDataConfig)
+
+
 DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
     CorpusKind.grammar: GrammarDataConfig,
     CorpusKind.text_files: TextFilesDataConfig,
     CorpusKind.hub: HubDataConfig,
+    CorpusKind.trees: TreesDataConfig,
+    CorpusKind.toy_trees: ToyTreesDataConfig,
 }
 """The fields of each kind of corpus."""

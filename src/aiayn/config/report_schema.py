@@ -35,7 +35,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """comparison, configuration, cost, fidelity, matrix, page, paper, parameters, run, sharpness, table1, 2 or 3."""
+    """comparison, configuration, cost, fidelity, matrix, page, paper, parameters, run, sharpness, table1, 2, 3 or 4."""
     run: str | None = MISSING
     """A run directory, for the report of a run; for its matrix also a folder below its evaluations/."""
     table: int | None = MISSING

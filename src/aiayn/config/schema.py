@@ -31,10 +31,11 @@ class Smooths(Enum):
 
 
 class TokenizerKind(Enum):
-    """How words are cut into the pieces of the vocabulary (section 5.1)."""
+    """How words are cut into the pieces of the vocabulary (section 5.1), or that they are not (section 6.3)."""
 
     byte_pair = "byte_pair"
     word_piece = "word_piece"
+    symbols = "symbols"
 
 
 @dataclass
@@ -60,7 +61,7 @@ class TokenizerConfig:
     """The shared source and target vocabulary."""
 
     kind: TokenizerKind = MISSING
-    """Byte-pair encoding (the paper's English-German) or word pieces (its English-French)."""
+    """Byte-pair encoding (the paper's English-German), word pieces (English-French), or whole words and brackets."""
     vocabulary_size: int = MISSING
     """Entries to learn, special tokens and bytes included (section 5.1)."""
 

@@ -18,6 +18,7 @@ COMMANDS: dict[str, type] = {
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
+    "parse": command_schema.ParseConfig,
     "tune": command_schema.TuneConfig,
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,

@@ -4,10 +4,10 @@ import json
 import math
 from typing import Any
 
-from aiayn.config.data_schema import DataConfig, TextFilesDataConfig
+from aiayn.config.data_schema import DataConfig, TextFilesDataConfig, TreesDataConfig, is_parsing
 from aiayn.config.errors import UserError
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Positions, RecurrentConfig, TransformerConfig
-from aiayn.config.schema import CostConfig, DecodingConfig, TrainConfig
+from aiayn.config.schema import CostConfig, DecodingConfig, TokenizerKind, TrainConfig
 
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""
@@ -78,6 +78,7 @@ def validate(config: TrainConfig) -> None:
     _validate_averaging(config)
     validate_decoding(config.decoding)
     _validate_files(config)
+    validate_vocabulary(config)
     _validate_cost(config.cost)
     for name, folder in vars(config.paths).items():
         if not folder:
@@ -216,6 +217,36 @@ def validate_data(data: DataConfig) -> None:
                     raise UserError(
                         f"data.{split}.{side}={json.dumps(named, default=str)}: state a file, a glob, or a list of them"
                     )
+    if isinstance(data, TreesDataConfig):
+        _validate_trees(data)
+
+
+def _validate_trees(data: TreesDataConfig) -> None:
+    if data.path == "":
+        raise UserError("data.path has no value: state the folder of the trees, or null")
+    if data.gold_times < 1:
+        raise UserError(f"data.gold_times={data.gold_times}: must be at least 1")
+    for part in ("train", "dev", "test", "silver"):
+        named = getattr(data, part)
+        if part == "silver" and named is None:
+            continue
+        if not named or not all(isinstance(file, str) and file for file in _listed(named)):
+            raise UserError(
+                f"data.{part}={json.dumps(named, default=str)}: state a file, a folder, a glob, or a list of them"
+            )
+
+
+def validate_vocabulary(config: TrainConfig) -> None:
+    """Refuse a vocabulary that loses words.
+
+    Raises:
+        UserError: naming the key, the value and what to take.
+    """
+    if config.tokenizer.kind is TokenizerKind.symbols and not is_parsing(config.data):
+        raise UserError(
+            f"tokenizer.kind=symbols: made for trees, and data.kind={config.data.kind.name} is text, whose unknown "
+            "words would be lost: take tokenizer=byte_pair"
+        )
 
 
 def _listed(named: object) -> list[object]:

@@ -12,13 +12,13 @@ from aiayn.config.errors import UserError
 from aiayn.data.ahead import mapped_ahead
 from aiayn.data.filters import TextPairs
 from aiayn.data.sentences import SentencesInMemory
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 
 # The tokenizer shares a chunk out to all cores, but hands it over and takes it back on one: the other chunk fills in.
 AT_ONCE = 2
 
 
-def write_split(chunks: Iterable[TextPairs], tokenizer: SubwordTokenizer, stem: Path) -> dict[str, int]:
+def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:
     """Write `<stem>.<side>.tokens`, `.offsets` and `.txt` of both sides of a split that is kept whole.
 
     Memory is that of a few chunks, whatever their number.
@@ -53,7 +53,7 @@ class _EncodedChunk(NamedTuple):
     lines: TextPairs
 
 
-def _encode(tokenizer: SubwordTokenizer, lines: TextPairs) -> _EncodedChunk:
+def _encode(tokenizer: AnyTokenizer, lines: TextPairs) -> _EncodedChunk:
     source, target = (SentencesInMemory.of(tokenizer.encode_batch(side), eos_id=tokenizer.eos_id) for side in lines)
     return _EncodedChunk((source, target), lines)
 

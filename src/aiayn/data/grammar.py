@@ -10,7 +10,7 @@ import hashlib
 import json
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from aiayn.config.errors import UserError
 from aiayn.data import grammar_english, grammar_german
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import datasets
 
-    from aiayn.data.corpus import Split
+    from aiayn.data.corpus import Split, Task
 
 GRAMMAR_VERSION = 1
 """Goes up with every change that changes a sentence; a test knows the sentences of each version."""
@@ -59,6 +59,7 @@ class GrammarCorpus:
         UserError: A size is below one, or all together exceed `MOST_SENTENCES`.
     """
 
+    task: ClassVar[Task] = "translation"
     source_language = "en"
     target_language = "de"
 

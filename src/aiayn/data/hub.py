@@ -6,7 +6,7 @@ import hashlib
 import json
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import datasets
 
-    from aiayn.data.corpus import Split
+    from aiayn.data.corpus import Split, Task
 
 _TEXT = frozenset({"string", "large_string"})
 _FILTERED_NEWSTEST2014 = 2737
@@ -44,6 +44,8 @@ class HubCorpus:
         streaming: Read the splits as they come, and store no table of them.
         scratch_directory: Folder for the tables of a local folder while they are in use.
     """
+
+    task: ClassVar[Task] = "translation"
 
     def __init__(
         self,

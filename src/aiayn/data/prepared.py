@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aiayn.config.errors import UserError
 from aiayn.data.ahead import mapped_ahead
-from aiayn.data.corpus import Corpus, Split
+from aiayn.data.corpus import Corpus, Split, Task
 from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified, shards_beside
 from aiayn.data.encoding import AT_ONCE, with_suffix, write_split
 from aiayn.data.filters import HELD_OUT, Filters, HeldOut, TextPairs
@@ -23,7 +23,7 @@ from aiayn.data.languages import refuse_unknown_languages
 from aiayn.data.sentences import lengths_between
 from aiayn.data.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, undone
 from aiayn.data.streamed import size_of, text_of
-from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.data.vocabulary import AnyKind, AnyTokenizer, load_tokenizer, train_tokenizer
 from aiayn.data.workers import encoding_processes
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
@@ -31,6 +31,7 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]
 FORMAT_VERSION = 2  # part of every key: a change of the files' layout makes new folders
 _CHUNK = 2_000  # pairs read at a time where no shards are made of them
 _TOKENIZER = "tokenizer.json"
+_TREES = "trees"
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class PreparationSettings:
 
     vocabulary_size: int
     max_length: int
-    tokenizer: TokenizerKind = "byte_pair"
+    tokenizer: AnyKind = "byte_pair"
     pretokenized: bool = False
     filters: Filters = field(default_factory=Filters)
 
@@ -109,6 +110,7 @@ class PreparedSplit:
 
     def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
         self._stems = directory / f"{name}.source", directory / f"{name}.target"
+        self._gold = directory / f"{name}.{_TREES}"
         self.source, self.target = (TokenArray(stem, limit) for stem in self._stems)
 
     def __len__(self) -> int:
@@ -121,6 +123,10 @@ class PreparedSplit:
     def target_lines(self) -> list[str]:
         """Return the raw target sentences, the references of a translation; kept for dev and test only."""
         return _read_lines(self._stems[1])[: len(self)]
+
+    def gold_trees(self) -> list[str]:
+        """Return the trees in brackets with their tags; kept for dev and test of treebanks only."""
+        return _lines_of(self._gold)[: len(self)]
 
 
 @final
@@ -143,6 +149,17 @@ class PreparedData:
         return str(self.manifest["fingerprint"])
 
     @property
+    def task(self) -> Task:
+        """What targets are."""
+        task: Task = self.manifest["corpus"].get("task", "translation")
+        return task
+
+    @property
+    def tags(self) -> bool:
+        """Whether targets that are trees have the words' tags."""
+        return bool(self.manifest.get("origin", {}).get("tags"))
+
+    @property
     def pretokenized(self) -> bool:
         """Whether the text is split into words by spaces already."""
         return bool(self.manifest["settings"]["pretokenized"])
@@ -154,9 +171,9 @@ class PreparedData:
         return str(corpus["source_language"]), str(corpus["target_language"])
 
     @cached_property
-    def tokenizer(self) -> SubwordTokenizer:
+    def tokenizer(self) -> AnyTokenizer:
         """The tokenizer that the ids belong to."""
-        return SubwordTokenizer.load(self.directory / _TOKENIZER)
+        return load_tokenizer(self.directory / _TOKENIZER)
 
     def pairs_given(self, name: Split) -> int:
         """Return how many pairs the corpus has in a split, those that were dropped included."""
@@ -202,6 +219,8 @@ def prepare(
         "source_language": corpus.source_language,
         "target_language": corpus.target_language,
     }
+    if corpus.task != "translation":  # folders that are older than other tasks have keys without it
+        described["task"] = corpus.task
     directory = cache / "prepared" / _key(described, settings.as_json())
     job = _Job(corpus, described, settings, cache, shards_beside(directory), processes, progress or _no_progress)
     try:
@@ -240,6 +259,9 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
     splits: dict[Split, dict[str, int]] = {"train": {**counts, "contaminated": contamination.pairs}}
     for split in HELD_OUT:
         splits[split] = write_split(_chunks(job, split, split), tokenizer, directory / split)
+        if job.corpus.task == "parsing":
+            trees = job.corpus.split(split)["tree"]
+            (directory / f"{split}.{_TREES}").write_bytes("".join(f"{tree}\n" for tree in trees).encode())
     for split, counts in splits.items():
         if not counts["pairs"]:
             raise UserError(f"data: the {split} split has no sentence pairs{_where_they_went(counts, job.settings)}")
@@ -253,7 +275,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
     }
 
 
-def _encode_train(job: _Job, tokenizer: SubwordTokenizer) -> None:
+def _encode_train(job: _Job, tokenizer: AnyTokenizer) -> None:
     """Encode all shards of the training pairs that are not there yet."""
     job.shards.mkdir(exist_ok=True)
     encoder = ShardEncoder(
@@ -261,7 +283,7 @@ def _encode_train(job: _Job, tokenizer: SubwordTokenizer) -> None:
         (job.corpus.source_language, job.corpus.target_language),
         job.settings.max_length,
         job.settings.filters,
-        HeldOut.of({split: text_of(job.corpus.split(split), _CHUNK) for split in HELD_OUT}),
+        HeldOut.of({split: _identifying(job, split) for split in HELD_OUT}),
         job.shards,
     )
     done = finished(job.shards)
@@ -276,6 +298,12 @@ def _encode_train(job: _Job, tokenizer: SubwordTokenizer) -> None:
             write = stack.enter_context(encoding_processes(encoder, job.processes))
         for end in mapped_ahead(write, texts, at_once=max(AT_ONCE, job.processes)):
             job.progress("train", end, size_of(table))
+
+
+def _identifying(job: _Job, split: Split) -> Iterator[TextPairs]:
+    """The text of a held-out split by which its sentences are found in train: many sentences have the same tree."""
+    for sources, targets in text_of(job.corpus.split(split), _CHUNK):
+        yield sources, targets if job.corpus.task == "translation" else []
 
 
 def _where_they_went(counts: Mapping[str, int], settings: PreparationSettings) -> str:
@@ -295,14 +323,14 @@ def _where_they_went(counts: Mapping[str, int], settings: PreparationSettings) -
     return f" left, {dropped} were dropped; {remedy}" if dropped else f"; {remedy}"
 
 
-def _shared_tokenizer(job: _Job) -> SubwordTokenizer:
+def _shared_tokenizer(job: _Job) -> AnyTokenizer:
     """Train the tokenizer once per corpus and kind of vocabulary, whatever else the settings say."""
     settings = {name: value for name, value in asdict(job.settings).items() if name not in ("max_length", "filters")}
     directory = job.cache / "tokenizers" / _key(job.described, settings)
 
     def train(folder: Path) -> dict[str, Any]:
-        tokenizer = SubwordTokenizer.train(
-            _training_lines(job),
+        tokenizer = train_tokenizer(
+            _chunks(job, "train", "tokenizer"),
             vocabulary_size=job.settings.vocabulary_size,
             kind=job.settings.tokenizer,
             pretokenized=job.settings.pretokenized,
@@ -311,13 +339,7 @@ def _shared_tokenizer(job: _Job) -> SubwordTokenizer:
         return {"format": FORMAT_VERSION, "corpus": job.described, "settings": settings}
 
     open_or_build(directory, train)
-    return SubwordTokenizer.load(directory / _TOKENIZER)
-
-
-def _training_lines(job: _Job) -> Iterator[str]:
-    for sources, targets in _chunks(job, "train", "tokenizer"):
-        yield from sources
-        yield from targets
+    return load_tokenizer(directory / _TOKENIZER)
 
 
 def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
@@ -335,7 +357,10 @@ def _key(*parts: Mapping[str, Any]) -> str:
 
 
 def _read_lines(stem: Path) -> list[str]:
-    path = with_suffix(stem, "txt")
+    return _lines_of(with_suffix(stem, "txt"))
+
+
+def _lines_of(path: Path) -> list[str]:
     assert path.exists(), f"{path}: raw text is kept for dev and test only"
     return path.read_bytes().decode().split("\n")[:-1]  # not splitlines: a sentence may hold \r or U+2028
 

@@ -31,7 +31,7 @@ from aiayn.data.filters import (
 )
 from aiayn.data.languages import is_in_another_language
 from aiayn.data.sentences import SentencesInMemory
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 
 SHARD = 10_000
 """Pairs of a shard, the last one's aside; part of its file's name."""
@@ -59,7 +59,7 @@ class ShardEncoder:
         folder: where the shards lie.
     """
 
-    tokenizer: SubwordTokenizer
+    tokenizer: AnyTokenizer
     languages: tuple[str, str]
     max_length: int
     filters: Filters

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 
 CONTINUES = "‿"
 """Stands before a piece that does not begin its word."""
@@ -27,7 +27,7 @@ class Units(NamedTuple):
     """The first token of each unit, ascending from 0."""
 
 
-def token_units(tokenizer: SubwordTokenizer, ids: Sequence[int]) -> Units:
+def token_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
     """Every token by itself, special ones too.
 
     A piece that continues a word begins with ‿. Bytes that are no whole character, as where a rare one is several
@@ -41,7 +41,7 @@ def token_units(tokenizer: SubwordTokenizer, ids: Sequence[int]) -> Units:
     return Units(labels, list(range(len(ids))))
 
 
-def word_units(tokenizer: SubwordTokenizer, ids: Sequence[int]) -> Units:
+def word_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
     """The words that tokens make, as the tokenizer parts text into them; a special token is a word of its own."""
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     starts = [position for position, first in enumerate(is_first) if first]
@@ -52,7 +52,7 @@ def word_units(tokenizer: SubwordTokenizer, ids: Sequence[int]) -> Units:
     return Units(labels, starts)
 
 
-def _first_of_words(tokenizer: SubwordTokenizer, ids: Sequence[int]) -> list[bool]:
+def _first_of_words(tokenizer: AnyTokenizer, ids: Sequence[int]) -> list[bool]:
     """Whether each token begins a word.
 
     A model may write bytes that are no UTF-8, and pieces across the borders of words: a piece belongs to the word in

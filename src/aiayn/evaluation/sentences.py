@@ -1,12 +1,14 @@
 """One sentence's scores on disk, so that two systems can be compared sentence by sentence later."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from aiayn import files
 from aiayn.config.errors import UserError
+from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 
 
 @dataclass(frozen=True)
@@ -18,14 +20,16 @@ class SentenceScores:
     tokens: int
     """Tokens of the reference, eos included."""
     bleu_statistics: tuple[int, ...]
-    """One row of `aiayn.evaluation.bleu.sentence_statistics`."""
+    """One row of `aiayn.evaluation.bleu.sentence_statistics`; empty where trees are scored."""
     source_tokens: int | None = None
     """Tokens of the source, eos included; None in files from before it was noted."""
+    brackets: SentenceBrackets | None = None
+    """Where trees are scored: those of the sentence's."""
 
 
 def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:
     """Write one JSON object a line; the file is whole or, after a crash, as it was before."""
-    files.write_text(path, "".join(json.dumps(asdict(row)) + "\n" for row in rows))
+    files.write_text(path, "".join(json.dumps(_fields(row)) + "\n" for row in rows))
 
 
 def read_sentence_scores(path: Path) -> list[SentenceScores]:
@@ -41,15 +45,30 @@ def read_sentence_scores(path: Path) -> list[SentenceScores]:
     return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
 
 
+def _fields(row: SentenceScores) -> dict[str, Any]:
+    """Everything that there is, for either task."""
+    fields = asdict(row)
+    del fields["brackets" if row.brackets is None else "bleu_statistics"]
+    return fields
+
+
+def _brackets(content: Mapping[str, Any] | None) -> SentenceBrackets | None:
+    if content is None:
+        return None
+    return SentenceBrackets(int(content["length"]), BracketScores(**content["scores"]))
+
+
 def _parse(line: str, place: str) -> SentenceScores:
     try:
         fields = json.loads(line)
+        brackets = _brackets(fields.get("brackets"))
         return SentenceScores(
             nll=float(fields["nll"]),
             tokens=int(fields["tokens"]),
-            bleu_statistics=tuple(int(count) for count in fields["bleu_statistics"]),
+            bleu_statistics=() if brackets else tuple(int(count) for count in fields["bleu_statistics"]),
             source_tokens=None if fields.get("source_tokens") is None else int(fields["source_tokens"]),
+            brackets=brackets,
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
         msg = f"{place}: not a sentence's scores ({type(error).__name__}: {error}); evaluate the run again"
         raise UserError(msg) from error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from aiayn.config.errors import UserError
 from aiayn.data.batching import evaluation_batches
 from aiayn.data.sentences import Sentences
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.decoding.step import Hypothesis, hypothesis_from_path
 from aiayn.training.process_group import ALONE, ProcessGroup
@@ -49,7 +49,7 @@ class CTranslate2Search:
         positions: of the export.
     """
 
-    def __init__(self, translator: Any, tokenizer: SubwordTokenizer, search: Search, *, positions: Positions) -> None:
+    def __init__(self, translator: Any, tokenizer: AnyTokenizer, search: Search, *, positions: Positions) -> None:
         self._translator, self._tokenizer = translator, tokenizer
         self._search, self._positions = search, positions
         self._pieces = tokenizer.pieces

@@ -15,7 +15,7 @@ from aiayn.config.command_schema import Engine, EngineConfig, EvaluateConfig, Qu
 from aiayn.config.errors import UserError
 from aiayn.config.schema import EndsAmong
 from aiayn.data.sentences import Sentences
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.launch.ctranslate2_search import CTranslate2Search, Positions
 from aiayn.launch.export import kept_ctranslate2, require
@@ -55,7 +55,7 @@ class SearchEngine:
 
 
 def torch_engine(
-    model: AnyModel, tokenizer: SubwordTokenizer, search: Search, *, device: torch.device, name: str = "torch"
+    model: AnyModel, tokenizer: AnyTokenizer, search: Search, *, device: torch.device, name: str = "torch"
 ) -> SearchEngine:
     """The search over the model itself, or an ensemble of that name, in evaluation mode and on `device`."""
     find = partial(search_all, model, tokenizer=tokenizer, search=search, device=device)
@@ -83,7 +83,7 @@ def refuse_engine(request: EvaluateConfig | TranslateConfig) -> None:
 
 
 def chosen_engine(
-    request: EngineConfig, runs: OpenedRuns, tokenizer: SubwordTokenizer, *, device: torch.device
+    request: EngineConfig, runs: OpenedRuns, tokenizer: AnyTokenizer, *, device: torch.device
 ) -> SearchEngine:
     """What the user chose, with the runs' search and weights.
 
@@ -97,7 +97,7 @@ def chosen_engine(
 
 
 def ctranslate2_engine(
-    run: OpenedRun, tokenizer: SubwordTokenizer, quantization: Quantization, *, device: torch.device
+    run: OpenedRun, tokenizer: AnyTokenizer, quantization: Quantization, *, device: torch.device
 ) -> SearchEngine:
     """The run's search over its export, which the run directory keeps, with as many threads as torch would use.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aiayn.config.errors import UserError
 from aiayn.data.lines import one_line
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 
 
@@ -20,7 +20,7 @@ def refuse_n_best(n_best: int | None, *, beam_size: int) -> None:
         raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={beam_size}")
 
 
-def n_best_line(number: int, source: str, hypotheses: Sequence[Hypothesis], tokenizer: SubwordTokenizer) -> str:
+def n_best_line(number: int, source: str, hypotheses: Sequence[Hypothesis], tokenizer: AnyTokenizer) -> str:
     """The hypotheses of one source as a JSON object; docs/translate.md describes it.
 
     Args:
@@ -33,7 +33,7 @@ def n_best_line(number: int, source: str, hypotheses: Sequence[Hypothesis], toke
     return json.dumps({"line": number, "source": source, "hypotheses": described}, ensure_ascii=False)
 
 
-def _described(hypothesis: Hypothesis, tokenizer: SubwordTokenizer) -> dict[str, str | float | int | None]:
+def _described(hypothesis: Hypothesis, tokenizer: AnyTokenizer) -> dict[str, str | float | int | None]:
     """A hypothesis with its scores: null where the model allowed no output at all."""
     possible = hypothesis.log_probability > -math.inf
     return {

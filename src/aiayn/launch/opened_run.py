@@ -16,7 +16,7 @@ from aiayn.config.freeze import thaw
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
 from aiayn.config.validation import validate_decoding
 from aiayn.data.prepared import find_prepared
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.launch.allocator import keep_memory
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.models.translation_model import TranslationModel
@@ -44,7 +44,7 @@ class OpenedRun:
         """What files are called that are made of the checkpoint: step-<n>, or as the average is called."""
         return self.checkpoint.stem if self.checkpoint.stem.startswith("average-") else f"step-{self.step}"
 
-    def tokenizer(self) -> SubwordTokenizer:
+    def tokenizer(self) -> AnyTokenizer:
         """The run's tokenizer: its own copy, or the prepared corpus's where the run is older than such copies.
 
         Raises:
@@ -52,7 +52,7 @@ class OpenedRun:
         """
         path = self.directory.tokenizer
         if path.is_file():
-            tokenizer = SubwordTokenizer.load(path)
+            tokenizer = load_tokenizer(path)
         else:
             cache, fingerprint = Path(self.config.paths.cache), self.record.data_fingerprint
             data = find_prepared(cache, fingerprint) if fingerprint else None

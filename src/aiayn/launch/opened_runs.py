@@ -9,7 +9,7 @@ import torch
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.errors import UserError
 from aiayn.config.schema import ProcessConfig, TrainConfig
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.launch.opened_run import OpenedRun, open_for_use
 from aiayn.models.ensemble import Ensemble
 from aiayn.runs.directory import named_runs
@@ -40,7 +40,7 @@ class OpenedRuns:
         parts = sorted(f"{run.record.run_id} {run.checkpoint_name}" for run in self.members)
         return f"ensemble{len(parts)}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:8]}"
 
-    def tokenizer(self) -> SubwordTokenizer:
+    def tokenizer(self) -> AnyTokenizer:
         """The tokenizer of all of them.
 
         Raises:

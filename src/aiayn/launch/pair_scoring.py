@@ -14,7 +14,7 @@ from aiayn.config.command_schema import ScoreConfig
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.data.lines import aligned_lines
 from aiayn.data.sentences import PairsInMemory, SentencesInMemory
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.launch.opened_run import usable_device
 from aiayn.launch.opened_runs import open_all
@@ -70,7 +70,7 @@ class PairScorer:
 
     model: AnyModel
     """In evaluation mode, on `device`."""
-    tokenizer: SubwordTokenizer
+    tokenizer: AnyTokenizer
     batch_tokens: int
     """Budget a side of one batch."""
     device: torch.device

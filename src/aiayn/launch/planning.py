@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiayn.build.architecture import accumulation, embedding_rows, model_cost
-from aiayn.config.data_schema import DataConfig, GrammarDataConfig, HubDataConfig, TextFilesDataConfig
+from aiayn.config.data_schema import (
+    DataConfig,
+    GrammarDataConfig,
+    HubDataConfig,
+    TextFilesDataConfig,
+    ToyTreesDataConfig,
+    TreesDataConfig,
+)
 from aiayn.config.errors import UserError
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.launch import processes
@@ -74,6 +81,11 @@ def described(data: DataConfig) -> str:
             origin = f"data set {data.path}" + (f", {data.subset}" if data.subset else "")
         case TextFilesDataConfig():
             origin = f"{data.train.source} and {data.train.target}"
+        case ToyTreesDataConfig():
+            origin = f"generated, {data.sentences:,} training trees"
+        case TreesDataConfig():
+            origin = f"{data.train}" + (f" of {data.path}" if data.path else "")
+            origin += f", and {data.silver}" if data.silver else ""
         case _:
             raise AssertionError(f"an unknown kind of corpus: {data.kind}")
     return f"{data.name} ({data.source_language}-{data.target_language}): {origin}"

@@ -19,17 +19,15 @@ from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
 from aiayn.data.prepared import PreparedData, PreparedSplit
-from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
-from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
-from aiayn.evaluation.test_sets import on_test_sets
 from aiayn.launch.engines import SearchEngine, torch_engine
 from aiayn.launch.memory import shortage_explained
 from aiayn.launch.n_best import n_best_line
+from aiayn.launch.quality import quality_of
 from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory, average_name
-from aiayn.runs.record import SignedScore, SplitScores, json_text
+from aiayn.runs.record import SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import AnyModel, Search, sentence_likelihoods
 
@@ -102,8 +100,8 @@ def score_splits(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )
         scores[split] = result = dataclasses.replace(result, averaged_steps=averaged_steps)
-        bleu = f"{result.bleu_name} {result.bleu.score:.2f}"
-        logger.info("%s: %s, PPL %.2f on %d sentences", split, bleu, result.ppl, result.sentences)
+        quality = f"{result.quality_name} {result.quality.score:.2f}"
+        logger.info("%s: %s, PPL %.2f on %d sentences", split, quality, result.ppl, result.sentences)
     if not group.is_leader:
         return {}
     with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
@@ -191,32 +189,24 @@ def _scores(
 ) -> SplitScores:
     """The scores of a split, after those of each sentence were written."""
     prepared = job.split(split)
-    references = prepared.target_lines()
-    tokenize = "none" if job.data.pretokenized else "13a"
-    statistics = sentence_statistics(hypotheses, references, tokenize=tokenize)
+    quality = quality_of(job.data, prepared, hypotheses, trees=job.folder / f"{split}.trees")
+    rows = zip(*likelihoods, prepared.source.lengths, quality.sentences, strict=True)
     write_sentence_scores(
         job.folder / f"{split}.sentences.jsonl",
         [
-            SentenceScores(float(nll), int(tokens), tuple(counts.tolist()), source_tokens=int(source_tokens))
-            for nll, tokens, counts, source_tokens in zip(
-                *likelihoods, statistics, prepared.source.lengths, strict=True
-            )
+            SentenceScores(float(nll), int(tokens), counts, source_tokens=int(source_tokens), brackets=found)
+            for nll, tokens, source_tokens, (counts, found) in rows
         ],
     )
-    bleu, chrf = corpus_bleu(hypotheses, references, tokenize=tokenize), corpus_chrf(hypotheses, references)
-    languages = job.data.languages
-    matrix = quick_matrix(Translations(hypotheses, references, languages[1], pretokenized=job.data.pretokenized))
-    if not job.data.pretokenized:
-        sources = prepared.source_lines()
-        matrix |= on_test_sets(statistics, sources, references, languages=languages, signature=bleu.signature)
     return SplitScores(
         ppl=perplexity(*likelihoods),
-        bleu=SignedScore(bleu.score, bleu.signature),
-        chrf=SignedScore(chrf.score, chrf.signature),
-        sentences=len(references),
+        bleu=quality.bleu,
+        chrf=quality.chrf,
+        sentences=len(hypotheses),
         checkpoint_step=checkpoint_step,
         seconds=time.perf_counter() - started,
         hypotheses=str(_hypotheses_path(job, split).relative_to(run.path)),
         engine=job.engine.name,
-        matrix={name: SignedScore(score.score, score.signature) for name, score in matrix.items()},
+        matrix=quality.matrix,
+        brackets=quality.brackets,
     )

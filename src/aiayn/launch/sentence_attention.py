@@ -11,8 +11,8 @@ import torch
 from aiayn.build.training import build_search
 from aiayn.config.command_schema import AttentionConfig, AttentionUnits
 from aiayn.config.errors import RunFailedError, UserError
-from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.units import token_units, word_units
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.engines import torch_engine
 from aiayn.launch.memory import shortage_explained
@@ -71,7 +71,7 @@ class Attender:
 
     model: Transformer
     """In evaluation mode, on `device`."""
-    tokenizer: SubwordTokenizer
+    tokenizer: AnyTokenizer
     translator: Translator
     """The same model's."""
     units: AttentionUnits

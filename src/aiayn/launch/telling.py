@@ -13,7 +13,7 @@ from aiayn.runs.record import Record, SplitScores
 from aiayn.training.tracking import BestCheckpoint, Tracker
 
 TABLE = "samples"
-COLUMNS = ("source", "reference", "hypothesis", "sentence_bleu")
+COLUMNS = ("source", "reference", "hypothesis")
 
 
 def tell(
@@ -35,7 +35,8 @@ def tell(
     for tracker in told:
         tracker.summarize(summary(record))
         if rows:
-            tracker.show_table(TABLE, COLUMNS, rows, step=record.steps)
+            score = "sentence_bleu" if record.scores["test"].brackets is None else "sentence_f1"
+            tracker.show_table(TABLE, (*COLUMNS, score), rows, step=record.steps)
         if best is not None:
             tracker.upload(best)
 
@@ -55,17 +56,18 @@ def summary(record: Record) -> dict[str, float | int | None]:
 def translations(
     directory: RunDirectory, data: PreparedData, scores: SplitScores, *, count: int
 ) -> list[tuple[str, str, str, float]]:
-    """Rows of `COLUMNS` for at most `count` sentences of test, the worst first.
+    """Rows of `COLUMNS` and a score for at most `count` sentences of test, the worst first.
 
-    They are the worst, the median and the best by sentence BLEU, and others that are the same for every run on these
-    data.
+    They are the worst, the median and the best by sentence BLEU or F1, and others that are the same for every run on
+    these data.
     """
     path = directory.path / scores.hypotheses
     hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
-    bleu = [sentence_bleu(row.bleu_statistics) for row in read_sentence_scores(path.with_name("test.sentences.jsonl"))]
+    rows = read_sentence_scores(path.with_name("test.sentences.jsonl"))
+    values = [sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1 for row in rows]
     test = data.split("test", limit=scores.sentences)
     sources, references = test.source_lines(), test.target_lines()
-    return [(sources[i], references[i], hypotheses[i], bleu[i]) for i in telling_sample(bleu, count)]
+    return [(sources[i], references[i], hypotheses[i], values[i]) for i in telling_sample(values, count)]
 
 
 def best_checkpoint(directory: RunDirectory) -> BestCheckpoint | None:

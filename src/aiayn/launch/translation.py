@@ -8,7 +8,7 @@ from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.errors import UserError
 from aiayn.data.lines import one_line
 from aiayn.data.sentences import SentencesInMemory
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.launch.engines import FindHypotheses, chosen_engine, refuse_engine
 from aiayn.launch.memory import shortage_explained
@@ -55,7 +55,7 @@ class Translator:
     """A search ready to translate text."""
 
     find: FindHypotheses
-    tokenizer: SubwordTokenizer
+    tokenizer: AnyTokenizer
     max_length: int
     """Tokens of a line, end mark included, beyond which its end is not read."""
     n_best: int = 1

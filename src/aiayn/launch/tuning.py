@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from aiayn.build.training import build_search
 from aiayn.config.command_schema import TuneConfig, TunedOverridesConfig
+from aiayn.config.data_schema import is_parsing
+from aiayn.config.errors import UserError
 from aiayn.config.schema import DecodingConfig
 from aiayn.config.validation import validate_decoding
 from aiayn.data.lines import one_line
 from aiayn.data.sentences import Sentences
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.reranking import reranked
 from aiayn.decoding.step import Hypothesis
 from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu, sentence_statistics
@@ -43,6 +45,8 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
     """
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     _refuse(runs.config.decoding, beam_sizes, alphas)
+    if is_parsing(runs.config.data):
+        raise UserError(f"run={runs.first.directory.path}: it parses, and tune goes by BLEU; name a translation's run")
     device, data = usable_device(request.device), trained_data(runs)
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     split = data.split("dev", limit=runs.config.decoding.limit_sentences)
@@ -96,7 +100,7 @@ class _Decoder:
 
     model: AnyModel
     sources: Sentences
-    tokenizer: SubwordTokenizer
+    tokenizer: AnyTokenizer
     search: Search
     """With settings that are tuned to be put in."""
     device: torch.device

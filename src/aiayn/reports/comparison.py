@@ -107,7 +107,7 @@ class Comparison:
             "scale": record.scale,
             "data": f"{record.data} ({(record.data_fingerprint or '')[:12]})",
             "split": f"dev, {dev.sentences:,} sentences",
-            dev.bleu_name: dev.bleu.signature,
+            dev.bleu_name: dev.quality.signature,
         }
 
     def differences(self, system: int) -> tuple[Interval, Interval] | None:
@@ -176,6 +176,8 @@ def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator
         record = entry.record
         if record is None or entry.state is not State.finished or "dev" not in record.scores:
             continue
+        if record.scores["dev"].brackets is not None:
+            continue  # trees: nothing to compare by BLEU
         fingerprint = record.data_fingerprint or ""
         if scale not in (None, record.scale) or not (
             data in (None, record.data) or fingerprint.startswith(data or "-")
@@ -206,7 +208,7 @@ def _refuse_differing_conditions(runs: Sequence[ScoredRun]) -> None:
         for key, own, other, remedy in (
             ("scale", run.record.scale, first.record.scale, "only.scale="),
             ("data", run.record.data_fingerprint, first.record.data_fingerprint, "only.data="),
-            ("BLEU", _dev(run).bleu.signature, _dev(first).bleu.signature, "only.experiment="),
+            ("BLEU", _dev(run).quality.signature, _dev(first).quality.signature, "only.experiment="),
             ("number of dev sentences", _dev(run).sentences, _dev(first).sentences, "only.experiment="),
         ):
             if own != other:

@@ -16,7 +16,7 @@ from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.grids import Grid, markdown_page, print_report
 from aiayn.runs.evaluations import Evaluation, open_evaluation
-from aiayn.runs.record import SignedScore, json_text
+from aiayn.runs.record import SignedScore, json_text, refuse_trees
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
 
@@ -76,6 +76,7 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
     remarks: dict[str, None] = {}
     for split in splits:
         recorded = evaluation.scores[split]
+        refuse_trees(recorded, place=f"run={evaluation.name}")
         found = recorded.by_definition
         if not recorded.matrix or metrics:
             if data is None:
@@ -103,7 +104,7 @@ def _computed(
         found |= quick_matrix(text)
         if not data.pretokenized:
             statistics = sentence_statistics(hypotheses, references)
-            signature = recorded.bleu.signature
+            signature = recorded.quality.signature
             found |= on_test_sets(statistics, sources, references, languages=data.languages, signature=signature)
     return {name: SignedScore(score.score, score.signature) for name, score in found.items()}
 

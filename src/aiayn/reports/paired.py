@@ -20,6 +20,7 @@ from aiayn.evaluation.significance import bleu_scores, perplexities, sentence_co
 from aiayn.progress import Bar
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.runs.evaluations import Evaluation
+from aiayn.runs.record import refuse_trees
 
 LENGTH_BUCKETS = 5
 """Of about equally many sentences."""
@@ -150,7 +151,7 @@ def compare_two(
         evaluations=(first, second),
         split=split,
         tests=tests,
-        signatures={recorded.bleu_name: recorded.bleu.signature, "chrF": recorded.chrf.signature},
+        signatures={name: score.signature for name, score in recorded.shown.items()},
         wins=int((bleu[0] > bleu[1]).sum()),
         losses=int((bleu[0] < bleu[1]).sum()),
         ties=int((bleu[0] == bleu[1]).sum()),
@@ -179,9 +180,10 @@ def _measured(
 
 def _refuse_differing(first: Evaluation, second: Evaluation, split: Split) -> None:
     ours, theirs = first.of(split, key="run"), second.of(split, key="against")
+    refuse_trees(ours, place=f"run={first.name}")
     for what, own, other in (
         ("data", first.record.data_fingerprint, second.record.data_fingerprint),
-        ("BLEU", ours.bleu.signature, theirs.bleu.signature),
+        ("BLEU", ours.quality.signature, theirs.quality.signature),
         (f"number of {split} sentences", ours.sentences, theirs.sentences),
     ):
         if own != other:

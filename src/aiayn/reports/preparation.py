@@ -87,6 +87,11 @@ def origin(data: PreparedData) -> str:
         case "text_files":
             names = [side["file"] for split in SPLITS for pair in told["files"][split] for side in pair]
             return f"{', '.join(names[:6])}" + (f" and {len(names) - 6} more files" if len(names) > 6 else "")
+        case "trees":
+            names = [each["file"] for part in told["files"].values() for each in part]
+            return f"{', '.join(names[:6])}" + (f" and {len(names) - 6} more files" if len(names) > 6 else "")
+        case "toy_trees":
+            return f"trees of the embedded grammar, version {told['version']}, seed {told['seed']}"
         case "grammar":
             return f"the embedded grammar, version {told['version']}, seed {told['seed']}"
     return f"corpus {data.manifest['corpus']['identity'][:16]}"

@@ -40,12 +40,12 @@ def row_table(record: Record) -> Table:
         title=f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}", min_width=64
     )
     dev = record.scores["dev"]
-    for heading in ("", "PPL (dev)", f"{dev.bleu_name} (dev)", "params", "steps"):
+    for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="left" if not heading else "right")
-    if paper is not None:
+    if paper is not None and dev.bleu is not None:
         table.add_row("paper", *paper_cells(paper))
     table.add_row(
-        "this run", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}", millions(record.parameters), record.steps_done()
+        "this run", f"{dev.ppl:.2f}", f"{dev.quality.score:.1f}", millions(record.parameters), record.steps_done()
     )
     return table
 
@@ -63,12 +63,12 @@ def footer(record: Record) -> str:
     test, dev = record.scores.get("test"), record.scores["dev"]
     lines = []
     if test is not None:
-        scores = f"PPL {test.ppl:.2f}, {test.bleu_name} {test.bleu.score:.1f}, chrF {test.chrf.score:.1f}"
-        lines.append(f"test: {scores} ({test.sentences:,} sentences)")
+        scores = ", ".join(f"{name} {score.score:.1f}" for name, score in test.shown.items())
+        lines.append(f"test: PPL {test.ppl:.2f}, {scores} ({test.sentences:,} sentences)")
     if averaged := dev.averaged_steps:
         several = f"the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}"
         lines.append(f"weights: {several if len(averaged) > 1 else f'of step {averaged[0]:,}'}")
-    lines.append(f"{dev.bleu_name}: {dev.bleu.signature}")
+    lines.append(f"{dev.quality_name}: {dev.quality.signature}")
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")
     return "\n".join(lines)
@@ -84,14 +84,14 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
     """
     table = Table(title=title or run)
     any_split = next(iter(scores.values()))
-    for heading in ("split", "PPL", any_split.bleu_name, "chrF", "sentences", "step"):
+    in_table = slice(2 if len(any_split.shown) <= 2 else 1)  # a terminal is 80 signs wide
+    for heading in ("split", "PPL", *[*any_split.shown][in_table], "sentences", "step"):
         table.add_column(heading, justify="left" if heading == "split" else "right")
     for split, result in scores.items():
         table.add_row(
             split,
             f"{result.ppl:.2f}",
-            f"{result.bleu.score:.2f}",
-            f"{result.chrf.score:.2f}",
+            *[f"{score.score:.2f}" for score in result.shown.values()][in_table],
             f"{result.sentences:,}",
             result.checkpoint,
         )
@@ -99,7 +99,9 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
     console.print(table)
     for split, result in scores.items():
         console.print(f"{split}: {Path(run) / result.hypotheses}")
-    console.print(f"{any_split.bleu_name}: {any_split.bleu.signature}")
+        if others := [f"{name} {score.score:.2f}" for name, score in result.shown.items()][in_table.stop :]:
+            console.print(f"{split}: {', '.join(others)}")
+    console.print(f"{any_split.quality_name}: {any_split.quality.signature}")
 
 
 def millions(count: int | None) -> str:

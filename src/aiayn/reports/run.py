@@ -12,7 +12,7 @@ from aiayn.reports.matrix import definitions
 from aiayn.reports.plan import hours
 from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, row_table
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, read_record
+from aiayn.runs.record import Record, SplitScores, read_record
 
 
 def report_run(directory: RunDirectory, output: Path | None) -> None:
@@ -80,29 +80,39 @@ def markdown(record: Record, config: str) -> str:
 
 
 def _scores(record: Record) -> str:
-    bleu_name = next((result.bleu_name for result in record.scores.values()), "BLEU")
-    lines = [f"| | split | PPL | {bleu_name} | chrF | parameters | steps |", "|---|---|---:|---:|---:|---:|---:|"]
+    if not record.scores:
+        return f"No scores: {record.status.value}" + (f" ({record.message})." if record.message else ".")
+    first = next(iter(record.scores.values()))
+    lines = [
+        f"| | split | PPL | {' | '.join(first.shown)} | parameters | steps |",
+        f"|---|---|---:|{'---:|' * len(first.shown)}---:|---:|",
+    ]
     paper = paper_row(record.experiment)
-    if paper is not None:
+    if paper is not None and first.bleu is not None:
         ppl, bleu, parameters, steps = paper_cells(paper)
         lines.append(f"| paper (newstest2013) | dev | {ppl} | {bleu} | | {parameters} | {steps} |")
     for split, result in record.scores.items():
         lines.append(
-            f"| this run ({record.data}) | {split} | {result.ppl:.2f} | {result.bleu.score:.2f} "
-            f"| {result.chrf.score:.2f} | {millions(record.parameters)} | {record.steps_done()} |"
+            f"| this run ({record.data}) | {split} | {result.ppl:.2f} "
+            + "".join(f"| {score.score:.2f} " for score in result.shown.values())
+            + f"| {millions(record.parameters)} | {record.steps_done()} |"
         )
-    if not record.scores:
-        return f"No scores: {record.status.value}" + (f" ({record.message})." if record.message else ".")
-    result = next(iter(record.scores.values()))
     lines += [
         "",
-        "Perplexity is per sub-word of this run's own vocabulary, and BLEU is of this run's own data: neither compares "
-        "with the paper's number unless data and vocabulary are the paper's.",
+        f"Perplexity is per sub-word of this run's own vocabulary, and {first.quality_name} is of this run's own data: "
+        "neither compares with the paper's number unless data and vocabulary are the paper's.",
         "",
-        f"- {bleu_name}: `{result.bleu.signature}`",
-        f"- chrF: `{result.chrf.signature}`",
+        *(f"- {', '.join(names)}: `{signature}`" for signature, names in _by_signature(first).items()),
     ]
     return "\n".join(lines)
+
+
+def _by_signature(result: SplitScores) -> dict[str, list[str]]:
+    """The scores that are counted in the same way, together."""
+    names: dict[str, list[str]] = {}
+    for name, score in result.shown.items():
+        names.setdefault(score.signature, []).append(name)
+    return names
 
 
 def _definitions(record: Record) -> Iterator[str]:

@@ -183,7 +183,7 @@ def steps_of(entry: Entry) -> str:
 def scores_of(entry: Entry) -> dict[str, str]:
     """Perplexity and BLEU on the development set under their names; empty before the evaluation."""
     dev = None if entry.record is None else entry.record.scores.get("dev")
-    return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.bleu_name: f"{dev.bleu.score:.1f}"}
+    return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.quality_name: f"{dev.quality.score:.1f}"}
 
 
 def _cells(entry: Entry) -> dict[str, str]:

@@ -1,23 +1,19 @@
 """The runs of Table 2's experiments, which of them compare with what, and what the paper's claims become."""
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.config.errors import UserError
-from aiayn.config.freeze import frozen_content
-from aiayn.config.identity import result_leaves
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import bootstrap, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.table3 import load_table3
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
 from aiayn.reports.table2_claims import JudgedTable2Claim, TestedSystem, judge
-from aiayn.reports.table3_runs import FOLLOWS_STEPS, is_chosen
-from aiayn.runs.ledger import Entry, State, read_ledger
-from aiayn.runs.record import Record, SplitScores
+from aiayn.reports.table3_runs import FOLLOWS_STEPS
 
 PREFIX = "table2/"
 
@@ -35,11 +31,8 @@ AVERAGED = frozenset({"averaging.checkpoints", "averaging.interval"})
 
 
 @dataclass(frozen=True)
-class TestedRun:
+class TestedRun(ScoredRun):
     """One run of an experiment of the table."""
-
-    entry: Entry
-    record: Record
 
     @property
     def pair(self) -> str:
@@ -50,17 +43,6 @@ class TestedRun:
     def row(self) -> str:
         """Its row of the table."""
         return ROWS.get(self.record.experiment.removeprefix(PREFIX).partition("_")[0], "")
-
-    @property
-    def test(self) -> SplitScores | None:
-        """What it scored; None until it has finished."""
-        return self.record.scores.get("test") if self.entry.state is State.finished else None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Everything in its frozen configuration that can change a result, but for the seed."""
-        leaves = result_leaves(frozen_content(self.entry.directory.config))
-        return {key: value for key, value in leaves.items() if key != "seed"} | {"fidelity": self.record.fidelity}
 
     @property
     def is_on_newstest2014(self) -> bool:
@@ -89,11 +71,7 @@ class Ours:
 
     def mean(self, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
         """A number of the finished runs, with its standard deviation where there are several; empty if not known."""
-        mean = self.mean_of(of)
-        if mean is None:
-            return ""
-        values = [value for value in map(of, self.finished) if value is not None]
-        return shown(mean) if len(values) == 1 else f"{shown(mean)} ± {shown(statistics.stdev(values))}"
+        return mean_text([of(run) for run in self.finished], shown)
 
 
 @dataclass(frozen=True)
@@ -128,20 +106,15 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
     Raises:
         UserError: runs of one column do not compare, or a file cannot be read.
     """
-    entries = read_ledger(runs) if runs.is_dir() else []
-    there = [TestedRun(entry, entry.record) for entry in entries if entry.record is not None]
-    there = [run for run in there if run.record.experiment.startswith(PREFIX) and run.row and run.pair in PAIRS]
-    chosen = [run for run in there if is_chosen(run.record, scale=scale, data=data)]
-    if there and not chosen:
-        known = sorted({f"scale {run.record.scale}, data {run.record.data}" for run in there})
-        raise UserError(f"only.scale={scale}, only.data={data}: no such run below {runs}; there are {'; '.join(known)}")
-    found: dict[str, list[TestedRun]] = {}
-    for run in chosen:
-        found.setdefault(run.record.experiment, []).append(run)
     order = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
+    found: dict[str, list[TestedRun]] = {}
+    for entry, record in runs_of_table(runs, order, scale=scale, data=data):
+        found.setdefault(record.experiment, []).append(TestedRun(entry, record))
     ours = [Ours(name, sorted(found[name], key=lambda run: run.record.seed)) for name in order if name in found]
     for pair in PAIRS:
-        _refuse_differing([run for each in ours for run in each.finished if run.pair == pair])
+        of_pair = [run for each in ours for run in each.finished if run.pair == pair]
+        refuse_apart(of_pair)
+        refuse_unlike(of_pair, _free)
     tested = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
     return Table2Report(ours, [judge(claim, tested) for claim in load_table2_claims()])
 
@@ -165,54 +138,11 @@ def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> It
         )
 
 
-def _refuse_differing(runs: Sequence[TestedRun]) -> None:
-    """Refuse runs that may not share a column: base and big are alike but for what the paper prints as different.
-
-    Raises:
-        UserError: their scale, data, seeds, settings, signatures or number of sentences do not allow it.
-    """
-    for run in runs[1:]:
-        first = runs[0]
-        for key, own, other in (
-            ("scale", run.record.scale, first.record.scale),
-            ("data", run.record.data_fingerprint, first.record.data_fingerprint),
-        ):
-            if own != other:
-                raise UserError(f"{key} differs, {own} and {other} in {_paths(run, first)}: choose with only.{key}=")
-    seen: dict[tuple[str, int], TestedRun] = {}
-    for run in runs:
-        twin = seen.setdefault((run.record.experiment, run.record.seed), run)
-        if twin is not run:
-            raise UserError(f"one seed stands more than once, in {_paths(twin, run)}: move one of them elsewhere")
-    for run in runs[1:]:
-        for key, own, other in _differing(run, runs[0]):
-            raise UserError(
-                f"{key} differs, {own} and {other} in {_paths(run, runs[0])}: no column holds both; "
-                "move one of them elsewhere"
-            )
-
-
-def _differing(run: TestedRun, first: TestedRun) -> Iterator[tuple[str, Any, Any]]:
-    """What two runs of a column may not differ in, and do: key, the value of either."""
-    free = (
-        frozenset[str]() if run.row == first.row else AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
-    )
-    ours, theirs = run.settings, first.settings
-    for key in sorted((ours.keys() | theirs.keys()) - free):
-        own, other = (settings.get(key, "nothing") for settings in (ours, theirs))
-        if own != other:
-            yield key, own, other
-    assert run.test is not None and first.test is not None, "only finished runs share a column"  # noqa: PT018
-    if run.test.sentences != first.test.sentences:
-        yield "number of test sentences", run.test.sentences, first.test.sentences
-    own_scores, other_scores = run.test.by_definition, first.test.by_definition
-    for name in sorted(own_scores.keys() & other_scores.keys()):
-        if own_scores[name].signature != other_scores[name].signature:
-            yield name, own_scores[name].signature, other_scores[name].signature
-
-
-def _paths(*runs: TestedRun) -> str:
-    return " and ".join(str(run.entry.directory.path) for run in runs)
+def _free(run: ScoredRun, first: ScoredRun) -> Collection[str]:
+    """The keys in which two runs of a column may differ: base and big in what the paper prints as different."""
+    if run.record.experiment == first.record.experiment:
+        return ()
+    return AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
 
 
 def _sentences(run: TestedRun) -> Any:

@@ -197,7 +197,7 @@ def _conditions(finished: Sequence[RowRun]) -> dict[str, str]:
         **finished[0].conditions,
         "fidelity": finished[0].record.fidelity,
         "split": f"dev, {dev.sentences:,} sentences",
-        dev.bleu_name: dev.bleu.signature,
+        dev.bleu_name: dev.quality.signature,
     }
 
 

@@ -52,8 +52,9 @@ class RowRun:
 
     @property
     def has_scores(self) -> bool:
-        """Whether it counts."""
-        return self.entry.state is State.finished and "dev" in self.record.scores
+        """Whether it counts: with the scores of translations."""
+        dev = self.record.scores.get("dev")
+        return self.entry.state is State.finished and dev is not None and dev.brackets is None
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -164,7 +165,7 @@ def _obstacle(run: RowRun, reference: RowRun) -> str | None:
     if run.has_scores and reference.has_scores:
         own, theirs = (each.record.scores["dev"] for each in (run, reference))
         for key, value, other in (
-            ("BLEU", own.bleu.signature, theirs.bleu.signature),
+            ("BLEU", own.quality.signature, theirs.quality.signature),
             ("number of dev sentences", str(own.sentences), str(theirs.sentences)),
         ):
             if value != other:

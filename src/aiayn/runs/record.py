@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -35,14 +36,44 @@ class SignedScore:
 
 
 @dataclass(frozen=True)
+class RecordedBrackets:
+    """Labelled brackets of parse trees beside the gold ones, as `aiayn.evaluation.brackets` counts them; in percent."""
+
+    f1: float
+    precision: float
+    recall: float
+    exact_match: float
+    """Sentences with every bracket right."""
+    tagging_accuracy: float | None
+    """Words with the right tag; None where the model writes no tags."""
+    well_formed: float
+    """Outputs that were a tree over exactly their words as they came; the others were repaired before they count."""
+    signature: str
+    """How they are counted."""
+
+    @property
+    def shown(self) -> dict[str, SignedScore]:
+        """By the headings of tables."""
+        scores = {
+            "F1": self.f1,
+            "precision": self.precision,
+            "recall": self.recall,
+            "exact match": self.exact_match,
+            "tagging accuracy": self.tagging_accuracy,
+            "well-formed": self.well_formed,
+        }
+        return {name: SignedScore(score, self.signature) for name, score in scores.items() if score is not None}
+
+
+@dataclass(frozen=True)
 class SplitScores:
-    """The scores of one split."""
+    """The scores of one split: of translations BLEU and chrF, of parse trees `brackets` instead."""
 
     ppl: float
     """exp of the mean unsmoothed negative log-likelihood per token, end marks included."""
-    bleu: SignedScore
-    """sacreBLEU; on detokenised text unless the data came split into words."""
-    chrf: SignedScore
+    bleu: SignedScore | None
+    """sacreBLEU; on detokenised text unless the data came split into words. None of trees."""
+    chrf: SignedScore | None
     """chrF on the same text."""
     sentences: int
     """Sentence pairs scored, each once."""
@@ -59,6 +90,8 @@ class SplitScores:
     matrix: dict[str, SignedScore] = field(default_factory=dict)
     """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`; empty in older
     records."""
+    brackets: RecordedBrackets | None = None
+    """Of parse trees; None of translations."""
 
     @property
     def checkpoint(self) -> str:
@@ -74,12 +107,32 @@ class SplitScores:
     @property
     def bleu_name(self) -> str:
         """BLEU, or BLEU_none where sacreBLEU did not tokenise: the two do not compare and share no column."""
-        return "BLEU_none" if "tok:none" in self.bleu.signature.split("|") else "BLEU"
+        return "BLEU_none" if self.bleu is not None and "tok:none" in self.bleu.signature.split("|") else "BLEU"
+
+    @property
+    def shown(self) -> dict[str, SignedScore]:
+        """What tables show, by heading: BLEU and chrF of translations, F1 and what belongs to it of trees."""
+        if self.brackets is not None:
+            return self.brackets.shown
+        assert self.bleu is not None
+        assert self.chrf is not None
+        return {self.bleu_name: self.bleu, "chrF": self.chrf}
+
+    @property
+    def quality_name(self) -> str:
+        """The heading of `quality`: F1, BLEU or BLEU_none, no two of which compare."""
+        return next(iter(self.shown))
+
+    @property
+    def quality(self) -> SignedScore:
+        """The score that stands for all that was decoded."""
+        return self.shown[self.quality_name]
 
     @property
     def by_definition(self) -> dict[str, SignedScore]:
-        """BLEU, chrF and what the matrix holds, by name."""
-        return {self.bleu_name.lower(): self.bleu, **self.matrix, "chrf": self.chrf}
+        """BLEU, what the matrix holds and chrF, or what is shown of trees; by name."""
+        first, *others = ((re.sub(r"[ -]", "_", name.lower()), score) for name, score in self.shown.items())
+        return dict([first, *self.matrix.items(), *others])
 
 
 @dataclass
@@ -233,6 +286,16 @@ def read_record(path: Path) -> Record:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
 
 
+def refuse_trees(scores: SplitScores, *, place: str) -> None:
+    """Refuse parse trees where translations are scored or compared.
+
+    Raises:
+        UserError: naming the place, such as a run.
+    """
+    if scores.brackets is not None:
+        raise UserError(f"{place}: its outputs are trees, scored by {scores.quality_name}; name a translation's run")
+
+
 def split_scores(value: Mapping[str, Any]) -> SplitScores:
     """The scores of a split from JSON.
 
@@ -240,8 +303,10 @@ def split_scores(value: Mapping[str, Any]) -> SplitScores:
         TypeError: there are fields too many or too few.
         KeyError: one that every version has is missing.
     """
-    signed = {name: SignedScore(**value[name]) for name in ("bleu", "chrf")}
+    signed = {name: value[name] and SignedScore(**value[name]) for name in ("bleu", "chrf")}
+    brackets = value.get("brackets")
     matrix = {name: SignedScore(**score) for name, score in value.get("matrix", {}).items()}
     ppl = math.inf if value["ppl"] is None else value["ppl"]
     fields: dict[str, Any] = {**value, **signed, "ppl": ppl, "matrix": matrix}
+    fields["brackets"] = brackets and RecordedBrackets(**brackets)
     return SplitScores(**fields | {"averaged_steps": tuple(value.get("averaged_steps", ()))})

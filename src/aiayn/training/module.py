@@ -212,11 +212,11 @@ class TranslationModule(LightningModule):
         self._validation += torch.stack([nll.double(), nll.new_tensor(batch.step_target_tokens, dtype=torch.float64)])
 
     def on_validation_epoch_end(self) -> None:
-        """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included; and BLEU of the sample."""
+        """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included; and the sample's score."""
         nll, tokens = self._over_ranks(self._validation).cpu().numpy()
         metrics = {"val/ppl": perplexity(np.array([nll]), np.array([tokens]))}
         if self._sample is not None and math.isfinite(metrics["val/ppl"]):  # else there is nothing to search by
-            metrics[self._sample.metric] = self._sample.bleu(self.model, device=self.device)
+            metrics[self._sample.metric] = self._sample.score(self.model, device=self.device)
         # For the checkpoint callbacks; equal on all ranks already. Lightning's own log line would be a step late.
         self.log_dict(metrics, logger=False, sync_dist=True)
         for logger in self.loggers:

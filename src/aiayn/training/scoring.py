@@ -15,7 +15,7 @@ from aiayn.data.batching import evaluation_batches
 from aiayn.data.collation import TranslationBatch, padded
 from aiayn.data.epoch_plan import Indices
 from aiayn.data.sentences import SentencePairs, Sentences
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.ensemble import Ensemble, log_mean
@@ -91,7 +91,7 @@ def _token_losses(model: AnyModel, batch: TranslationBatch) -> Tensor:
 def search_all(
     model: AnyModel,
     sources: Sentences,
-    tokenizer: SubwordTokenizer,
+    tokenizer: AnyTokenizer,
     search: Search,
     *,
     device: torch.device,
@@ -141,7 +141,7 @@ def search_all(
 
 def beam_search(
     model: AnyModel,
-    tokenizer: SubwordTokenizer,
+    tokenizer: AnyTokenizer,
     search: Search,
     n_best: int = 1,
     *,

@@ -1,5 +1,7 @@
-"""A sample of the development set that is translated at every validation: BLEU while a run still trains."""
+"""A sample of the development set that is decoded at every validation: BLEU or F1 while a run still trains."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -9,15 +11,22 @@ from aiayn.data.lines import one_line
 from aiayn.data.prepared import PreparedData
 from aiayn.data.sentences import SentencesInMemory
 from aiayn.evaluation.bleu import corpus_bleu
+from aiayn.evaluation.brackets import score_brackets
+from aiayn.evaluation.parses import parses
 from aiayn.evaluation.samples import spread
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import Search, search_all
+from aiayn.trees.reading import read_tree
 
 
 @final
 class ValidationSample:
     """The same sentences each time, spread evenly over the development set, and the run's own search.
+
+    Attributes:
+        metric: what the score is called: BLEU of words as they came has another name than BLEU of detokenised text, and
+            F1 is that of trees.
 
     Args:
         data: the prepared corpus.
@@ -26,26 +35,32 @@ class ValidationSample:
         group: the ranks that share the decoding.
     """
 
+    metric: str
+    _judge: Callable[[Sequence[str]], float]
+
     def __init__(self, data: PreparedData, search: Search, *, sentences: int, group: ProcessGroup = ALONE) -> None:
         split = data.split("dev")
         chosen = spread(len(split), sentences)
         mask = np.zeros(len(split), np.bool_)
         mask[chosen] = True
         self._sources = SentencesInMemory(split.source.tokens, split.source.offsets).only(mask)
-        references = split.target_lines()
-        self._references = [references[index] for index in chosen]
+        sources, references = split.source_lines(), split.target_lines()
         self._tokenizer = data.tokenizer
-        self._tokenize = "none" if data.pretokenized else "13a"
         self._search = search
         self._group = group
+        if data.task == "parsing":
+            gold = split.gold_trees()
+            self.metric = "val/f1"
+            self._judge = partial(
+                _f1, [sources[index] for index in chosen], [gold[index] for index in chosen], data.tags
+            )
+        else:
+            self.metric = "val/bleu_none" if data.pretokenized else "val/bleu"
+            tokenize = "none" if data.pretokenized else "13a"
+            self._judge = partial(_bleu, [references[index] for index in chosen], tokenize)
 
-    @property
-    def metric(self) -> str:
-        """What the score is called: BLEU of words as they came has another name than BLEU of detokenised text."""
-        return "val/bleu_none" if self._tokenize == "none" else "val/bleu"
-
-    def bleu(self, model: TranslationModel[Any], *, device: torch.device) -> float:
-        """BLEU, 0 to 100, of what the model makes of the sample; all ranks take part, and each gets the score.
+    def score(self, model: TranslationModel[Any], *, device: torch.device) -> float:
+        """What `metric` is of what the model makes of the sample, 0 to 100; all ranks take part, each gets the score.
 
         Args:
             model: in evaluation mode, on `device`; it stays as it is.
@@ -53,4 +68,12 @@ class ValidationSample:
         """
         found = search_all(model, self._sources, self._tokenizer, self._search, device=device, group=self._group)
         decoded = self._tokenizer.decode_batch(best.tokens for best, *_ in found)
-        return corpus_bleu([one_line(line) for line in decoded], self._references, tokenize=self._tokenize).score
+        return self._judge([one_line(line) for line in decoded])
+
+
+def _bleu(references: Sequence[str], tokenize: str, outputs: Sequence[str]) -> float:
+    return corpus_bleu(outputs, references, tokenize=tokenize).score
+
+
+def _f1(sources: Sequence[str], gold: Sequence[str], tags: bool, outputs: Sequence[str]) -> float:
+    return score_brackets(map(read_tree, gold), parses(sources, outputs, tags=tags).trees, tags=tags).f1

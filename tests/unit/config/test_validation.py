@@ -103,3 +103,19 @@ def test_a_key_does_not_belong_in_a_configuration(override: str) -> None:
 def test_a_tracker_other_than_wandb_has_arguments_of_its_own() -> None:
     overrides = ["logger=none", "+logger._target_=mine.Tracker", "+logger.mode=sometimes"]
     validate(typed(compose_command("train", overrides), TrainConfig))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "complaint"),
+    [
+        (["tokenizer=symbols"], r"^tokenizer\.kind=symbols: made for trees, and data\.kind=grammar is text, "),
+        (["data=treebank", "data.train=", "data.dev=a", "data.test=a"], r"^data\.train=\"\": state a file, a folder, "),
+        (["data=treebank", "data.train=a", "data.dev=[]", "data.test=a"], r"^data\.dev=\[\]: state a file, a folder, "),
+        (["data=wsj", "data.path=a", "data.silver="], r"^data\.silver=\"\": state a file, a folder, "),
+        (["data=wsj", "data.path="], r"^data\.path has no value: "),
+        (["data=wsj", "data.path=a", "data.gold_times=0"], r"^data\.gold_times=0: must be at least 1$"),
+    ],
+)
+def test_trees_are_named_and_their_symbols_are_theirs(overrides: list[str], complaint: str) -> None:
+    with pytest.raises(UserError, match=complaint):
+        validate(typed(compose_command("train", overrides), TrainConfig))

@@ -3,12 +3,12 @@
 import hashlib
 import random
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import datasets
 import pytest
 
-from aiayn.data.corpus import Split
+from aiayn.data.corpus import Split, Task
 from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
 
 Pairs: TypeAlias = Iterable[tuple[str, str]]
@@ -17,6 +17,7 @@ Pairs: TypeAlias = Iterable[tuple[str, str]]
 class PairsCorpus:
     """A corpus of given pairs; dev and test are a fixed handful where none are given."""
 
+    task: ClassVar[Task] = "translation"
     source_language = "en"
     target_language = "de"
 

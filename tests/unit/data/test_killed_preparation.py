@@ -24,7 +24,7 @@ class Table(list):
         return {{"source": super().__getitem__(rows), "target": super().__getitem__(rows)}}
 
 class Numbers:
-    source_language, target_language, identity, origin = "en", "de", "0123", {{}}
+    task, source_language, target_language, identity, origin = "translation", "en", "de", "0123", {{}}
     def split(self, split):
         return Table(str(number % 44_444) for number in range({PAIRS} if split == "train" else 5))
 

@@ -226,7 +226,7 @@ class Table(list):
         return {"source": super().__getitem__(rows), "target": super().__getitem__(rows)}
 
 class Numbers:
-    source_language, target_language, identity, origin = "en", "de", "0123", {}
+    task, source_language, target_language, identity, origin = "translation", "en", "de", "0123", {}
     def split(self, split):
         return Table(map(str, range(5_000 if split == "train" else 5)))
 

@@ -6,14 +6,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
+from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores, write_sentence_scores
 
-scores = st.builds(
+count = st.integers(0, 1000)
+translations = st.builds(
     SentenceScores,
     nll=st.floats(min_value=0),
     tokens=st.integers(1, 1000),
-    bleu_statistics=st.lists(st.integers(0, 1000), min_size=10, max_size=10).map(tuple),
+    bleu_statistics=st.lists(count, min_size=10, max_size=10).map(tuple),
 )
+counts = st.builds(BracketScores, sentences=st.just(1), matched=count, gold=count, predicted=count, exact=count)
+trees = st.builds(
+    SentenceScores,
+    nll=st.floats(min_value=0),
+    tokens=st.integers(1, 1000),
+    bleu_statistics=st.just(()),
+    brackets=st.builds(SentenceBrackets, length=count, scores=counts),
+)
+scores = translations | trees
 
 
 @settings(deadline=None)  # waits for the disk
@@ -39,7 +50,16 @@ def test_a_crash_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["{", "3", "[]", '{"nll": 1.0, "tokens": 2}', '{"nll": "x", "tokens": 1, "bleu_statistics": []}']
+    "line",
+    [
+        "{",
+        "3",
+        "[]",
+        '{"nll": 1.0, "tokens": 2}',
+        '{"nll": "x", "tokens": 1, "bleu_statistics": []}',
+        '{"nll": 1.0, "tokens": 2, "brackets": {}}',
+        '{"nll": 1.0, "tokens": 2, "brackets": 3}',
+    ],
 )
 def test_a_line_that_is_not_scores_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "sentences.jsonl"

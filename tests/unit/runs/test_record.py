@@ -13,23 +13,49 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
-from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status, read_record
+from aiayn.runs.record import (
+    SCHEMA_VERSION,
+    Record,
+    RecordedBrackets,
+    SignedScore,
+    SplitScores,
+    Status,
+    read_record,
+    refuse_trees,
+)
 
 text = st.text(max_size=8)
 number = st.floats(allow_nan=False, allow_infinity=False)
 count = st.integers(0, 2**60)
 signed_scores = st.builds(SignedScore, score=number, signature=text)
-scores = st.builds(
-    SplitScores,
-    ppl=st.floats(min_value=1),  # infinity is what a useless model has
-    bleu=signed_scores,
-    chrf=signed_scores,
-    matrix=st.dictionaries(text, signed_scores, max_size=2),
-    sentences=count,
-    checkpoint_step=count,
-    seconds=number,
-    hypotheses=text,
-    averaged_steps=st.lists(count, max_size=3).map(tuple),
+brackets = st.builds(
+    RecordedBrackets,
+    f1=number,
+    precision=number,
+    recall=number,
+    exact_match=number,
+    tagging_accuracy=st.none() | number,
+    well_formed=number,
+    signature=text,
+)
+of_translations: dict[str, Any] = {
+    "bleu": signed_scores,
+    "chrf": signed_scores,
+    "matrix": st.dictionaries(text, signed_scores, max_size=2),
+}
+of_trees: dict[str, Any] = {"bleu": st.none(), "chrf": st.none(), "brackets": brackets}
+scores = st.one_of(
+    st.builds(
+        SplitScores,
+        ppl=st.floats(min_value=1),  # infinity is what a useless model has
+        **task,
+        sentences=count,
+        checkpoint_step=count,
+        seconds=number,
+        hypotheses=text,
+        averaged_steps=st.lists(count, max_size=3).map(tuple),
+    )
+    for task in (of_translations, of_trees)
 )
 records = st.builds(
     Record,
@@ -177,3 +203,24 @@ def test_scores_from_before_there_was_a_matrix_are_read(tmp_path: Path) -> None:
     dev = read_record(path).scores["dev"]
     assert dev.matrix == {}
     assert dev.by_definition == {"bleu": dev.bleu, "chrf": dev.chrf}
+
+
+def test_trees_are_scored_by_their_brackets_and_never_as_translations() -> None:
+    brackets = RecordedBrackets(
+        f1=88.0,
+        precision=90.0,
+        recall=86.1,
+        exact_match=30.0,
+        tagging_accuracy=None,
+        well_formed=97.5,
+        signature="evalb",
+    )
+    translation = a_record().scores["dev"]
+    trees = dataclasses.replace(translation, bleu=None, chrf=None, brackets=brackets)
+    assert trees.quality == SignedScore(88.0, "evalb")
+    assert list(trees.shown) == ["F1", "precision", "recall", "exact match", "well-formed"]
+    assert list(trees.by_definition) == ["f1", "precision", "recall", "exact_match", "well_formed"]
+    assert not trees.shown.keys() & translation.shown.keys()
+    refuse_trees(translation, place="run=a")
+    with pytest.raises(UserError, match=r"^run=a: its outputs are trees, scored by F1; name a translation's run$"):
+        refuse_trees(trees, place="run=a")

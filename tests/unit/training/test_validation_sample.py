@@ -27,13 +27,13 @@ def test_it_is_what_the_search_finds_for_these_sentences(
     references = dev.target_lines()
     expected = corpus_bleu([texts[index] for index in chosen], [references[index] for index in chosen]).score
     sample = ValidationSample(prepared, SEARCH, sentences=sentences)
-    assert sample.bleu(model, device=CPU) == pytest.approx(expected, abs=1e-9)
+    assert sample.score(model, device=CPU) == pytest.approx(expected, abs=1e-9)
 
 
 def test_neither_the_model_nor_chance_is_touched(model: Transformer, prepared: PreparedData) -> None:
     before = copy.deepcopy(model.state_dict())
     chance = torch.get_rng_state()
-    ValidationSample(prepared, SEARCH, sentences=5).bleu(model, device=CPU)
+    ValidationSample(prepared, SEARCH, sentences=5).score(model, device=CPU)
     assert torch.equal(torch.get_rng_state(), chance)
     for name, weight in model.state_dict().items():
         assert torch.equal(weight, before[name])

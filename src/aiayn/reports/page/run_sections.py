@@ -92,22 +92,20 @@ def _scores(record: Record) -> Html | None:
     if not record.scores:
         return None
     any_split = next(iter(record.scores.values()))
-    head = tag("tr", *map(heading, ("<split", "PPL", any_split.bleu_name, "chrF", "sentences", "step")))
+    head = tag("tr", *map(heading, ("<split", "PPL", *any_split.shown, "sentences", "step")))
     rows = [
         tag(
             "tr",
             tag("th", split, scope="row"),
             number(f"{result.ppl:.3f}", None),
-            number(f"{result.bleu.score:.2f}", None),
-            number(f"{result.chrf.score:.2f}", None),
+            *(number(f"{score.score:.2f}", None) for score in result.shown.values()),
             number(f"{result.sentences:,}", None),
             number(result.checkpoint, None),
         )
         for split, result in record.scores.items()
     ]
     signatures = (
-        tag("div", tag("dt", name), tag("dd", tag("code", score.signature)))
-        for name, score in ((any_split.bleu_name, any_split.bleu), ("chrF", any_split.chrf))
+        tag("div", tag("dt", name), tag("dd", tag("code", score.signature))) for name, score in any_split.shown.items()
     )
     return tag(
         "section",

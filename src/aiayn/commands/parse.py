@@ -1,0 +1,19 @@
+"""`aiayn parse`."""
+
+from omegaconf import DictConfig
+
+from aiayn.config.command_schema import ParseConfig
+from aiayn.config.freeze import typed
+from aiayn.launch.signals import ended_as_interrupted
+from aiayn.runs.directory import named_runs, open_run
+
+
+def main(composed: DictConfig) -> None:
+    """Parse standard input line by line to trees on standard output."""
+    config = typed(composed, ParseConfig)
+    for name in named_runs(config.run):  # before torch is imported, which takes seconds
+        open_run(name)
+    from aiayn.launch.parsing import parse_input
+
+    with ended_as_interrupted():
+        parse_input(config)

@@ -1,0 +1,57 @@
+"""The tokenizers there are: pieces of words for translation, whole symbols for parsing."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from aiayn.config.errors import UserError
+from aiayn.data.symbols import KIND, SymbolTokenizer
+from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from aiayn.data.filters import TextPairs
+
+AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer
+AnyKind: TypeAlias = TokenizerKind | Literal["symbols"]
+
+
+def train_tokenizer(
+    chunks: Iterator[TextPairs], *, vocabulary_size: int, kind: AnyKind, pretokenized: bool
+) -> AnyTokenizer:
+    """Learn the vocabulary that source and target share.
+
+    Args:
+        chunks: the text, some pairs at a time; consumed as a stream.
+        vocabulary_size: entries in all.
+        kind: of the tokenizer.
+        pretokenized: see `SubwordTokenizer.train`; symbols are split by spaces in any case.
+
+    Raises:
+        UserError: ``vocabulary_size`` is too small.
+    """
+    if kind == KIND:
+        return SymbolTokenizer.train(chunks, vocabulary_size=vocabulary_size)
+    lines = (line for pair in chunks for line in chain(*pair))
+    return SubwordTokenizer.train(lines, vocabulary_size=vocabulary_size, kind=kind, pretokenized=pretokenized)
+
+
+def load_tokenizer(path: Path) -> AnyTokenizer:
+    """Read what a tokenizer's `save` wrote.
+
+    Raises:
+        UserError: the file cannot be read or is not a tokenizer of this project.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(document, dict) and document.get("kind") == KIND:
+            return SymbolTokenizer.from_document(document)
+    except OSError as error:
+        raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
+    except (ValueError, LookupError, TypeError):
+        raise UserError(f"{path}: not a tokenizer of this project; delete it and prepare the data again") from None
+    return SubwordTokenizer.load(path)

@@ -1,0 +1,239 @@
+"""Labelled bracketing of constituency trees, as EVALB with COLLINS.prm counts it (Sekine and Collins 1997).
+
+A bracket is a constituent's label and the words that it spans. What EVALB's parameter file asks for:
+
+- TOP, and constituents without words, are no brackets. Labels end at the first "-" or "=", so that function tags do not
+  count; ADVP and PRT are the same label.
+- Traces (-NONE-) and punctuation (the tags , : `` '' and .) are left out before anything is counted: brackets span the
+  words that stay, and tags are compared on those. -LRB-, $ and the like stay.
+- Brackets are multisets: a chain of n equal labels over m of them matches in the smaller number.
+- Precision, recall and F1 are those of all brackets of a corpus together, not means of sentences.
+
+One thing differs. EVALB goes by the tags of each tree for itself, and gives a sentence up as an error where the two
+then keep different words. Here the gold tree's tags say for both which words are punctuation, since parsers as the
+paper's predict brackets and no tags. Where both trees tag the same words as punctuation, every count is EVALB's.
+"""
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from aiayn.trees.tree import Span, Tree
+
+TRACE = "-NONE-"
+
+DELETED = frozenset({"TOP", TRACE, ",", ":", "``", "''", "."})
+"""COLLINS.prm's DELETE_LABEL: a tag of these goes with its word, a constituent of these without its words."""
+
+SIGNATURE = "labelled:yes|prm:collins|punctuation:gold"
+"""How the counts came about, for records: under EVALB's COLLINS.prm, punctuation told by the gold trees."""
+
+CUTOFF_LENGTH = 40
+"""COLLINS.prm's CUTOFF_LEN: scores are also given of sentences of at most so many words, punctuation included."""
+
+BUCKETS = 5
+"""Of about equally many sentences, by length."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BracketScores:
+    """What scores follow from, counted over sentences; counts of parts add up to those of the whole."""
+
+    sentences: int = 0
+    """All of them."""
+    errors: int = 0
+    """Of these, whose predicted tree has other words; nothing of them is counted."""
+    skipped: int = 0
+    """Of these, without a word that stays; nothing of them is counted."""
+    matched: int = 0
+    """Brackets in both trees."""
+    gold: int = 0
+    """Brackets in the gold trees."""
+    predicted: int = 0
+    """Brackets in the predicted trees."""
+    exact: int = 0
+    """Sentences all of whose brackets match."""
+    crossing: int = 0
+    """Predicted brackets that overlap one of the gold tree's, neither within the other."""
+    uncrossed: int = 0
+    """Sentences without such a bracket."""
+    tagged: int = 0
+    """Words whose tags were compared."""
+    correct_tags: int = 0
+    """Words with the gold tree's tag."""
+
+    def __add__(self, other: "BracketScores") -> "BracketScores":
+        """The counts of both together."""
+        names = (field.name for field in dataclasses.fields(self))
+        return BracketScores(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+    @property
+    def valid(self) -> int:
+        """Sentences that were counted."""
+        return self.sentences - self.errors - self.skipped
+
+    @property
+    def precision(self) -> float:
+        """Predicted brackets that match, in percent; 0 where there are none."""
+        return _percent(self.matched, self.predicted)
+
+    @property
+    def recall(self) -> float:
+        """Gold brackets that match, in percent; 0 where there are none."""
+        return _percent(self.matched, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, in percent; 0 where nothing matches."""
+        return _percent(2 * self.matched, self.gold + self.predicted)
+
+    @property
+    def exact_match(self) -> float:
+        """Sentences all of whose brackets match, in percent of those counted."""
+        return _percent(self.exact, self.valid)
+
+    @property
+    def no_crossing(self) -> float:
+        """Sentences without a crossing bracket, in percent of those counted."""
+        return _percent(self.uncrossed, self.valid)
+
+    @property
+    def tagging_accuracy(self) -> float | None:
+        """Words with the gold tree's tag, in percent, punctuation excluded; None where tags were not predicted."""
+        return _percent(self.correct_tags, self.tagged) if self.tagged else None
+
+
+@dataclass(frozen=True)
+class SentenceBrackets:
+    """One sentence."""
+
+    length: int
+    """Words of the gold tree, punctuation included, traces excluded."""
+    scores: BracketScores
+
+
+@dataclass(frozen=True)
+class LengthBucket:
+    """The sentences of a range of lengths."""
+
+    shortest: int
+    longest: int
+    scores: BracketScores
+
+
+def score_brackets(gold: Iterable[Tree], predicted: Iterable[Tree], *, tags: bool) -> BracketScores:
+    """The scores of a corpus.
+
+    Args:
+        gold: the trees of the treebank.
+        predicted: as many of a parser, over the same words.
+        tags: whether the predicted trees' tags are a parser's own, and to be scored.
+
+    Raises:
+        ValueError: there are more trees of one kind.
+    """
+    return total(score_sentences(gold, predicted, tags=tags))
+
+
+def score_sentences(gold: Iterable[Tree], predicted: Iterable[Tree], *, tags: bool) -> Iterator[SentenceBrackets]:
+    """Each sentence by itself; arguments and errors as for `score_brackets`."""
+    for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
+        yield _score_sentence(gold_tree, predicted_tree, tags=tags)
+
+
+def total(sentences: Iterable[SentenceBrackets]) -> BracketScores:
+    """The scores of some sentences together."""
+    return sum((sentence.scores for sentence in sentences), BracketScores())
+
+
+def by_length(sentences: Sequence[SentenceBrackets]) -> list[LengthBucket]:
+    """The sentences in parts of about equally many, shortest first; none shares a length with another's."""
+    if not sentences:
+        return []
+    lengths = np.array([sentence.length for sentence in sentences])
+    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, BUCKETS + 1)[1:], method="higher"))
+    parts: dict[int, list[SentenceBrackets]] = {}
+    for place, sentence in zip(np.searchsorted(borders, lengths).tolist(), sentences, strict=True):
+        parts.setdefault(place, []).append(sentence)
+    return [
+        LengthBucket(min(each.length for each in part), max(each.length for each in part), total(part))
+        for _, part in sorted(parts.items())
+    ]
+
+
+def _score_sentence(gold: Tree, predicted: Tree, *, tags: bool) -> SentenceBrackets:
+    gold_words, predicted_words = _words(gold), _words(predicted)
+    scores = BracketScores(sentences=1)
+    stays = [tag not in DELETED for _, tag in gold_words]
+    if [word for word, _ in gold_words] != [word for word, _ in predicted_words]:
+        scores = dataclasses.replace(scores, errors=1)
+    elif not any(stays):
+        scores = dataclasses.replace(scores, skipped=1)
+    else:
+        gold_brackets, predicted_brackets = _brackets(gold, stays), _brackets(predicted, stays)
+        crossing = _crossing(gold_brackets, predicted_brackets)
+        pairs = zip(gold_words, predicted_words, stays, strict=True)
+        compared = [(own, other) for (_, own), (_, other), kept in pairs if kept and tags]
+        scores = BracketScores(
+            sentences=1,
+            matched=(gold_brackets & predicted_brackets).total(),
+            gold=gold_brackets.total(),
+            predicted=predicted_brackets.total(),
+            exact=int(gold_brackets == predicted_brackets),
+            crossing=crossing,
+            uncrossed=int(crossing == 0),
+            tagged=len(compared),
+            correct_tags=sum(_equal_label(own) == _equal_label(other) for own, other in compared),
+        )
+    return SentenceBrackets(len(gold_words), scores)
+
+
+def _words(tree: Tree) -> list[tuple[str, str]]:
+    """Words and tags of the sentence: all but the traces."""
+    return [(word, tag) for word, tag in zip(tree.words(), tree.tags(), strict=True) if tag != TRACE]
+
+
+def _brackets(tree: Tree, stays: Sequence[bool]) -> "Counter[Span]":
+    """The brackets that count, over the words that stay.
+
+    Args:
+        tree: with or without traces.
+        stays: of each word but the traces.
+    """
+    words = iter(stays)
+    before = [0, *accumulate(int(tag != TRACE and next(words)) for tag in tree.tags())]
+    brackets = (Span(_trimmed(span.label), before[span.start], before[span.end]) for span in tree.spans())
+    return Counter(
+        Span(_equal_label(bracket.label), bracket.start, bracket.end)
+        for bracket in brackets
+        if bracket.start < bracket.end and bracket.label not in DELETED
+    )
+
+
+def _trimmed(label: str) -> str:
+    """A constituent's label without function tags and indices."""
+    return label.partition("-")[0].partition("=")[0]
+
+
+def _equal_label(label: str) -> str:
+    """COLLINS.prm's EQ_LABEL; as there, of tags too."""
+    return "ADVP" if label == "PRT" else label
+
+
+def _crossing(gold: "Counter[Span]", predicted: "Counter[Span]") -> int:
+    """How many predicted brackets cross one of the gold tree's; whatever spans the same words crosses none."""
+    spans = {(span.start, span.end) for span in gold}
+    return sum(
+        count
+        for span, count in predicted.items()
+        if (span.start, span.end) not in spans
+        and any(start < span.start < end < span.end or span.start < start < span.end < end for start, end in spans)
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0

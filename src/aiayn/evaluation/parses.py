@@ -1,0 +1,55 @@
+"""What a model writes for sentences as trees over their words, whatever it wrote."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiayn.trees.linearization import CLOSING, OPENING, WORD
+from aiayn.trees.repair import is_well_formed, repair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from aiayn.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class Parses:
+    """A tree for each sentence."""
+
+    trees: Sequence[Tree]
+    well_formed: int
+    """How many outputs were a tree over exactly their words; the others were repaired."""
+
+    @property
+    def well_formed_rate(self) -> float:
+        """The same in percent."""
+        return 100 * self.well_formed / len(self.trees) if self.trees else 0.0
+
+
+def parses(sources: Iterable[str], outputs: Iterable[str], *, tags: bool) -> Parses:
+    """Read linearised trees.
+
+    Args:
+        sources: words with spaces between them, at least one each.
+        outputs: as many, what a model wrote for each, in symbols with spaces between them.
+        tags: whether it was to write the words' tags; if not, all that is no bracket is read as `XX`.
+    """
+    trees: list[Tree] = []
+    well_formed = 0
+    for source, output in zip(sources, outputs, strict=True):
+        words, tokens = split_symbols(source), split_symbols(output)
+        symbols = tokens if tags else tuple(map(_without_tag, tokens))
+        well_formed += symbols == tokens and is_well_formed(tokens, len(words))
+        trees.append(repair(symbols, words))
+    return Parses(trees, well_formed)
+
+
+def _without_tag(token: str) -> str:
+    return token if token.startswith((OPENING, CLOSING)) else WORD
+
+
+def split_symbols(line: str) -> tuple[str, ...]:
+    """Words or symbols of a line: what spaces part, for other white space of Unicode may be within a word."""
+    return tuple(filter(None, line.split(" ")))

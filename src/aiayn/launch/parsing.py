@@ -1,0 +1,67 @@
+"""Sentences through a model that parses: standard input to trees on standard output."""
+
+import logging
+from collections.abc import Sequence
+
+from aiayn.build.training import build_search
+from aiayn.config.command_schema import ParseConfig
+from aiayn.config.data_schema import ParsedDataConfig
+from aiayn.config.errors import UserError
+from aiayn.data.lines import one_line
+from aiayn.evaluation.parses import parses
+from aiayn.launch.engines import torch_engine
+from aiayn.launch.memory import shortage_explained
+from aiayn.launch.opened_run import OpenedRun, usable_device
+from aiayn.launch.opened_runs import open_all
+from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
+from aiayn.launch.translation import Translator
+from aiayn.trees.reading import escape_brackets, write_tree
+
+logger = logging.getLogger("aiayn")
+
+
+def parse_input(request: ParseConfig) -> None:
+    """Write a tree in brackets for each line of standard input, in its order, a window at a time.
+
+    Words are parted by white space, and their brackets escaped as in treebanks. A blank line stays one.
+
+    Raises:
+        UserError: the run, a setting or the input cannot be used; the lines before are written.
+    """
+    if request.window < 1:
+        raise UserError(f"window={request.window}: must be at least 1")
+    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    has_tags = [_has_tags(run) for run in runs.members]
+    longest, device, tokenizer = runs.longest(request.max_length), usable_device(request.device), runs.tokenizer()
+    model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
+    engine = torch_engine(model, tokenizer, build_search(runs.config.decoding), device=device)
+    translator = Translator(engine.find, tokenizer, longest)
+    first = 1
+    with engine.held(), progress_bar("parse", " lines") as advance:
+        for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
+            sentences = [" ".join(map(escape_brackets, line.split())) for line in lines]
+            with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
+                found = translator.translate(sentences, first=first, advance=advance)
+            write_lines(_trees(sentences, [translator.text(best) for best in found], tags=has_tags[0]))
+            first += len(lines)
+
+
+def _has_tags(run: OpenedRun) -> bool:
+    """Whether the run writes the words' tags.
+
+    Raises:
+        UserError: it does not parse.
+    """
+    data = run.config.data
+    if not isinstance(data, ParsedDataConfig):
+        raise UserError(
+            f"run={run.directory.path}: trained on {data.name}, which has no trees; aiayn translate can use it"
+        )
+    return data.tags
+
+
+def _trees(sentences: Sequence[str], outputs: Sequence[str], *, tags: bool) -> list[str]:
+    """The tree of each sentence, which is blank where that is."""
+    written = [(sentence, output) for sentence, output in zip(sentences, outputs, strict=True) if sentence]
+    trees = iter(parses(*zip(*written, strict=True), tags=tags).trees if written else ())
+    return [one_line(write_tree(next(trees))) if sentence else "" for sentence in sentences]

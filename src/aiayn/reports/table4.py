@@ -1,0 +1,286 @@
+"""Table 4 with ours beside the paper's parsers: F1 of labelled brackets on the test set."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from aiayn import files
+from aiayn.config.report_schema import ReportConfig
+from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, by_length, total
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.paper.table4 import Parser, load_table4
+from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
+from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
+from aiayn.runs.record import RecordedBrackets, json_text
+
+PREFIX = "table4/"
+
+ROWS = {"wsj_only": "transformer_wsj", "semi_supervised": "transformer_semi"}
+"""Of the table, by experiment."""
+
+WSJ = "wsj"
+"""The treebank's name where it is the Wall Street Journal part of the Penn Treebank, in the standard split."""
+
+SILVER = "_silver"
+"""How a treebank's name ends where trees of parsers are trained on as well: the test set is the same."""
+
+SENTENCES_OF_SECTION_23 = 2416
+
+_TWO = "{:.2f}".format
+"""How scores are shown."""
+
+OTHER_DATA = "not section 23 of the Wall Street Journal"
+"""Why a number of ours does not compare with one of the paper's."""
+
+
+@dataclass(frozen=True)
+class ParserRun(ScoredRun):
+    """One run of an experiment of the table."""
+
+    @property
+    def experiment(self) -> str:
+        """Its name within the table."""
+        return self.record.experiment.removeprefix(PREFIX)
+
+    @property
+    def treebank(self) -> str:
+        """What it was tested on."""
+        return self.record.data.removesuffix(SILVER)
+
+    @property
+    def brackets(self) -> RecordedBrackets | None:
+        """What it scored on the test set; None until it has finished, and where it was no trees."""
+        return None if self.test is None else self.test.brackets
+
+    @property
+    def is_on_section_23(self) -> bool:
+        """Whether its test set is that of the paper, as far as name and size tell."""
+        return self.treebank == WSJ and self.test is not None and self.test.sentences == SENTENCES_OF_SECTION_23
+
+
+@dataclass(frozen=True)
+class Ours:
+    """An experiment of the table on one treebank, all its seeds together."""
+
+    experiment: str
+    treebank: str
+    runs: Sequence[ParserRun]
+
+    @property
+    def finished(self) -> list[ParserRun]:
+        """Those that count."""
+        return [run for run in self.runs if run.brackets is not None]
+
+    @property
+    def stands_beside_the_paper(self) -> bool:
+        """Whether it is of the paper's treebank; what has finished, of its test set too."""
+        return self.treebank == WSJ and all(run.is_on_section_23 for run in self.finished)
+
+    def mean(self, name: str) -> str:
+        """A score of the finished runs by its heading, to two places; empty if not known."""
+        scores = [run.brackets.shown.get(name) for run in self.finished if run.brackets is not None]
+        return mean_text([None if score is None else score.score for score in scores], _TWO)
+
+
+@dataclass(frozen=True)
+class Table4Report:
+    """All that is shown."""
+
+    ours: Sequence[Ours]
+    """In the table's order, those of the paper's treebank first, then the others' by name."""
+
+    @property
+    def runs(self) -> list[ParserRun]:
+        """All runs, finished or not."""
+        return [run for each in self.ours for run in each.runs]
+
+    @property
+    def finished(self) -> list[Ours]:
+        """Those that have scores."""
+        return [each for each in self.ours if each.finished]
+
+
+def report_table4(config: ReportConfig, output: Path | None) -> None:
+    """Print the table, or write it.
+
+    Args:
+        config: of the command.
+        output: a .md, .tex or .json file, or None for the terminal.
+
+    Raises:
+        UserError: runs do not compare, or a file cannot be read.
+    """
+    report = read_table4(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
+    if output is not None:
+        files.write_text(output, FORMATS[output.suffix](report))
+        print(output)  # noqa: T201
+        return
+    print_report(grids(report), remarks(report))
+
+
+def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Report:
+    """The runs of the table's experiments below a folder.
+
+    Args:
+        runs: the folder.
+        scale: only runs of this scale.
+        data: only runs on this treebank, by name or by the first digits of its fingerprint.
+
+    Raises:
+        UserError: seeds of one experiment do not compare, or a file cannot be read.
+    """
+    found: dict[tuple[str, str], list[ParserRun]] = {}
+    for entry, record in runs_of_table(runs, [f"{PREFIX}{name}" for name in ROWS], scale=scale, data=data):
+        run = ParserRun(entry, record)
+        found.setdefault((run.treebank, run.experiment), []).append(run)
+    treebanks = sorted({treebank for treebank, _ in found}, key=lambda name: (name != WSJ, name))
+    ours = [
+        Ours(experiment, treebank, sorted(found[treebank, experiment], key=lambda run: run.record.seed))
+        for treebank in treebanks
+        for experiment in ROWS
+        if (treebank, experiment) in found
+    ]
+    for treebank in treebanks:  # silver trees are data, too: the table's two experiments differ there
+        of_treebank = [each.finished for each in ours if each.treebank == treebank]
+        refuse_apart([run for finished in of_treebank for run in finished], ["scale"])
+        for finished in of_treebank:
+            refuse_apart(finished)
+            refuse_unlike(finished)
+    return Table4Report(ours)
+
+
+def grids(report: Table4Report) -> Iterator[Grid]:
+    """The table; ours by treebank, and by length of the sentence."""
+    yield _parsers(report)
+    if report.finished:
+        yield _by_treebank(report.finished)
+    for treebank, of_treebank in groupby(report.finished, key=lambda each: each.treebank):
+        lengths = _by_length(treebank, list(of_treebank))
+        if lengths is not None:
+            yield lengths
+
+
+def _parsers(report: Table4Report) -> Grid:
+    table = load_table4()
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for row in table.rows:
+        groups.setdefault(row.group, []).append((row.label, row.group, str(row.f1), _beside(report, row)))
+    (f1,) = table.columns
+    headings = ("<parser", "<training", f1.heading, "ours")
+    return Grid(str(table.caption.title), headings, tuple(map(tuple, groups.values())))
+
+
+def _beside(report: Table4Report, row: Parser) -> str:
+    """Ours of a row where it compares with the paper's: F1, or what has become of it."""
+    ours = [each for each in report.ours if ROWS[each.experiment] == row.id and each.stands_beside_the_paper]
+    if not ours:
+        return ""
+    (of_wsj,) = ours
+    return of_wsj.mean("F1") if of_wsj.finished else of_wsj.runs[-1].entry.state.value
+
+
+def _by_treebank(finished: Sequence[Ours]) -> Grid:
+    shown = [run.brackets.shown for each in finished for run in each.finished if run.brackets is not None]
+    names = list(dict.fromkeys(name for scores in shown for name in scores))
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for each in finished:
+        test = each.finished[0].test
+        assert test is not None, "it has finished"
+        line = (each.treebank, each.experiment, f"{test.sentences:,}", *map(each.mean, names))
+        groups.setdefault(each.treebank, []).append(line)
+    headings = ("<treebank", "<experiment", "sentences", *names)
+    return Grid("Ours on the test set, by treebank", headings, tuple(map(tuple, groups.values())))
+
+
+def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
+    """F1 by words of the sentence, a column for each experiment; None where no run noted its sentences."""
+    runs = [list(map(_scores_by_length, each.finished)) for each in finished]
+    counts = {words: scores.sentences for of_seeds in runs for scored in of_seeds for words, scores in scored.items()}
+    lines = [
+        (words, f"{count:,}", *(mean_text([_f1(scored.get(words)) for scored in of_seeds], _TWO) for of_seeds in runs))
+        for words, count in counts.items()
+    ]
+    headings = ("<words", "sentences", *(each.experiment for each in finished))
+    return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),)) if lines else None
+
+
+def _scores_by_length(run: ParserRun) -> dict[str, BracketScores]:
+    """What a run scored, by ranges of length, and on those sentences that EVALB's parameter file sets apart."""
+    if run.brackets is None or run.test is None:
+        return {}
+    path = (run.path / run.test.hypotheses).with_name("test.sentences.jsonl")
+    rows = read_sentence_scores(path) if path.is_file() else []
+    sentences = [row.brackets for row in rows if row.brackets is not None]
+    scores = {_range(part): part.scores for part in by_length(sentences)}
+    short = total(sentence for sentence in sentences if sentence.length <= CUTOFF_LENGTH)
+    return scores | ({f"at most {CUTOFF_LENGTH}": short} if short.sentences else {})
+
+
+def _range(part: LengthBucket) -> str:
+    return f"{part.shortest}" if part.shortest == part.longest else f"{part.shortest} to {part.longest}"
+
+
+def _f1(scores: BracketScores | None) -> float | None:
+    return None if scores is None else scores.f1
+
+
+def remarks(report: Table4Report) -> Iterator[str]:
+    """What was trained on what, how it was counted, and what may not be compared."""
+    if not report.finished:
+        yield "no run has finished: aiayn train experiment=table4/wsj_only does one"
+        return
+    for each in report.finished:
+        record = each.finished[0].record
+        fingerprint = (record.data_fingerprint or "")[:FINGERPRINT_DIGITS]
+        name = f"{each.experiment} on {each.treebank}"
+        yield f"{name}: scale {record.scale}, data {fingerprint}: {record.data_summary()}"
+        if not each.stands_beside_the_paper:
+            yield f"{name}: {OTHER_DATA}, so ours does not compare with the paper's column"
+    signatures = {run.brackets.signature for each in report.ours for run in each.finished if run.brackets is not None}
+    yield f"brackets: {'; '.join(sorted(signatures))}; well-formed is before outputs were repaired, all else after"
+
+
+def _markdown(report: Table4Report) -> str:
+    return markdown_page(
+        "Table 4",
+        "Written by `aiayn report table4` from the records of the runs.",
+        grids(report),
+        remarks(report),
+        below=[markdown_runs(run.path for run in report.runs)] if report.runs else [],
+    )
+
+
+def _latex(report: Table4Report) -> str:
+    lines = "".join(f"% {line}\n" for line in remarks(report))
+    return lines + "\n\n".join(map(latex_table, grids(report))) + "\n"
+
+
+def _json(report: Table4Report) -> str:
+    ours = [
+        {
+            "run": str(run.path),
+            "experiment": run.record.experiment,
+            "seed": run.record.seed,
+            "state": run.entry.state.value,
+            "scale": run.record.scale,
+            "data": run.record.data,
+            "data_fingerprint": run.record.data_fingerprint,
+            "is_on_section_23": run.is_on_section_23,
+            "sentences": None if run.test is None else run.test.sentences,
+            "scores": {} if run.brackets is None else vars(run.brackets),
+            "f1_by_length": {
+                words: {"sentences": scores.sentences, "f1": scores.f1}
+                for words, scores in _scores_by_length(run).items()
+            },
+            "cost": run.record.account.plain(),
+        }
+        for run in report.runs
+    ]
+    paper = {row.id: row.f1.value for row in load_table4().rows}
+    return json_text({"paper": paper, "ours": ours, "remarks": list(remarks(report))})
+
+
+FORMATS: dict[str, Callable[[Table4Report], str]] = {".json": _json, ".md": _markdown, ".tex": _latex}
+"""By the suffix of the file."""

@@ -1,0 +1,72 @@
+"""Table 4 as configuration: Table 3's base with what section 6.3 says of parsing."""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import plain, typed
+from aiayn.config.identity import flatten
+from aiayn.config.schema import TrainConfig
+from aiayn.config.store import conf_directory
+from aiayn.config.validation import validate
+from aiayn.paper.table4 import load_table4
+
+EXPERIMENTS = {
+    "wsj_only": ("WSJ only", ["data.path=/wsj"]),
+    "semi_supervised": ("semi-supervised", ["data.path=/wsj", "data.silver=/silver"]),
+}
+"""The training that the paper's row has, and what a user has to state."""
+SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
+SECTIONS = {"train": range(2, 22), "dev": [22], "test": [23]}
+
+
+@cache
+def composed(*overrides: str) -> TrainConfig:
+    return typed(compose_command("train", list(overrides)), TrainConfig)
+
+
+def settings(*overrides: str) -> dict[str, Any]:
+    leaves = flatten(plain(composed("scale=paper", *overrides)))
+    return {key: value for key, value in leaves.items() if key.split(".")[0] not in ("identity", "callbacks", "data")}
+
+
+def test_there_is_a_file_for_either_training() -> None:
+    assert {path.stem for path in (conf_directory() / "experiment" / "table4").glob("*.yaml")} == EXPERIMENTS.keys()
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_is_base_with_what_section_6_3_states(name: str) -> None:
+    table = load_table4()
+    training, stated = EXPERIMENTS[name]
+    base, own = settings("experiment=table3/base"), settings(f"experiment=table4/{name}", *stated)
+    changed = {key: value for key, value in own.items() if value != base.get(key)}
+    assert changed.pop("tokenizer.kind") == "symbols"
+    assert changed.pop("tokenizer.vocabulary_size") == table.training[training].vocabulary_size
+    widths = {key: changed.pop(key) for key in ("model.d_k", "model.d_v")}
+    assert set(widths.values()) == {own["model.d_model"] // own["model.num_heads"]}
+    assert changed == dict(table.settings)
+
+
+@pytest.mark.parametrize("name", ["wsj", "wsj_silver"])
+def test_the_sections_are_the_papers(name: str) -> None:
+    data = compose_command("train", [f"data={name}"]).data
+    for split, sections in SECTIONS.items():
+        named = [data[split]] if isinstance(data[split], str) else list(data[split])
+        folders = [f"{number:02}" for number in range(25)]
+        expected = [f"{number:02}" for number in sections]
+        assert [each for each in folders if any(_matches(each, pattern) for pattern in named)] == expected
+
+
+def _matches(folder: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(folder, pattern)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_valid_at_every_scale_on_either_corpus(name: str, scale: str) -> None:
+    for stated in (EXPERIMENTS[name][1], ["data=toy_trees"]):
+        validate(composed(f"scale={scale}", f"experiment=table4/{name}", *stated))

@@ -1,0 +1,157 @@
+"""A run on trees: trained, scored by its brackets, evaluated again, and used on standard input."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_run import TINY
+
+from aiayn.commands.front_end import main
+from aiayn.data.prepared import PreparedData, find_prepared
+from aiayn.evaluation.brackets import BracketScores, score_brackets, total
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.runs.record import Record, read_record
+from aiayn.trees.reading import read_tree
+from aiayn.trees.tree import Tree
+
+PARSING = (
+    "experiment=table4/wsj_only",
+    "data=toy_trees",
+    *(word for word in TINY if not word.startswith(("data.max_length", "decoding.max_extra", "tokenizer"))),
+    "data.max_length=200",
+    "tokenizer.vocabulary_size=300",
+    "decoding.max_extra_length=80",
+    "logger=none",
+)
+
+Parse = Callable[..., tuple[int, list[str], str]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Path:
+    """A finished tiny run that tests only read."""
+    runs = tmp_path_factory.mktemp("parsing")
+    assert main(["train", *PARSING, f"paths.runs={runs}", f"paths.cache={shared_cache}"]) == 0
+    (record,) = runs.glob("table4/wsj_only/*/run.json")
+    return record.parent
+
+
+@pytest.fixture
+def record(run: Path) -> Record:
+    return read_record(run / "run.json")
+
+
+@pytest.fixture
+def data(record: Record, shared_cache: Path) -> PreparedData:
+    assert record.data_fingerprint is not None
+    found = find_prepared(shared_cache, record.data_fingerprint)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def parse(run: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Parse:
+    """`aiayn parse` in this process."""
+
+    def call(given: str, *words: str) -> tuple[int, list[str], str]:
+        capsysbinary.readouterr()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+        code = main(["parse", f"run={run}", *words])
+        out, err = capsysbinary.readouterr()
+        return code, out.decode().split("\n")[:-1], err.decode()
+
+    return call
+
+
+def trees(path: Path) -> list[Tree]:
+    return [read_tree(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_record_holds_the_scores_of_the_trees_on_disk(
+    split: Any, run: Path, record: Record, data: PreparedData
+) -> None:
+    scores = record.scores[split]
+    path = run / scores.hypotheses
+    predicted = trees(path.with_name(f"{split}.trees"))
+    prepared = data.split(split)
+    gold = [read_tree(line) for line in prepared.gold_trees()]
+    assert [" ".join(tree.words()) for tree in predicted] == prepared.source_lines()
+    assert [tree.words() for tree in predicted] == [tree.words() for tree in gold]
+    expected = score_brackets(gold, predicted, tags=False)
+    assert scores.brackets is not None
+    assert (scores.brackets.f1, scores.brackets.precision, scores.brackets.recall) == (
+        expected.f1,
+        expected.precision,
+        expected.recall,
+    )
+    assert scores.brackets.tagging_accuracy is None
+    assert scores.bleu is scores.chrf is None
+    assert not scores.matrix
+    rows = read_sentence_scores(path.with_name(f"{split}.sentences.jsonl"))
+    added: BracketScores = total([row.brackets for row in rows if row.brackets is not None])
+    assert added == expected
+    assert added.sentences == scores.sentences == len(predicted)
+
+
+@pytest.mark.slow
+def test_a_run_is_validated_by_f1_and_never_by_bleu(run: Path) -> None:
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    names = {name for line in lines for name in line}
+    assert "val/f1" in names
+    assert not any("bleu" in name for name in names)
+
+
+@pytest.mark.slow
+def test_evaluating_again_gives_the_same(run: Path, record: Record, capsys: pytest.CaptureFixture[str]) -> None:
+    written = (run / record.scores["dev"].hypotheses).with_name("dev.trees")
+    before = written.read_bytes()
+    written.unlink()
+    assert main(["evaluate", f"run={run}", "splits=dev"]) == 0
+    assert written.read_bytes() == before
+    assert record.scores["dev"].brackets is not None
+    out = capsys.readouterr().out
+    assert f"{record.scores['dev'].brackets.f1:.2f}" in out
+    assert "precision" in out
+    assert "BLEU" not in out
+
+
+@pytest.mark.slow
+def test_parsing_text_gives_the_trees_of_the_evaluation(
+    run: Path, record: Record, data: PreparedData, parse: Parse
+) -> None:
+    sources = data.split("dev").source_lines()
+    code, lines, _ = parse("".join(f"{source}\n" for source in sources))
+    assert code == 0
+    assert [read_tree(line) for line in lines] == trees((run / record.scores["dev"].hypotheses).with_name("dev.trees"))
+
+
+@pytest.mark.slow
+def test_every_line_gives_one_whatever_it_holds(parse: Parse) -> None:
+    code, lines, _ = parse("a (small) dog\n\n \t\nnever\u00a0seen . \u2028 ) x\n")
+    assert code == 0
+    words = [read_tree(line).words() if line else () for line in lines]
+    assert words == [("a", "-LRB-small-RRB-", "dog"), (), (), ("never", "seen", ".", "-RRB-", "x")]
+
+
+@pytest.mark.slow
+def test_what_needs_translations_refuses_trees(
+    run: Path, trained_run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (
+        ["tune", f"run={run}"],
+        ["compare", f"run={run}", f"against={run}"],
+        ["report", "matrix", f"run={run}"],
+        ["parse", f"run={trained_run}"],
+    ):
+        assert main(words) == 2
+        complaint = capsys.readouterr().err
+        assert complaint.count("\n") == 1, complaint
+        assert "trees" in complaint or "parses" in complaint
+    assert main(["report", "run", f"run={run}"]) == 0
+    assert "F1" in capsys.readouterr().out

@@ -1,0 +1,126 @@
+"""Trees on disk to sentences and linearised trees."""
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiayn.config.errors import UserError
+from aiayn.data.corpus import SPLITS, Corpus
+from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.data.treebank import TreebankCorpus
+
+BARKS = "( (S (NP-SBJ (DT the) (NN dog)) (VP (VBZ barks) (NP (-NONE- *))) (. .)) )"
+SLEEPS = "(TOP (S (NP (PRP it))\n  (VP (VBZ sleeps))))"
+SINGS = "(S (NP (NNP Ann)) (VP (VBZ sings)))"
+
+
+def corpus(files: Mapping[Any, object], **changes: Any) -> TreebankCorpus:
+    settings: dict[str, Any] = {"folder": None, "tags": False, "gold_times": 1, "language": "en"}
+    return TreebankCorpus(files=files, **{**settings, **changes})
+
+
+def pairs(corpus: TreebankCorpus, split: Any) -> list[tuple[str, str]]:
+    table = corpus.split(split)
+    return list(zip(table["source"], table["target"], strict=True))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[Any, object]:
+    """Trees as they come: a folder with folders, a gzip file and something else, and single files."""
+    (tmp_path / "wsj" / "02").mkdir(parents=True)
+    (tmp_path / "wsj" / "02" / "wsj_0201.mrg").write_text(f"{BARKS}\n\n{SLEEPS}\n")
+    (tmp_path / "wsj" / "02" / "wsj_0202.mrg.gz").write_bytes(gzip.compress(f"{SINGS}\n".encode()))
+    (tmp_path / "wsj" / "02" / "README").write_text("no trees\n")
+    (tmp_path / "dev.txt").write_text(f"{SINGS}\n")
+    return {"train": str(tmp_path / "wsj"), "dev": str(tmp_path / "dev.txt"), "test": [str(tmp_path / "dev.txt")]}
+
+
+def test_sources_are_words_and_targets_brackets(files: dict[Any, object]) -> None:
+    expected = [
+        ("the dog barks .", "(S (NP XX XX )NP (VP XX )VP XX )S"),
+        ("it sleeps", "(S (NP XX )NP (VP XX )VP )S"),
+        ("Ann sings", "(S (NP XX )NP (VP XX )VP )S"),
+    ]
+    made: Corpus = corpus(files)
+    assert made.task == "parsing"
+    assert pairs(corpus(files), "train") == expected
+    assert pairs(corpus(files, tags=True), "train")[1][1] == "(S (NP PRP )NP (VP VBZ )VP )S"
+    assert corpus(files).split("dev")["tree"][:] == [SINGS]
+
+
+def test_names_lie_in_the_folder_where_one_is_given(files: dict[Any, object], tmp_path: Path) -> None:
+    named = {"train": ["0[1-3]"], "dev": "02/wsj_0202.mrg.gz", "test": str(tmp_path / "dev.txt")}
+    made = corpus(named, folder=str(tmp_path / "wsj"))
+    assert pairs(made, "train") == pairs(corpus(files), "train")
+    assert pairs(made, "dev") == pairs(made, "test") == pairs(corpus(files), "dev")
+    with pytest.raises(UserError, match=r"^data\.path=/nowhere: no such folder"):
+        corpus(named, folder="/nowhere").split("dev")
+
+
+def test_silver_trees_are_mixed_in_and_gold_ones_repeated(files: dict[Any, object]) -> None:
+    gold = pairs(corpus(files), "train")
+    mixed = corpus({**files, "silver": files["dev"]}, gold_times=2)
+    assert pairs(mixed, "train") == [*gold, *gold, ("Ann sings", "(S (NP XX )NP (VP XX )VP )S")]
+    assert pairs(mixed, "dev") == pairs(corpus(files), "dev")
+
+
+def test_the_identity_is_that_of_the_content(files: dict[Any, object], tmp_path: Path) -> None:
+    first = corpus(files)
+    assert corpus({**files, "silver": None}).identity == first.identity
+    for other in (
+        corpus(files, tags=True),
+        corpus(files, gold_times=2),
+        corpus({**files, "silver": files["dev"]}),
+        corpus({**files, "train": files["dev"]}),
+    ):
+        assert other.identity != first.identity
+    before = first.identity
+    (tmp_path / "dev.txt").rename(tmp_path / "moved.trees")
+    moved = {**files, "dev": str(tmp_path / "moved.trees"), "test": str(tmp_path / "moved.trees")}
+    assert corpus(moved).identity == before
+    (tmp_path / "moved.trees").write_text(SLEEPS)
+    assert corpus(moved).identity != before
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (f"{SINGS}\n(S (NP (NN dog))\n", "line 2, column 1: "),
+        ("dogs bark\n", "line 1, column 1: "),
+        ("( (-NONE- *) )\n", "the files hold no sentence"),
+        ("", "the files hold no sentence"),
+    ],
+)
+def test_what_is_no_tree_is_named_with_its_place(text: str, complaint: str, files: dict[Any, object]) -> None:
+    path = Path(str(files["dev"]))
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"^data\.dev: ") as refusal:
+        corpus(files).split("dev")
+    assert complaint in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_folder_without_trees_is_refused(files: dict[Any, object], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match=r"^data\.train: no file below .*empty ends in \.mrg, "):
+        _ = corpus({**files, "train": str(tmp_path / "empty")}).identity
+
+
+def test_gold_trees_are_kept_beside_the_prepared_corpus(files: dict[Any, object], tmp_path: Path) -> None:
+    settings = PreparationSettings(vocabulary_size=30, max_length=20, tokenizer="symbols", pretokenized=True)
+    data = prepare(corpus(files), settings=settings, cache=tmp_path / "cache")
+    assert data.task == "parsing"
+    assert not data.tags
+    assert "dev.trees" in data.manifest["files"]
+    assert data.split("dev").gold_trees() == [SINGS]
+    assert data.split("dev", limit=0).gold_trees() == []
+    shared = data.manifest["contamination"]["sentences"]
+    assert shared == {"dev.source": 1, "dev.target": 0, "test.source": 1, "test.target": 0}, "trees are no sentences"
+    for split in SPLITS:
+        prepared = data.split(split)
+        assert [data.tokenizer.decode(ids) for ids in prepared.target] == [
+            pair[1] for pair in pairs(corpus(files), split)
+        ]

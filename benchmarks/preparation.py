@@ -115,8 +115,9 @@ def _preparation_memory(text: Path, folder: Path, size: int) -> Row:
 def _large_corpus(text: Path, folder: Path, size: int, processes: int) -> Row:
     """The peak of preparing so many synthetic pairs with all filters, the vocabulary included.
 
-    Real sentences are said again and again, each time with another number and, in one of ten, a new word; one pair of
-    twenty is said twice. The memory is that of the first process; with several, each of the others holds a shard.
+    Real sentences are said again and again, each time with another pair of numbers and, in one of ten, a new word; one
+    pair of twenty is said twice. The memory is that of the first process; with several, each of the others holds a
+    shard.
     """
     folder.mkdir()
     lines = [list(islice(aligned_lines(path, path, ""), 29_000)) for path in sorted(text.glob("train.[de][en].gz"))]
@@ -126,7 +127,7 @@ def _large_corpus(text: Path, folder: Path, size: int, processes: int) -> Row:
             for number in range(size):
                 place = number - 1 if number % 20 == 1 else number  # the pair before once more
                 word = f" w{place:x}" if place % 10 == 0 else ""
-                file.write(f"{side[place % len(side)][0]} {place % 1000}{word}\n")
+                file.write(f"{side[place % len(side)][0]} {place % 1000} {place // 1000}{word}\n")
     del lines
     filters = Filters(max_ratio=9, language=True, duplicates=True, contaminated=True)
     with _peak() as peak:

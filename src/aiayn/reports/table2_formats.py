@@ -27,6 +27,9 @@ from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
 from aiayn.runs.cost import RunCost
 from aiayn.runs.record import json_text
 
+ELSEWHERE = "*"
+"""Marks BLEU that is not of the paper's test set."""
+
 
 def report_table2(config: ReportConfig, output: Path | None) -> None:
     """Print the table, or write it.
@@ -82,7 +85,10 @@ def _systems(report: Table2Report) -> Grid:
 def _line(report: Table2Report, system: System) -> tuple[str, ...]:
     cells = [system.label]
     for pair, printed in (("en_de", system.en_de), ("en_fr", system.en_fr)):
-        cells += [str(printed), _cell(report.of(system.id, pair), in_the_papers_definition, "{:.2f}".format)]
+        ours = report.of(system.id, pair)
+        bleu = _cell(ours, in_the_papers_definition, "{:.2f}".format)
+        is_elsewhere = ours is not None and not all(run.is_on_newstest2014 for run in ours.finished)
+        cells += [str(printed), f"{bleu} {ELSEWHERE}" if bleu and is_elsewhere else bleu]
     for pair, printed in (("en_de", system.flops_en_de), ("en_fr", system.flops_en_fr)):
         cells += [str(printed), _cell(report.of(system.id, pair), papers_flops, operations)]
     return tuple(cells)
@@ -127,7 +133,7 @@ def remarks(report: Table2Report) -> Iterator[str]:
         yield f"{name}: scale {record.scale}, data {record.data} ({fingerprint}): {record.data_summary()}"
         yield f"{name}: ours on {test.sentences:,} sentences of test; beside the paper's stands {title}"
         if not all(run.is_on_newstest2014 for run in of_pair):
-            yield f"{name}: not newstest2014, so ours do not compare with the paper's column"
+            yield f"{ELSEWHERE} {name}: not newstest2014, so ours do not compare with the paper's column"
     for run in finished:
         if run.test is not None and not run.test.averaged_steps:
             yield f"{run.entry.directory.path}: the last weights, not an average"

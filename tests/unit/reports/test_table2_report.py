@@ -53,8 +53,8 @@ def test_beside_the_paper_stands_its_definition_alone(tmp_path: Path, make_table
     make_table2("table2/base_en_de", cost=COST)
     make_table2("table2/big_en_fr", cost=COST)
     lines = systems(read(tmp_path))
-    assert lines["Transformer (base model)"][1:8:2] == ("27.25", "", "3.3e18", "")
-    assert lines["Transformer (big)"][1:8:2] == ("", "26.50", "", "3.3e18"), "French has no compounds to split"
+    assert lines["Transformer (base model)"][1:8:2] == ("27.25 *", "", "3.3e18", "")
+    assert lines["Transformer (big)"][1:8:2] == ("", "26.50 *", "", "3.3e18"), "French has no compounds to split"
     (definitions,) = (grid for grid in grids(read(tmp_path)) if "by definition" in grid.title)
     assert definitions.headings == ("<definition", "base_en_de", "big_en_fr")
     assert {line[0]: line[1:] for group in definitions.groups for line in group}["sacreBLEU intl"] == ("28.50", "28.50")
@@ -69,7 +69,7 @@ def test_a_run_without_that_definition_leaves_its_place_blank(tmp_path: Path, ma
 def test_seeds_are_one_number_with_its_deviation(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de", seed=1, matrix={"multi_bleu_split": 20.0})
     make_table2("table2/base_en_de", seed=2, matrix={"multi_bleu_split": 22.0})
-    assert systems(read(tmp_path))["Transformer (base model)"][1] == "21.00 ± 1.41"
+    assert systems(read(tmp_path))["Transformer (base model)"][1] == "21.00 ± 1.41 *"
 
 
 def test_what_is_not_finished_says_so(tmp_path: Path, make_table2: MakeRun) -> None:
@@ -81,9 +81,10 @@ def test_what_is_not_finished_says_so(tmp_path: Path, make_table2: MakeRun) -> N
 def test_other_data_than_the_papers_is_told(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de", data="wmt14_en_de", sentences=3003)
     assert not any("do not compare" in line for line in remarks(read(tmp_path)))
+    assert systems(read(tmp_path))["Transformer (base model)"][1] == "27.25"
     make_table2("table2/big_en_de", data="grammar", sentences=3003)
     assert any(
-        line == "EN-DE: not newstest2014, so ours do not compare with the paper's column"
+        line == "* EN-DE: not newstest2014, so ours do not compare with the paper's column"
         for line in remarks(read(tmp_path))
     )
 
@@ -215,7 +216,7 @@ def test_every_format_has_all_of_it(tmp_path: Path, make_table2: MakeRun, capsys
     for suffix in (".md", ".tex", ".json"):
         assert main([*words, f"output={tmp_path / 'table2'}{suffix}"]) == 0
     markdown = (tmp_path / "table2.md").read_text(encoding="utf-8")
-    assert "| Transformer (base model) | 27.3 | 27.25 | 38.1 |  | 3.3e18 | 3.3e18 |" in markdown
+    assert "| Transformer (base model) | 27.3 | 27.25 * | 38.1 |  | 3.3e18 | 3.3e18 |" in markdown
     assert str(folder) in markdown
     content = json.loads((tmp_path / "table2.json").read_text(encoding="utf-8"))
     assert content["paper"]["transformer_big"]["en_de"] == 28.4

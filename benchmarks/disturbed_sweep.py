@@ -227,7 +227,7 @@ def history(run: RunDirectory) -> History:
         batches=sorted(set((run.path.parent / "batches").read_text(encoding="utf-8").splitlines())),
         tokens=record.tokens,
         weights=_digest([content["state_dict"], content["optimizer_states"]]),
-        scores={name: [each.ppl, each.bleu.score, each.chrf.score] for name, each in record.scores.items()},
+        scores={name: [each.ppl, each.quality.score, each.shown["chrF"].score] for name, each in record.scores.items()},
     )
 
 

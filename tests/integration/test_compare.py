@@ -48,8 +48,8 @@ def test_evaluations_are_compared_sentence_by_sentence(
     evaluated = json.loads((other / "scores.json").read_text(encoding="utf-8"))["dev"]
     for name, ours, theirs in (
         ("PPL", recorded.ppl, evaluated["ppl"]),
-        ("BLEU", recorded.bleu.score, evaluated["bleu"]["score"]),
-        ("chrF", recorded.chrf.score, evaluated["chrf"]["score"]),
+        ("BLEU", recorded.quality.score, evaluated["bleu"]["score"]),
+        ("chrF", recorded.shown["chrF"].score, evaluated["chrf"]["score"]),
     ):
         assert (found["tests"][name]["first"], found["tests"][name]["second"]) == pytest.approx((ours, theirs))
     assert found["tests"]["PPL"]["randomization_p"] < 0.05  # random weights are far worse
@@ -72,7 +72,7 @@ def test_evaluations_are_compared_sentence_by_sentence(
     said = capsys.readouterr().out
     assert main([*words, f"output={tmp_path / 'pair.md'}"]) == 0
     page = (tmp_path / "pair.md").read_text(encoding="utf-8")
-    for text in ("A − B", "By source length in tokens", recorded.bleu.signature, str(other)):
+    for text in ("A − B", "By source length in tokens", recorded.quality.signature, str(other)):
         assert text in said
         assert text.replace("|", "\\|") in page or text in page
 

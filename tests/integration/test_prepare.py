@@ -87,5 +87,5 @@ def test_a_run_on_words_that_were_given_is_scored_by_them(
         hypotheses = (only_run() / scores.hypotheses).read_text().split("\n")[:-1]
         references = (prepared / f"{split}.target.txt").read_text().split("\n")[:-1]
         expected = corpus_bleu(hypotheses, references, tokenize="none")
-        assert (scores.bleu.score, scores.bleu.signature) == (expected.score, expected.signature)
-        assert scores.chrf.score == corpus_chrf(hypotheses, references).score
+        assert (scores.quality.score, scores.quality.signature) == (expected.score, expected.signature)
+        assert scores.shown["chrF"].score == corpus_chrf(hypotheses, references).score

@@ -31,7 +31,7 @@ def test_two_finished_runs_make_a_half_finished_table(
     for row in content["rows"]:
         for path in (tmp_path / "runs" / "table3" / row["row"]).glob("*/run.json"):
             dev = read_record(path).scores["dev"]  # from the corpus as a whole, not from its sentences
-            assert (row["ppl"], row["bleu"]) == pytest.approx((dev.ppl, dev.bleu.score))
+            assert (row["ppl"], row["bleu"]) == pytest.approx((dev.ppl, dev.quality.score))
     verdicts = {claim["claim"]["id"]: claim["verdict"] for claim in content["claims"]}
     assert verdicts["one_head"] == "pending"
     assert verdicts["label_smoothing"] != "pending"

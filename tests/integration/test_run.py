@@ -76,13 +76,13 @@ def test_scores_are_made_of_the_files(train: Train, only_run: Find, shared_cache
         hypotheses = (run / scores.hypotheses).read_text().split("\n")[:-1]
         references = (prepared / f"{split}.target.txt").read_text().split("\n")[:-1]
         assert len(hypotheses) == len(references) == scores.sentences == 12
-        assert scores.bleu.score == corpus_bleu(hypotheses, references).score
-        assert "tok:13a" in scores.bleu.signature
+        assert scores.quality.score == corpus_bleu(hypotheses, references).score
+        assert "tok:13a" in scores.quality.signature
         sentences = read_sentence_scores((run / scores.hypotheses).parent / f"{split}.sentences.jsonl")
         nll, tokens = np.array([row.nll for row in sentences]), np.array([row.tokens for row in sentences])
         assert scores.ppl == pytest.approx(perplexity(nll, tokens))
         statistics = np.array([row.bleu_statistics for row in sentences])
-        assert bleu_from_statistics(statistics) == pytest.approx(scores.bleu.score)
+        assert bleu_from_statistics(statistics) == pytest.approx(scores.quality.score)
     validated = [row["val/ppl"] for row in lines(run / "metrics.jsonl") if row["step"] == 12 and "val/ppl" in row]
     assert validated == [pytest.approx(record.scores["dev"].ppl, rel=1e-5)]
 
@@ -117,7 +117,7 @@ def test_evaluate_scores_other_checkpoints_and_searches(
     assert main(["evaluate", f"run={run}"]) == 0
     (same,) = run.glob("evaluations/*beam2*/scores.json")
     record = read_record(run / "run.json")
-    assert json.loads(same.read_text())["dev"]["bleu"]["score"] == record.scores["dev"].bleu.score
+    assert json.loads(same.read_text())["dev"]["bleu"]["score"] == record.scores["dev"].quality.score
     assert (run / "run.json").read_bytes() == before
 
 
@@ -149,8 +149,8 @@ def test_the_report_of_a_run_is_written_from_its_record(train: Train, only_run: 
     assert read_record(tmp_path / "result.json") == read_record(run / "run.json")
     page = (tmp_path / "result.md").read_text()
     record = read_record(run / "run.json")
-    assert f"{record.scores['test'].bleu.score:.2f}" in page
-    assert record.scores["test"].bleu.signature in page
+    assert f"{record.scores['test'].quality.score:.2f}" in page
+    assert record.scores["test"].quality.signature in page
     assert "aiayn train data.sentences=300" in page
     assert "runs: runs" in page, "paths are shown from the folder that one stands in"
 

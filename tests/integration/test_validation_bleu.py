@@ -33,7 +33,7 @@ def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(train: Train, tmp_pa
     assert [row["step"] for row in rows] == [30, 60]
     assert all(set(row) == {"step", "val/ppl", name} for row in rows)
     assert pretokenized or rows[-1][name] > 0  # else 0 would be compared with 0
-    assert rows[-1][name] == read_record(run / "run.json").scores["dev"].bleu.score
+    assert rows[-1][name] == read_record(run / "run.json").scores["dev"].quality.score
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
     assert content["config"]["model"]["num_heads"] == 4
     assert content["config"]["optimization"]["max_steps"] == 12
     text = json.dumps(content)
-    for number in (record.scores["dev"].bleu.score, record.scores["test"].ppl):
+    for number in (record.scores["dev"].quality.score, record.scores["test"].ppl):
         assert f"{number}"[:8] in text
     assert str(record.parameters) in text
     assert record.cost is not None

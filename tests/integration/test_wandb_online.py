@@ -66,7 +66,7 @@ def test_an_online_run_sends_what_a_dashboard_needs(
         assert steps(run, key) == list(range(1, 13))
     for key in ("val/ppl", "val/bleu"):
         assert steps(run, key) == [6, 12]
-    assert run.summary["dev/bleu"] == pytest.approx(record.scores["dev"].bleu.score)
+    assert run.summary["dev/bleu"] == pytest.approx(record.scores["dev"].quality.score)
     assert run.summary["parameters"] == record.parameters
     assert run.exit_codes == [0]
     told = capfd.readouterr()

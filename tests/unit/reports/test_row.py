@@ -46,7 +46,7 @@ def test_the_papers_cells_are_as_printed_and_a_blank_one_is_bases_in_brackets(ro
 def test_paper_and_run_stand_one_above_the_other(make_record: MakeRecord, scores: Scores) -> None:
     paper, own = cells(row_table(make_record(experiment="table3/a_h1", scores=scores)))
     assert paper == ["paper", *paper_cells(load_table3().row("a_h1"))]
-    assert own == ["this run", f"{scores['dev'].ppl:.2f}", f"{scores['dev'].bleu.score:.1f}", "1.2M", "12,345"]
+    assert own == ["this run", f"{scores['dev'].ppl:.2f}", f"{scores['dev'].quality.score:.1f}", "1.2M", "12,345"]
 
 
 def test_an_average_is_told_from_single_weights(make_record: MakeRecord, scores: Scores) -> None:
@@ -60,7 +60,7 @@ def test_an_average_is_told_from_single_weights(make_record: MakeRecord, scores:
 
 def test_bleu_of_words_given_is_not_called_bleu(make_record: MakeRecord, scores: Scores) -> None:
     words = {
-        split: replace(result, bleu=replace(result.bleu, signature="nrefs:1|case:mixed|tok:none|smooth:exp"))
+        split: replace(result, bleu=replace(result.quality, signature="nrefs:1|case:mixed|tok:none|smooth:exp"))
         for split, result in scores.items()
     }
     record = make_record(scores=words)
@@ -76,8 +76,8 @@ def test_without_a_paper_row_the_run_stands_alone(make_record: MakeRecord, score
 def test_the_footer_has_the_test_scores_and_the_signature(make_record: MakeRecord, scores: Scores) -> None:
     record = make_record(scores=scores, seconds=3723.4, tokens=9_876_543, tokens_per_second=1234.5)
     test, bleu, training = footer(record).splitlines()
-    assert f"PPL {scores['test'].ppl:.2f}, BLEU {scores['test'].bleu.score:.1f}" in test
-    assert bleu == f"BLEU: {scores['dev'].bleu.signature}"
+    assert f"PPL {scores['test'].ppl:.2f}, BLEU {scores['test'].quality.score:.1f}" in test
+    assert bleu == f"BLEU: {scores['dev'].quality.signature}"
     assert "9,876,543 tokens" in training
     assert "tokens/s" in training
     record = make_record(scores={"dev": scores["dev"]})
@@ -121,7 +121,7 @@ def test_an_evaluation_names_its_files_below_the_run(scores: Scores, capsys: pyt
         (line,) = (line for line in shown.splitlines() if f"│ {split} " in line)
         assert [cell.strip() for cell in line.strip("│").split("│")][1:3] == [
             f"{result.ppl:.2f}",
-            f"{result.bleu.score:.2f}",
+            f"{result.quality.score:.2f}",
         ]
         assert f"{split}: runs/here/{result.hypotheses}\n" in shown
 

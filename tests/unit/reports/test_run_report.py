@@ -49,7 +49,7 @@ def test_scores_stand_beside_the_papers(make_record: MakeRecord, scores: Scores,
     page = markdown(make_record(experiment=experiment, scores=scores), "seed: 7")
     by_split = {row[1]: row for row in rows(page) if row[0].startswith("this run")}
     for split, result in scores.items():
-        assert by_split[split][2:4] == [f"{result.ppl:.2f}", f"{result.bleu.score:.2f}"]
+        assert by_split[split][2:4] == [f"{result.ppl:.2f}", f"{result.quality.score:.2f}"]
     of_paper = [row for row in rows(page) if row[0].startswith("paper")]
     table, _, row_id = experiment.partition("/")
     if table == "table3":
@@ -57,7 +57,7 @@ def test_scores_stand_beside_the_papers(make_record: MakeRecord, scores: Scores,
         assert of_paper == [["paper (newstest2013)", "dev", ppl, bleu, "", parameters, steps]]
     else:
         assert of_paper == []
-    assert f"`{scores['dev'].bleu.signature}`" in page
+    assert f"`{scores['dev'].quality.signature}`" in page
 
 
 def test_facts_are_the_records(make_record: MakeRecord, scores: Scores) -> None:

@@ -37,7 +37,7 @@ def test_every_job_has_a_line_from_its_record(
     dev = scores["dev"]
     assert cells(out) == [
         ["experiment", "seed", "state", "steps", "PPL (dev)", "BLEU (dev)"],
-        ["table3/base", "3", "finished", "12,345", f"{dev.ppl:.2f}", f"{dev.bleu.score:.1f}"],
+        ["table3/base", "3", "finished", "12,345", f"{dev.ppl:.2f}", f"{dev.quality.score:.1f}"],
         ["table3/big", "3", "failed", "7 of 1,000", "", ""],
         ["table3/never", "3", "refused", "", "", ""],
     ]

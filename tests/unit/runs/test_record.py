@@ -44,18 +44,16 @@ of_translations: dict[str, Any] = {
     "matrix": st.dictionaries(text, signed_scores, max_size=2),
 }
 of_trees: dict[str, Any] = {"bleu": st.none(), "chrf": st.none(), "brackets": brackets}
-scores = st.one_of(
-    st.builds(
-        SplitScores,
-        ppl=st.floats(min_value=1),  # infinity is what a useless model has
-        **task,
-        sentences=count,
-        checkpoint_step=count,
-        seconds=number,
-        hypotheses=text,
-        averaged_steps=st.lists(count, max_size=3).map(tuple),
-    )
-    for task in (of_translations, of_trees)
+whatever_the_task: dict[str, Any] = {
+    "ppl": st.floats(min_value=1),  # infinity is what a useless model has
+    "sentences": count,
+    "checkpoint_step": count,
+    "seconds": number,
+    "hypotheses": text,
+    "averaged_steps": st.lists(count, max_size=3).map(tuple),
+}
+scores = st.builds(SplitScores, **whatever_the_task, **of_translations) | st.builds(
+    SplitScores, **whatever_the_task, **of_trees
 )
 records = st.builds(
     Record,

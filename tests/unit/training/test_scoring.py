@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from aiayn.data.prepared import PreparedData
 from aiayn.data.sentences import SentencesInMemory
-from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.architecture import Architecture
 from aiayn.models.ensemble import Ensemble
@@ -20,7 +20,7 @@ CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
 
 
-def alone(model: Transformer, source: NDArray[np.int32], tokenizer: SubwordTokenizer, search: Search) -> Hypothesis:
+def alone(model: Transformer, source: NDArray[np.int32], tokenizer: AnyTokenizer, search: Search) -> Hypothesis:
     """The best output of one sentence, searched by itself."""
     one = SentencesInMemory.of([source[:-1].tolist()], eos_id=int(source[-1]))
     ((best,),) = search_all(model, one, tokenizer, search, device=CPU)

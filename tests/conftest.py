@@ -21,7 +21,7 @@ MEMORY = Path("/dev/shm")
 """Where Linux keeps files in memory."""
 
 ROOM = 4 * 2**30
-"""Bytes that have to be free there; all tests together leave a tenth of it."""
+"""Bytes that have to be free there: far more than the tests under way take."""
 
 
 def are_files_kept_in(folder: Path) -> bool:

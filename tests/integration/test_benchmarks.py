@@ -7,7 +7,7 @@ import pytest
 import run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_quick_run_writes_the_page_with_our_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIAYN_CACHE", str(tmp_path / "cache"))
     output = tmp_path / "performance.md"

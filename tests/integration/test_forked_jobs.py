@@ -30,19 +30,19 @@ def content(run: RunDirectory) -> tuple[dict[str, torch.Tensor], Record]:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
 def test_forked_jobs_are_bit_for_bit_those_of_fresh_processes(command_line: CommandLine, tmp_path: Path) -> None:
-    """Weights, scores, and all that a record tells of where they come from; the second job has the first's process."""
-    for name, fork in (("forked", "true"), ("fresh", "false")):
-        result = command_line("-m", "seed=1,2", f"paths.runs={tmp_path / name}", f"launch.fork_jobs={fork}")
+    """Weights, scores, and all that a record tells of where they come from, of the job that another's process had."""
+    for name, seeds, fork in (("forked", "1,2", "true"), ("fresh", "2", "false")):
+        result = command_line("-m", f"seed={seeds}", f"paths.runs={tmp_path / name}", f"launch.fork_jobs={fork}")
         assert result.returncode == 0, result.stderr
-    forked, fresh = runs(tmp_path / "forked"), runs(tmp_path / "fresh")
+    forked = runs(tmp_path / "forked")
+    assert {read_record(run.record).status for run in forked.values()} == {Status.finished}
     assert len(forked) == 2
-    assert forked.keys() == fresh.keys()
-    for name, run in forked.items():
-        weights, record = content(run)
-        others, other = content(fresh[name])
-        assert all(torch.equal(weight, others[key]) for key, weight in weights.items())
-        assert record.status is other.status is Status.finished
-        assert record.hardware == other.hardware
-        assert record.versions == other.versions
-        for split, scores in record.scores.items():
-            assert replace(scores, seconds=0.0) == replace(other.scores[split], seconds=0.0)
+    ((name, fresh),) = runs(tmp_path / "fresh").items()
+    weights, record = content(forked[name])
+    others, other = content(fresh)
+    assert all(torch.equal(weight, others[key]) for key, weight in weights.items())
+    assert record.status is other.status
+    assert record.hardware == other.hardware
+    assert record.versions == other.versions
+    for split, scores in record.scores.items():
+        assert replace(scores, seconds=0.0) == replace(other.scores[split], seconds=0.0)

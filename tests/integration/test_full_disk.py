@@ -2,9 +2,9 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 from aiayn.training.checkpoint_io import load_checkpoint
@@ -20,41 +21,28 @@ Train = Callable[..., int]
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 Find = Callable[[], Path]
 
-LIMITED = """
-import resource, sys
-from aiayn.commands.front_end import main
-limit = int(sys.argv[1])
-resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-sys.exit(main(sys.argv[2:]))
-"""
-"""Every file is as long as the first argument at most: a write beyond fails as on a full disk."""
-
 pytestmark = pytest.mark.slow
 
 
-def limited(limit: int, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", LIMITED, str(limit), *words],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Within the block a write of this process beyond so many bytes of a file fails as on a full disk."""
+    before, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, most))
 
 
 def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
-    train: Train,
-    command_line: CommandLine,
-    only_run: Find,
-    tmp_path: Path,
+    train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = command_line("--cfg", "job").args[3:-2]  # what `python -m aiayn` is given
-    said = limited(100_000, *words, folder=tmp_path)
-    assert said.returncode == 2, said.stderr
-    assert "Traceback" not in said.stderr
-    complaint = said.stderr.splitlines()[-1].removeprefix("aiayn: ")
+    with files_of_at_most(100_000):
+        assert train() == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    complaint = said.splitlines()[-1].removeprefix("aiayn: ")
     assert complaint.startswith(f"paths.runs={tmp_path / 'runs'}: cannot write (File too large); free space")
     run = only_run()
     record = read_record(run / "run.json")
@@ -66,9 +54,12 @@ def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
     assert read_record(run / "run.json").status is Status.finished
 
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    said = limited(100, "evaluate", f"run={run}", "decoding.beam_size=1", folder=tmp_path)
-    assert (said.returncode, "Traceback" in said.stderr) == (2, False)
-    assert said.stderr.splitlines()[-1].startswith(f"aiayn: run={run}: cannot write (File too large); free space")
+    capsys.readouterr()
+    with files_of_at_most(100):
+        assert main(["evaluate", f"run={run}", "decoding.beam_size=1"]) == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    assert said.splitlines()[-1].startswith(f"aiayn: run={run}: cannot write (File too large); free space")
     assert {path: path.read_bytes() for path in before} == before
 
 

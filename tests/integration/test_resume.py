@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from comparison import assert_same_end
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from aiayn.commands.front_end import main
 from aiayn.runs.record import Status, read_record
 
 Train = Callable[..., int]
@@ -32,24 +34,42 @@ def disturber(batch: int, number: int) -> str:
     return f"+callbacks.disturber={{_target_: observers.SignalAt, batch: {batch}, number: {number}}}"
 
 
+def budget(per_device: int) -> str:
+    return f"optimization.max_tokens_per_device={per_device}"
+
+
+@pytest.fixture(scope="module")
+def whole(tiny: tuple[str, ...], shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """A run that nobody disturbs, for each budget of a device; tests only read it, and its batches beside it."""
+
+    @cache
+    def run(per_device: int) -> Path:
+        folder = tmp_path_factory.mktemp("whole")
+        words = ("logger=none", budget(per_device), recorder(folder / "batches.jsonl"))
+        assert main(["train", *tiny, *words, f"paths.runs={folder}", f"paths.cache={shared_cache}"]) == 0
+        (record,) = folder.glob("*/*/*/run.json")
+        return record.parent
+
+    return run
+
+
 @pytest.mark.parametrize(
     ("batch", "number", "per_device"),
     [(0, signal.SIGTERM, 600), (5, signal.SIGINT, 600), (10, signal.SIGTERM, 200), (13, signal.SIGUSR1, 200)],
 )
 def test_an_interrupted_run_goes_on_exactly(
     train: Train,
+    whole: Callable[[int], Path],
     tmp_path: Path,
     batch: int,
     number: int,
     per_device: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    budget = f"optimization.max_tokens_per_device={per_device}"
-    assert train("paths.runs=whole", budget, recorder(tmp_path / "whole.jsonl")) == 0
-    (whole,) = (path.parent for path in tmp_path.glob("whole/*/*/*/run.json"))
+    undisturbed = whole(per_device)
     capsys.readouterr()
 
-    cut = ("paths.runs=cut", budget, recorder(tmp_path / "cut.jsonl"))
+    cut = ("paths.runs=cut", budget(per_device), recorder(tmp_path / "cut.jsonl"))
     assert train(*cut, disturber(batch, number)) == 1
     assert "the same command takes it up again" in capsys.readouterr().err
     (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
@@ -57,33 +77,35 @@ def test_an_interrupted_run_goes_on_exactly(
     accumulation = -(-600 // per_device)
     assert (stopped.status, stopped.steps) == (Status.interrupted, batch // accumulation + 1)
     assert train(*cut) == 0
-    assert (tmp_path / "cut.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
-    assert_same_end(run, whole)
+    assert (tmp_path / "cut.jsonl").read_text() == (undisturbed.parents[2] / "batches.jsonl").read_text()
+    assert_same_end(run, undisturbed)
 
 
-def test_wherever_and_however_often_it_is_interrupted(train: Train, tmp_path: Path) -> None:
+def test_wherever_and_however_often_it_is_interrupted(
+    train: Train, whole: Callable[[int], Path], tmp_path: Path
+) -> None:
     """Random points of interruption, several in one run: one that has gone is met again, as in life."""
-    assert train("paths.runs=whole") == 0
-    (whole,) = (path.parent for path in tmp_path.glob("whole/*/*/*/run.json"))
+    undisturbed, cut = whole(600), ("paths.runs=cut", budget(600))
 
-    @settings(max_examples=4, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=3, deadline=None, phases=[Phase.generate])
     @given(st.lists(st.integers(0, 10), min_size=1, max_size=3, unique=True).map(sorted), st.sampled_from(SIGNALS))
     def check(batches: list[int], number: int) -> None:
         shutil.rmtree(tmp_path / "cut", ignore_errors=True)
         for batch in batches:
-            assert train("paths.runs=cut", disturber(batch, number)) == 1
-        assert train("paths.runs=cut") == 0
+            assert train(*cut, disturber(batch, number)) == 1
+        assert train(*cut) == 0
         (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
-        assert_same_end(run, whole)
+        assert_same_end(run, undisturbed)
 
     check()
 
 
-def test_a_killed_run_goes_on_from_its_last_checkpoint(train: Train, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_from_its_last_checkpoint(
+    train: Train, whole: Callable[[int], Path], tmp_path: Path
+) -> None:
     """What SIGKILL leaves: a record that says running, a torn line of metrics, a checkpoint behind the last step."""
-    assert train("paths.runs=whole") == 0
-    (whole,) = (path.parent for path in tmp_path.glob("whole/*/*/*/run.json"))
-    assert train("paths.runs=cut", disturber(8, signal.SIGTERM)) == 1
+    cut = ("paths.runs=cut", budget(600))
+    assert train(*cut, disturber(8, signal.SIGTERM)) == 1
     (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
     (run / "checkpoints" / "step-0000009.ckpt").unlink()
     record = read_record(run / "run.json")
@@ -91,8 +113,8 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(train: Train, tmp_path: P
     record.write(run / "run.json")
     with (run / "metrics.jsonl").open("a") as metrics:
         metrics.write('{"step": 10, "train/lo')
-    assert train("paths.runs=cut") == 0
-    assert losses(run) == losses(whole)
+    assert train(*cut) == 0
+    assert losses(run) == losses(whole(600))
 
 
 def test_interruptions_leave_no_more_checkpoints_than_an_undisturbed_run(train: Train, only_run: Find) -> None:

@@ -51,9 +51,8 @@ def test_a_run_explains_itself(train: Train, only_run: Find, capsys: pytest.Capt
     assert (run / "run.log").read_text().count("BLEU") == 2
 
 
-def test_metrics_follow_the_optimizer_steps(train: Train, only_run: Find) -> None:
-    assert train() == 0
-    metrics = lines(only_run() / "metrics.jsonl")
+def test_metrics_follow_the_optimizer_steps(trained_run: Path) -> None:
+    metrics = lines(trained_run / "metrics.jsonl")
     training = [row for row in metrics if "train/loss" in row]
     assert [row["step"] for row in training] == list(range(1, 13))
     assert {"train/loss", "train/ppl", "train/tokens_per_second", "train/lr", "train/seconds", "step"} == set(
@@ -63,10 +62,8 @@ def test_metrics_follow_the_optimizer_steps(train: Train, only_run: Find) -> Non
     assert training[-1]["train/loss"] < training[0]["train/loss"]
 
 
-def test_scores_are_made_of_the_files(train: Train, only_run: Find, shared_cache: Path) -> None:
-    assert train() == 0
-    run = only_run()
-    record = read_record(run / "run.json")
+def test_scores_are_made_of_the_files(trained_run: Path, shared_cache: Path) -> None:
+    run, record = trained_run, read_record(trained_run / "run.json")
     (prepared,) = (
         path.parent
         for path in shared_cache.glob("prepared/*/manifest.json")
@@ -132,11 +129,9 @@ def test_evaluate_scores_other_checkpoints_and_searches(
     ],
 )
 def test_evaluate_refuses_in_one_line(
-    train: Train, only_run: Find, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+    trained_run: Path, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train() == 0
-    capsys.readouterr()
-    assert main(["evaluate", f"run={only_run()}", *words]) == 2
+    assert main(["evaluate", f"run={trained_run}", *words]) == 2
     shown = capsys.readouterr().err
     assert complaint in shown
     assert shown.count("\n") == 1

@@ -1,6 +1,7 @@
 """A sweep has a line for each job: drawn over on a terminal, said at begin and end elsewhere."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 from tiny_run import TINY
+
+from aiayn.progress import DELAY_SECONDS
 
 Sweep = Callable[..., list[str]]
 
@@ -78,12 +81,18 @@ def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sw
 @pytest.mark.slow
 def test_a_single_run_has_its_bar_remarks_above_it_and_its_row(tmp_path: Path, shared_cache: Path) -> None:
     paths = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={shared_cache}"]
-    words = [sys.executable, "-m", "aiayn", "train", *TINY, "logger=none", *paths, "optimization.max_steps=300"]
-    with Terminal(words, folder=tmp_path, columns=200) as terminal:
+    enough = tmp_path / "enough"
+    waits = f"+callbacks.waiting={{_target_: observers.WaitAt, batch: 10, path: {enough}}}"
+    words = [sys.executable, "-m", "aiayn", "train", *TINY, "logger=none", *paths, waits]
+    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))  # for observers
+    with Terminal(words, folder=tmp_path, columns=200, environment={"PYTHONPATH": path}) as terminal:
+        terminal.read_until(lambda: any(tmp_path.glob("runs/*/*/*/metrics.jsonl")))
+        terminal.read_for(DELAY_SECONDS)
+        enough.touch()
         assert terminal.wait(seconds=120) == 0, terminal.written
         screen = terminal.screen
     (bar,) = [line for line in screen if line.startswith("train ")]
-    assert bar.startswith("train 300/300 ")
+    assert bar.startswith("train 12/12 ")
     assert any("this run" in line for line in screen)
     (log,) = tmp_path.glob("runs/*/*/*/run.log")
     remarks = [line.partition(" aiayn: ")[2] for line in log.read_text().splitlines()]

@@ -250,7 +250,9 @@ def test_a_pipe_gives_what_the_command_gives(start: Start, translate: Filter) ->
 
 
 @pytest.mark.slow
-def test_each_window_is_answered_before_more_is_asked(start: Start, translate: Filter) -> None:
+def test_each_window_is_answered_before_more_is_asked_and_a_reader_that_leaves_ends_it_quietly(
+    start: Start, translate: Filter
+) -> None:
     process = start("window=2")
     assert process.stdin
     assert process.stdout
@@ -259,6 +261,13 @@ def test_each_window_is_answered_before_more_is_asked(start: Start, translate: F
         process.stdin.flush()
         answer = process.stdout.readline() + process.stdout.readline()
         assert answer == translate(text).out
+    process.stdout.close()
+    with suppress(BrokenPipeError):
+        process.stdin.write(b"the dog\n" * 99)
+        process.stdin.flush()
+    assert process.stderr
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=60) == 1
 
 
 @pytest.mark.slow
@@ -273,23 +282,6 @@ def test_a_signal_ends_it_without_a_traceback(start: Start, number: signal.Signa
     process.send_signal(number)
     assert process.stderr
     assert process.stderr.read() == b"aiayn: interrupted\n"
-    assert process.wait(timeout=60) == 1
-
-
-@pytest.mark.slow
-def test_a_reader_that_leaves_ends_it_quietly(start: Start) -> None:
-    process = start("window=1")
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(b"the dog\n")
-    process.stdin.flush()
-    assert process.stdout.readline()
-    process.stdout.close()
-    with suppress(BrokenPipeError):
-        process.stdin.write(b"the dog\n" * 99)
-        process.stdin.flush()
-    assert process.stderr
-    assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 1
 
 

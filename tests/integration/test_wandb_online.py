@@ -223,7 +223,8 @@ def test_without_a_server_the_run_is_offline(
         refused = trouble == "the key is refused"
         server.refusal = HTTPStatus.UNAUTHORIZED if refused else HTTPStatus.INTERNAL_SERVER_ERROR
     began = time.monotonic()
-    assert train("optimization.max_steps=1", f"logger.mode={mode}", *QUICK, tracker="wandb") == 0
+    soon = ("logger.init_timeout=1", "logger.finish_timeout=1")
+    assert train("optimization.max_steps=1", f"logger.mode={mode}", *soon, tracker="wandb") == 0
     assert time.monotonic() - began < 40  # the client alone would try for 90 seconds
     (line,) = warnings(capfd.readouterr().err)
     (kept,) = (path for path in (only_run() / "wandb").glob("*run-*") if not path.is_symlink())

@@ -1,12 +1,45 @@
-"""Composing the jobs of a multirun once instead of twice."""
+"""Composing a command, and the jobs of a multirun, once instead of twice."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from typing import TYPE_CHECKING
 
+from hydra._internal.hydra import Hydra
 from omegaconf import DictConfig
+
+from aiayn.config import store
 
 if TYPE_CHECKING:
     from hydra.core.config_loader import ConfigLoader
+
+
+MULTIRUN_FLAGS = {"-m", "--multirun"}
+
+
+@contextmanager
+def mode_known_by(words: Sequence[str]) -> Iterator[None]:
+    """Spare Hydra, within the block, a composition that it makes to read nothing but `hydra.mode`.
+
+    Files of sweeps/ state one, others in conf/ do not. Whoever names such a file, writes to Hydra's own keys or brings
+    files of their own, with some flag, has it composed. For the others it would take a tenth of a second.
+
+    Args:
+        words: of the command line.
+    """
+    if any(_may_state_a_mode(word) for word in words):
+        yield
+        return
+    composed = Hydra.get_mode
+    Hydra.get_mode = lambda *_, **__: None  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        Hydra.get_mode = composed  # type: ignore[method-assign]
+
+
+def _may_state_a_mode(word: str) -> bool:
+    return word.lstrip("+~").startswith(("-", "hydra", store.SWEEPS)) and word not in MULTIRUN_FLAGS
 
 
 def keep_what_is_checked(loader: "ConfigLoader") -> None:

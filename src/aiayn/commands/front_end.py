@@ -196,6 +196,7 @@ def _hydra(verb: str, words: list[str]) -> int:
 
     import hydra
 
+    from aiayn.commands.composing import mode_known_by
     from aiayn.commands.jobs import Jobs
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
     from aiayn.config import store
@@ -207,7 +208,8 @@ def _hydra(verb: str, words: list[str]) -> int:
     complain = _complain_once if verb == "plan" else _complain  # all jobs of a plan tend to have the same mistake
     with Jobs(COMMANDS[verb].module, complain=complain) as jobs:
         try:
-            hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
+            with mode_known_by(words):
+                hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
         except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
             if isinstance(error, BrokenPipeError) or (jobs.task.was_called and not jobs.are_a_multirun):
                 raise  # not the command line's fault

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from functools import partial
 
 from aiayn.config.schema import TrainConfig
 from aiayn.runs.directory import RunDirectory
@@ -34,9 +35,12 @@ def tell_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> 
 
     quiet_libraries()
     logger.info("W&B: the agent is told of it as run %s", run_id)
-    description = describe(config, run_id=run_id, commit=record.commit, dirty=record.dirty)
     with tracked(
-        config.logger, description, metrics=directory.metrics, start_step=record.steps, is_new=True
+        config.logger,
+        partial(describe, config, run_id=run_id, commit=record.commit, dirty=record.dirty),
+        metrics=directory.metrics,
+        start_step=record.steps,
+        is_new=True,
     ) as loggers:
         for each in trackers(loggers):
             each.summarize(summary(record))

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -309,10 +310,9 @@ def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
         yield []
         return
     record = job.record
-    description = build.describe(job.config, run_id=record.run_id, commit=record.commit, dirty=record.dirty)
     with tracked(
         job.config.logger,
-        description,
+        partial(build.describe, job.config, run_id=record.run_id, commit=record.commit, dirty=record.dirty),
         metrics=job.directory.metrics,
         start_step=start_step,
         is_new=job.is_adopted,

@@ -19,7 +19,7 @@ import numpy as np
 from aiayn.launch.forking import WORKER, ZYGOTE, Request
 from aiayn.launch.title import retitle
 
-LIBRARIES = (WORKER, "sacrebleu", "torch.utils.data")
+LIBRARIES = (WORKER, "sacrebleu", "sacremoses", "torch.utils.data")
 """What every run imports. Not what starts threads, such as pyarrow below `datasets`: a fork would lose them."""
 
 

@@ -1,6 +1,6 @@
 """The trackers of a run: metrics.jsonl always, W&B or another of Lightning's loggers beside it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,13 +75,18 @@ def check_tracker(settings: Mapping[str, Any]) -> None:
 
 @contextmanager
 def tracked(
-    settings: Mapping[str, Any], description: RunDescription, *, metrics: Path, start_step: int, is_new: bool = False
+    settings: Mapping[str, Any],
+    describe: Callable[[], RunDescription],
+    *,
+    metrics: Path,
+    start_step: int,
+    is_new: bool = False,
 ) -> Iterator[list[Logger]]:
     """The loggers of a run; a W&B run ends with exit code 0, or 1 where the block was left by an error.
 
     Args:
         settings: the logger's `_target_` and arguments; without a `_target_` there is only metrics.jsonl.
-        description: for W&B.
+        describe: makes what W&B is told; not called without W&B, since it composes a configuration.
         metrics: the file of metrics; W&B's files go beside it.
         start_step: lines of `metrics` after this step are dropped.
         is_new: whether W&B knows the run under another id, if at all; it is told all that was logged before.
@@ -90,7 +95,7 @@ def tracked(
     if _is_wandb(settings):
         from aiayn.training.wandb_tracker import open_wandb
 
-        tracker: Logger | None = open_wandb(settings, description, metrics.parent)
+        tracker: Logger | None = open_wandb(settings, describe(), metrics.parent)
     else:
         tracker = make(settings, key="logger") if settings.get("_target_") is not None else None
     loggers += [] if tracker is None else [tracker]

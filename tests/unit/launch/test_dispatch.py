@@ -126,7 +126,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[bytes]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_a_stopped_command_stops_its_worker_which_leaves_a_checkpoint(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], tmp_path: Path, number: signal.Signals
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_stopped_command_stops_its_worker_which_leaves_a_checkpoint(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL])
 def test_a_worker_does_not_outlive_a_command_that_dies(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], number: signal.Signals
 ) -> None:

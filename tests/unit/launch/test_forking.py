@@ -22,20 +22,25 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere 
 Start = Callable[..., Started]
 
 
+@pytest.fixture(scope="module")
+def environment() -> Iterator[dict[str, str]]:
+    """One for all workers, who then share a zygote: it takes seconds to start."""
+    yield {**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_CURRENT_TEST": ""}
+    end_zygote()
+
+
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
+def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
     """Start a worker on a run that there is none of: it refuses, with exit code 2, and tells so in the run's folder."""
     started: list[Started] = []
 
     def start(name: str = "none", *, is_forked: bool = True, descriptors: tuple[int, ...] = ()) -> Started:
         (tmp_path / name).mkdir(exist_ok=True)
         words = [str(tmp_path / name), "aiayn train"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         started.append(start_worker(words, environment=environment, descriptors=descriptors, is_forked=is_forked))
         return started[-1]
 
     yield start
-    end_zygote()
     for each in started:
         if machine.is_alive(each.pid):  # stopped, where a test failed
             os.kill(each.pid, signal.SIGKILL)
@@ -102,6 +107,7 @@ def test_where_the_zygote_was_killed_workers_start_anew(start: Start) -> None:
     second = start()
     assert isinstance(second, subprocess.Popen)
     assert second.wait() == 2
+    end_zygote()  # whoever comes next gets another
 
 
 @linux_only

@@ -45,6 +45,10 @@ class GradientKeeper(Callback):
 
 @pytest.fixture
 def module(architecture: Architecture) -> TranslationModule:
+    return module_of(architecture)
+
+
+def module_of(architecture: Architecture) -> TranslationModule:
     torch.manual_seed(3)
     return TranslationModule(
         model=Transformer(dataclasses.replace(architecture, dropout=0.0), vocabulary_size=ENTRIES),
@@ -126,8 +130,9 @@ def test_a_mean_over_micro_batches_would_be_another_gradient(module: Translation
 
 
 def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shapes(
-    module: TranslationModule, pairs: PairsInMemory
+    architecture: Architecture, pairs: PairsInMemory
 ) -> None:
+    module = module_of(dataclasses.replace(architecture, num_layers=1))  # each takes as long to compile
     counter = CompileCounterWithBackend("aot_eager")
     assert isinstance(module.model, Transformer)
     compiled = torch.compile(module.model.states, dynamic=True, backend=counter)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aiayn.commands.report import CHOOSES_BY, WRITES
 from aiayn.config.errors import RunFailedError, UserError
 
 TABLES = ("table2", "table3")
@@ -114,6 +113,8 @@ def _refuse_before_training(table: str, key: str, value: str) -> None:
     Raises:
         UserError: the report chooses by no such key, or writes no such file.
     """
+    from aiayn.commands.report import CHOOSES_BY, WRITES  # imports OmegaConf, which help does without
+
     name = key.removeprefix("only.")
     if name != key and name not in CHOOSES_BY[table]:
         by = ", ".join(f"only.{each}" for each in CHOOSES_BY[table])

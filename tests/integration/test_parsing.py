@@ -122,6 +122,24 @@ def test_evaluating_again_gives_the_same(run: Path, record: Record, capsys: pyte
 
 
 @pytest.mark.slow
+def test_a_constrained_evaluation_has_nothing_to_repair(run: Path, record: Record) -> None:
+    free = record.scores["dev"].brackets
+    assert free is not None
+    assert free.well_formed < 100, "else this shows nothing"
+    assert main(["evaluate", f"run={run}", "splits=dev", "decoding.constrained=true"]) == 0
+    (written,) = run.glob("evaluations/*-constrained/scores.json")
+    assert json.loads(written.read_text())["dev"]["brackets"]["well_formed"] == 100
+
+
+@pytest.mark.slow
+def test_an_engine_that_cannot_be_constrained_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ctranslate2")
+    words = ["evaluate", f"run={run}", "engine=ctranslate2", "decoding.constrained=true"]
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("aiayn: decoding.constrained=true: engine=ctranslate2 cannot hold")
+
+
+@pytest.mark.slow
 def test_parsing_text_gives_the_trees_of_the_evaluation(
     run: Path, record: Record, data: PreparedData, parse: Parse
 ) -> None:
@@ -148,6 +166,7 @@ def test_what_needs_translations_refuses_trees(
         ["compare", f"run={run}", f"against={run}"],
         ["report", "matrix", f"run={run}"],
         ["parse", f"run={trained_run}"],
+        ["evaluate", f"run={trained_run}", "decoding.constrained=true"],
     ):
         assert main(words) == 2
         complaint = capsys.readouterr().err

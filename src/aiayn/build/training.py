@@ -105,6 +105,7 @@ def build_search(config: DecodingConfig) -> Search:
         max_extra_length=config.max_extra_length,
         batch_tokens=config.batch_tokens,
         ends_among=config.ends_among.value,
+        constrained=config.constrained,
     )
 
 

@@ -23,6 +23,8 @@ class SearchOverridesConfig:
     """Padded source tokens decoded at once."""
     ends_among: EndsAmong | None = MISSING
     """Which continuations may end: candidates or beam."""
+    constrained: bool | None = MISSING
+    """Whether what is no tree over exactly the words is impossible."""
 
 
 @dataclass

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 BEFORE: Final[Mapping[str, Any]] = {
     "decoding.ends_among": "candidates",
+    "decoding.constrained": False,
     "model.kind": "transformer",
     "model.attention": "scaled_dot",
     "model.neighbourhood": 16,

@@ -124,6 +124,8 @@ class DecodingConfig:
     """Padded source tokens decoded at once. Does not change results."""
     ends_among: EndsAmong = MISSING
     """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as CTranslate2 has it."""
+    constrained: bool = MISSING
+    """Parsing: what is no tree over exactly the words of the sentence is impossible (tokenizer.kind=symbols)."""
     limit_sentences: int | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
     validation_sentences: int = MISSING

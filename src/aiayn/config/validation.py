@@ -4,6 +4,7 @@ import json
 import math
 from typing import Any
 
+from aiayn.config.constrained_search import validate_constrained
 from aiayn.config.data_schema import DataConfig, TextFilesDataConfig, TreesDataConfig, is_parsing
 from aiayn.config.errors import UserError
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Positions, RecurrentConfig, TransformerConfig
@@ -77,6 +78,7 @@ def validate(config: TrainConfig) -> None:
     _validate_structure(config)
     _validate_averaging(config)
     validate_decoding(config.decoding)
+    validate_constrained(config)
     _validate_files(config)
     validate_vocabulary(config)
     _validate_cost(config.cost)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 
 from aiayn import files
 from aiayn.config.errors import UserError
+from aiayn.trees.linearization import CLOSING, OPENING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -139,6 +140,17 @@ class SymbolTokenizer:
     def checksum(self) -> str:
         """Hexadecimal sha256 of what `save` writes: equal ones read any text alike."""
         return hashlib.sha256(self._text.encode()).hexdigest()
+
+    @property
+    def brackets(self) -> list[tuple[int, int]]:
+        """The ids of the opening and the closing bracket of each label that targets hold."""
+        opening = [symbol for symbol in self.targets if symbol.startswith(OPENING)]
+        return [(self._ids[symbol], self._ids[CLOSING + symbol.removeprefix(OPENING)]) for symbol in opening]
+
+    @property
+    def words_of_trees(self) -> list[int]:
+        """The ids of what stands for a word in targets: XX, or tags."""
+        return [self._ids[symbol] for symbol in self.targets if not symbol.startswith((OPENING, CLOSING))]
 
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without bos and eos."""

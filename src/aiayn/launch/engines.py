@@ -102,8 +102,13 @@ def ctranslate2_engine(
     """The run's search over its export, which the run directory keeps, with as many threads as torch would use.
 
     Raises:
-        UserError: CTranslate2 does not find the device, or the export cannot be made.
+        UserError: CTranslate2 does not find the device, the export cannot be made, or the search is constrained.
     """
+    if run.config.decoding.constrained:
+        raise UserError(
+            "decoding.constrained=true: engine=ctranslate2 cannot hold its outputs to trees; take engine=torch, or "
+            "decoding.constrained=false"
+        )
     import ctranslate2
 
     ctranslate2.set_log_level(logging.ERROR)  # a CPU need not compute in the type that weights are stored in

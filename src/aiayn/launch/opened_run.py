@@ -11,6 +11,7 @@ import torch
 
 from aiayn.build.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
+from aiayn.config.constrained_search import validate_constrained
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
@@ -117,6 +118,7 @@ def open_for_use(
     if decoding is not None:
         config.decoding = merged(config.decoding, decoding)
     validate_decoding(config.decoding)
+    validate_constrained(config)
     step, path = directory.checkpoint(checkpoint)
     return OpenedRun(directory, record, config, step, path)
 

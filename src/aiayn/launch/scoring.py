@@ -117,6 +117,8 @@ def _of_search(search: Search, limit: int | None) -> str:
     parts = [f"-beam{search.beam_size}", f"-alpha{search.length_penalty_alpha:g}", f"-extra{search.max_extra_length}"]
     if search.ends_among == "beam":
         parts.append("-ends-beam")
+    if search.constrained:
+        parts.append("-constrained")
     if limit:
         parts.append(f"-first{limit}")
     return "".join(parts)

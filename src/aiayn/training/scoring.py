@@ -15,9 +15,12 @@ from aiayn.data.batching import evaluation_batches
 from aiayn.data.collation import TranslationBatch, padded
 from aiayn.data.epoch_plan import Indices
 from aiayn.data.sentences import SentencePairs, Sentences
+from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.beam_search import BeamSearch, EndsAmong
-from aiayn.decoding.step import Hypothesis
+from aiayn.decoding.constraint import ConstrainedState, constrained
+from aiayn.decoding.open_brackets import BracketVocabulary
+from aiayn.decoding.step import Hypothesis, StepFunction
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.products import packed
 from aiayn.models.translation_model import TranslationModel
@@ -38,6 +41,8 @@ class Search:
     max_extra_length: int
     batch_tokens: int
     ends_among: EndsAmong = "candidates"
+    constrained: bool = False
+    """Whether what is no tree over exactly the words of a source is impossible; with symbols as tokens."""
 
 
 @torch.inference_mode()
@@ -123,12 +128,14 @@ def search_all(
     lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
     tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens
     chunks = evaluation_batches(lengths, lengths, tokens=tokens)[group.rank :: group.size]
-    supply = _Supply(model, sources, chunks, search, device=device, refills=refills)
+    rules = _brackets(model, tokenizer, search, device) if search.constrained else None
+    step: StepFunction[Any] = constrained(model.step) if rules else model.step
+    supply = _Supply(model, sources, chunks, search, device=device, refills=refills, rules=rules)
     own: list[tuple[int, list[Hypothesis]]] = []
     told, total = 0, sum(map(len, chunks))
     with packed(model):
         searcher = beam_search(model, tokenizer, search, n_best, of_each_length=of_each_length)
-        for number, hypotheses in searcher.stream(model.step, supply):
+        for number, hypotheses in searcher.stream(step, supply):
             own.append((supply.begun[number], hypotheses))
             together = len(lengths) * len(own) // total
             advance(together - told)
@@ -162,6 +169,21 @@ def beam_search(
     )
 
 
+def _brackets(model: AnyModel, tokenizer: AnyTokenizer, search: Search, device: torch.device) -> BracketVocabulary:
+    """The brackets of trees, as deep as outputs are long enough for: well-formed ones are held to nothing else."""
+    assert isinstance(tokenizer, SymbolTokenizer), "pieces of words are no brackets"
+    deepest = max(1, search.max_extra_length // 2)
+    return BracketVocabulary.of(
+        tokenizer.brackets,
+        tokenizer.words_of_trees,
+        eos_id=tokenizer.eos_id,
+        vocabulary_size=model.vocabulary_size,
+        max_depth=deepest,
+        max_openings=deepest,
+        device=device,
+    )
+
+
 class _Supply:
     """Begins sources for a search, chunk by chunk, as many as fit together into its budget of padded tokens."""
 
@@ -174,9 +196,10 @@ class _Supply:
         *,
         device: torch.device,
         refills: bool,
+        rules: BracketVocabulary | None,
     ) -> None:
         self._model, self._sources, self._chunks, self._search = model, sources, deque(chunks), search
-        self._device, self._refills = device, refills
+        self._device, self._refills, self._rules = device, refills, rules
         self.begun: list[int] = []
         """Which source each number of the search is."""
 
@@ -203,4 +226,8 @@ class _Supply:
         limits = self._sources.lengths[indices].astype(np.int64) + self._search.max_extra_length
         if self._model.max_length is not None:
             limits = np.minimum(limits, self._model.max_length)
-        return self._model.begin(source), torch.from_numpy(limits).to(self._device)
+        state, max_lengths = self._model.begin(source), torch.from_numpy(limits).to(self._device)
+        if self._rules is None:
+            return state, max_lengths
+        words = torch.from_numpy(self._sources.lengths[indices].astype(np.int64) - 1).to(self._device)
+        return ConstrainedState(state, self._rules.begin(words, max_lengths)), max_lengths

@@ -23,6 +23,7 @@ NEUTRAL = [
     "optimization.checkpoint_interval=7",
     "decoding.batch_tokens=99",
     "decoding.ends_among=candidates",
+    "decoding.constrained=false",
     "averaging=none",
     "data.filters.max_ratio=null",
     "launch.preparation_processes=3",

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from aiayn.data.prepared import PreparedData
 from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.models.architecture import Architecture
 from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Transformer
 from aiayn.training.scoring import AnyModel, Search, search_all, sentence_likelihoods
+from aiayn.trees.repair import is_well_formed
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
@@ -108,3 +110,25 @@ def test_more_hypotheses_are_asked_for_and_the_best_stays(model: Transformer, pr
     assert [hypotheses[0].tokens for hypotheses in more] == [hypotheses[0].tokens for hypotheses in best]
     assert {len(hypotheses) for hypotheses in best} == {1}
     assert max(len(hypotheses) for hypotheses in more) == 3
+
+
+@pytest.mark.parametrize("refills", [False, True])
+def test_a_constrained_search_finds_nothing_but_trees_over_the_words(architecture: Architecture, refills: bool) -> None:
+    symbols = ["(S", "(NP", ")S", ")NP", "DT", "NN"]
+    tokenizer = SymbolTokenizer(classes=["⟨unk⟩"], targets=symbols, words=["the", "dogs", "bark"])
+    torch.manual_seed(3)
+    model = Transformer(architecture, vocabulary_size=tokenizer.vocabulary_size + 2).eval()
+    lines = ["dogs", "the dogs", "the dogs bark", "cats bark the the dogs bark ever"]
+    sources = SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
+
+    def are_trees(constrained: bool) -> list[bool]:
+        search = Search(3, 0.3, max_extra_length=9, batch_tokens=12, constrained=constrained)
+        found = search_all(model, sources, tokenizer, search, device=CPU, n_best=2, refills=refills)
+        return [
+            is_well_formed(tokenizer.decode(each.tokens).split(), len(line.split()))
+            for line, listed in zip(lines, found, strict=True)
+            for each in listed
+        ]
+
+    assert all(are_trees(constrained=True))
+    assert not all(are_trees(constrained=False))

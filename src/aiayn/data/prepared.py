@@ -10,17 +10,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from aiayn.config.errors import UserError
 from aiayn.data.ahead import mapped_ahead
 from aiayn.data.corpus import Corpus, Split, Task
 from aiayn.data.durable import MANIFEST, DamagedFolderError, open_or_build, read_verified, shards_beside
-from aiayn.data.encoding import AT_ONCE, with_suffix, write_split
+from aiayn.data.encoding import AT_ONCE, write_split
 from aiayn.data.filters import HELD_OUT, Filters, HeldOut, TextPairs
 from aiayn.data.languages import refuse_unknown_languages
-from aiayn.data.sentences import lengths_between
+from aiayn.data.prepared_split import TREES, PreparedSplit
 from aiayn.data.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, undone
 from aiayn.data.streamed import size_of, text_of
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, load_tokenizer, train_tokenizer
@@ -31,7 +28,6 @@ Progress: TypeAlias = Callable[[str, int, int | None], None]
 FORMAT_VERSION = 2  # part of every key: a change of the files' layout makes new folders
 _CHUNK = 2_000  # pairs read at a time where no shards are made of them
 _TOKENIZER = "tokenizer.json"
-_TREES = "trees"
 
 logger = logging.getLogger(__name__)
 
@@ -60,73 +56,6 @@ class PreparationSettings:
         if self.filters == Filters():
             del settings["filters"]
         return settings
-
-
-@final
-class TokenArray:
-    """One side of a split: token ids of all sentences end to end, each ending with eos, read from disk on demand.
-
-    Attributes:
-        tokens: int32 `[tokens]`, memory-mapped.
-        offsets: int64 `[sentences + 1]`, memory-mapped; sentence i is `tokens[offsets[i] : offsets[i + 1]]`.
-    """
-
-    def __init__(self, stem: Path, limit: int | None = None) -> None:
-        self._stem, self._limit = stem, limit
-        self.tokens: NDArray[np.int32] = np.asarray(np.memmap(with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
-        offsets: NDArray[np.int64] = np.asarray(np.memmap(with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
-        self.offsets = offsets if limit is None else offsets[: limit + 1]
-
-    def __reduce__(self) -> tuple[type["TokenArray"], tuple[Path, int | None]]:
-        return TokenArray, (self._stem, self._limit)  # a pickled map would carry all its data
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, index: int) -> NDArray[np.int32]:
-        """Return the token ids of one sentence, eos included: int32 `[length]`."""
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"sentence {index} of {len(self)}")
-        index %= len(self)
-        return self.tokens[self.offsets[index] : self.offsets[index + 1]]
-
-    def __iter__(self) -> Iterator[NDArray[np.int32]]:
-        return (self[index] for index in range(len(self)))
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int32]:
-        """Tokens of each sentence, eos included: int32 `[sentences]`."""
-        return lengths_between(self.offsets)
-
-
-@final
-class PreparedSplit:
-    """The sentence pairs of one split.
-
-    Attributes:
-        source: the source side's token ids.
-        target: the target side's token ids, as many sentences.
-    """
-
-    def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
-        self._stems = directory / f"{name}.source", directory / f"{name}.target"
-        self._gold = directory / f"{name}.{_TREES}"
-        self.source, self.target = (TokenArray(stem, limit) for stem in self._stems)
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def source_lines(self) -> list[str]:
-        """Return the raw source sentences; kept for dev and test only."""
-        return _read_lines(self._stems[0])[: len(self)]
-
-    def target_lines(self) -> list[str]:
-        """Return the raw target sentences, the references of a translation; kept for dev and test only."""
-        return _read_lines(self._stems[1])[: len(self)]
-
-    def gold_trees(self) -> list[str]:
-        """Return the trees in brackets with their tags; kept for dev and test of treebanks only."""
-        return _lines_of(self._gold)[: len(self)]
 
 
 @final
@@ -261,7 +190,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
         splits[split] = write_split(_chunks(job, split, split), tokenizer, directory / split)
         if job.corpus.task == "parsing":
             trees = job.corpus.split(split)["tree"]
-            (directory / f"{split}.{_TREES}").write_bytes("".join(f"{tree}\n" for tree in trees).encode())
+            (directory / f"{split}.{TREES}").write_bytes("".join(f"{tree}\n" for tree in trees).encode())
     for split, counts in splits.items():
         if not counts["pairs"]:
             raise UserError(f"data: the {split} split has no sentence pairs{_where_they_went(counts, job.settings)}")
@@ -354,15 +283,6 @@ def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
 
 def _key(*parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([FORMAT_VERSION, *parts], sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _read_lines(stem: Path) -> list[str]:
-    return _lines_of(with_suffix(stem, "txt"))
-
-
-def _lines_of(path: Path) -> list[str]:
-    assert path.exists(), f"{path}: raw text is kept for dev and test only"
-    return path.read_bytes().decode().split("\n")[:-1]  # not splitlines: a sentence may hold \r or U+2028
 
 
 def _no_progress(stage: str, pairs: int, total: int | None) -> None:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from aiayn.data.prepared import PreparedData, PreparedSplit
+    from aiayn.data.prepared import PreparedData
+    from aiayn.data.prepared_split import PreparedSplit
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
-from aiayn.data.prepared import PreparedData, PreparedSplit
+from aiayn.data.prepared import PreparedData
+from aiayn.data.prepared_split import PreparedSplit
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.launch.engines import SearchEngine, torch_engine

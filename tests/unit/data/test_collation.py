@@ -9,7 +9,8 @@ from torch import Tensor
 from torch.utils.data import default_convert
 
 from aiayn.data.collation import TranslationBatch, collate
-from aiayn.data.prepared import PreparedData, PreparedSplit
+from aiayn.data.prepared import PreparedData
+from aiayn.data.prepared_split import PreparedSplit
 
 PAD, BOS, EOS = 0, 1, 2
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Corpus, Split
-from aiayn.data.prepared import PreparationSettings, PreparedData, TokenArray, prepare
+from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.data.prepared_split import TokenArray
 
 CorpusMaker = Callable[..., Corpus]
 

@@ -47,7 +47,7 @@ def prepared(
 
 
 def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
-    from aiayn.data.prepared import PreparedSplit
+    from aiayn.data.prepared_split import PreparedSplit
 
     split = PreparedSplit(folder, "train") if (folder / "train.source.tokens").stat().st_size else None
     if split is None:  # nothing can be mapped where nothing is

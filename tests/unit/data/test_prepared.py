@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_letters
+from typing import TYPE_CHECKING
 from unittest import TestCase
 
 import numpy as np
@@ -20,7 +21,9 @@ from hypothesis import strategies as st
 from aiayn.config.errors import UserError
 from aiayn.data.corpus import SPLITS, Corpus, Split
 from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
-from aiayn.data.prepared_split import TokenArray
+
+if TYPE_CHECKING:
+    from aiayn.data.prepared_split import TokenArray
 
 CorpusMaker = Callable[..., Corpus]
 

@@ -97,8 +97,17 @@ RULES = (
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
     Rule(r"aiayn prepare data=wmt14_en_\w+ (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
+    Rule(
+        r"aiayn train experiment=table4/.*",
+        rf"\g<0> decoding.beam_size=3 decoding.max_extra_length=40 {TINY}",
+        "shrunken, its search too",
+    ),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
-    Rule(r"aiayn parse run=\S+ (.*)", r'aiayn parse run="$(ls -d runs/table4/wsj_only/* | head -1)" \1', "its own run"),
+    Rule(
+        r"aiayn (parse|evaluate) run=runs/table4/\S+ (.*)",
+        r'aiayn \1 run="$(ls -d runs/table4/wsj_only/* | head -1)" \2',
+        "its own run",
+    ),
     Rule(
         r"aiayn report (table3|page)((?!.*only\.like).*)",
         r'aiayn report \1 only.like="$(ls -d runs/table3/base/* | head -1)"\2',

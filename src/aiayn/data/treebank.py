@@ -151,5 +151,7 @@ def _trees(path: Path, key: str) -> Iterator[Tree]:
         for tree in read_trees(file_lines(path, key)):
             if (normalized := normalize(tree)) is not None:
                 yield normalized
+    except UserError:  # a ValueError too; it says all
+        raise
     except ValueError as error:
         raise UserError(f"{key}: {path}, {error}; mend the file") from error

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LATEST = {
     "val PPL": ("val/ppl", "{:.2f}"),
     "val BLEU": ("val/bleu", "{:.1f}"),
+    "val F1": ("val/f1", "{:.1f}"),
     "tok/s": ("train/tokens_per_second", "{:,.0f}"),
 }
 """The columns of runs that are training: their metrics, and how they are written."""
@@ -153,7 +154,13 @@ def _seed_tables(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iter
             table.add_column(heading, overflow="fold")
         for row in sorted(rows, key=lambda row: (papers.index(row[0]) if row[0] in papers else len(papers), row)):
             table.add_row(_named(*row), *(_cell(rows[row].get(seed, [])) for seed in seeds))
-        yield f"scale {scale}, data {data}: PPL / BLEU (dev) of what is finished", table
+        yield f"scale {scale}, data {data}: PPL / {_measure(rows)} (dev) of what is finished", table
+
+
+def _measure(rows: Mapping[tuple[str, str], Mapping[int, Iterable[Entry]]]) -> str:
+    """What the finished runs of one corpus are scored by."""
+    entries = (entry for row in rows.values() for runs in row.values() for entry in runs)
+    return "F1" if any("F1" in scores_of(entry) for entry in entries) else "BLEU"
 
 
 def _named(name: str, variant: str) -> str:
@@ -169,7 +176,7 @@ def _cell(entries: Sequence[Entry]) -> str:
     if entry.state is not State.finished:
         return f"{entry.state} at {entry.step:,}"
     scores = scores_of(entry).items()
-    return " / ".join(score if name in ("PPL", "BLEU") else f"{score} {name}" for name, score in scores)
+    return " / ".join(score if name in ("PPL", "BLEU", "F1") else f"{score} {name}" for name, score in scores)
 
 
 def steps_of(entry: Entry) -> str:
@@ -181,21 +188,20 @@ def steps_of(entry: Entry) -> str:
 
 
 def scores_of(entry: Entry) -> dict[str, str]:
-    """Perplexity and BLEU on the development set under their names; empty before the evaluation."""
+    """Perplexity, and BLEU or F1, on the development set under their names; empty before the evaluation."""
     dev = None if entry.record is None else entry.record.scores.get("dev")
     return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.quality_name: f"{dev.quality.score:.1f}"}
 
 
 def _cells(entry: Entry) -> dict[str, str]:
     """What there is to say of a run, by column."""
-    ppl, bleu, *_ = (*scores_of(entry).values(), "", "")
+    scores = scores_of(entry)
     latest = entry.latest if entry.state is State.running else {}
     left = entry.seconds_left
     return {
         "steps": steps_of(entry),
         **{heading: text.format(latest[key]) if key in latest else "" for heading, (key, text) in LATEST.items()},
-        "PPL (dev)": ppl,
-        "BLEU (dev)": bleu,
+        **{f"{name} (dev)": scores.get(name, "") for name in ("PPL", "BLEU", "BLEU_none", "F1")},
         "trained": "" if entry.record is None else duration(entry.seconds),
         "left": "" if left is None else duration(left),
     }

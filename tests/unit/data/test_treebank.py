@@ -103,6 +103,12 @@ def test_what_is_no_tree_is_named_with_its_place(text: str, complaint: str, file
     assert "\n" not in str(refusal.value)
 
 
+def test_text_that_is_not_utf8_is_blamed_once(files: dict[Any, object], tmp_path: Path) -> None:
+    (tmp_path / "dev.txt").write_bytes("(S (NN caf\xe9))\n".encode("latin-1"))
+    with pytest.raises(UserError, match=r"^data\.dev: \S+, line 1: not UTF-8 \([^)]*\); convert it$"):
+        pairs(corpus(files), "dev")
+
+
 def test_a_folder_without_trees_is_refused(files: dict[Any, object], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"^data\.train: no file below .*empty ends in \.mrg, "):

@@ -1,5 +1,6 @@
 """The ledger on the terminal: rows by seeds where there are seeds, and a line for each run that is not done."""
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from aiayn.config.command_schema import View
 from aiayn.reports.status import print_status
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, SplitScores, Status
+from aiayn.runs.record import Record, RecordedBrackets, SplitScores, Status
 
 MakeRecord = Callable[..., Record]
 Show = Callable[..., list[list[str]]]
@@ -71,6 +72,21 @@ def test_rows_stand_by_seeds_in_the_papers_order(add: Callable[..., None], show:
         "table3/a_h1/nano-seed10-0: it failed",
         "table3/base/nano-seed2-0: it interrupted",
     ]
+
+
+def test_trees_are_not_scored_by_bleu(
+    make_record: MakeRecord, scores: dict[str, SplitScores], show: Show, tmp_path: Path
+) -> None:
+    brackets = RecordedBrackets(77.7, 78.0, 77.4, 40.0, None, 97.5, "prm:collins")
+    trees = {split: dataclasses.replace(each, bleu=None, brackets=brackets) for split, each in scores.items()}
+    for name, each in (("table3/base", scores), ("table4/wsj_only", trees)):
+        record = make_record(experiment=name, seed=1, scale="nano", status=Status.finished, scores=each)
+        (tmp_path / name / "nano-seed1-0").mkdir(parents=True)
+        record.write(tmp_path / name / "nano-seed1-0" / "run.json")
+    heading, translated, parsed = show()[:3]
+    cells = [dict(zip(heading, line, strict=True)) for line in (translated, parsed)]
+    assert [each["BLEU (dev)"] for each in cells] == ["21.2", ""]
+    assert [each["F1 (dev)"] for each in cells] == ["", "77.7"]
 
 
 def test_without_seeds_there_is_a_line_for_each_run(add: Callable[..., None], show: Show) -> None:

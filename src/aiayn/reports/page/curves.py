@@ -9,6 +9,7 @@ from pathlib import Path
 METRICS: Mapping[str, str] = {
     "val/ppl": "Perplexity on dev",
     "val/bleu": "BLEU on a sample of dev",
+    "val/f1": "F1 on a sample of dev",
     "train/loss": "Training loss",
 }
 """What is drawn, by its key in metrics.jsonl, and its title."""

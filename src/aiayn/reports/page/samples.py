@@ -36,10 +36,11 @@ class Sample:
     number: int
     """Its line in the split, from 1."""
     score: float
-    """Its sentence BLEU, 0 to 100."""
+    """Its sentence BLEU, or the F1 of its brackets where trees are scored; 0 to 100."""
     source: str
     reference: str
     hypothesis: str
+    score_name: str = "BLEU"
 
 
 class Texts:
@@ -61,7 +62,7 @@ class Texts:
 
 
 def read_samples(directory: RunDirectory, record: Record, data: PreparedData) -> tuple[Sample, ...]:
-    """The worst, median and best sentences of a run on dev, by sentence BLEU.
+    """The worst, median and best sentences of a run on dev, by sentence BLEU or F1.
 
     Args:
         directory: of the run.
@@ -80,11 +81,12 @@ def read_samples(directory: RunDirectory, record: Record, data: PreparedData) ->
             f"{path}: {len(hypotheses)} sentences where there are {len(rows)} scores; evaluate the run again"
         )
     sources, references = split.source_lines(), split.target_lines()
-    scores = [sentence_bleu(row.bleu_statistics) for row in rows]
+    scores = [sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1 for row in rows]
+    name = "BLEU" if all(row.brackets is None for row in rows) else "F1"
     # Of equal scores the longer sentence is the better one: long and right is more than short and right.
     order = sorted(range(len(rows)), key=lambda place: (scores[place], rows[place].tokens, -place))
     return tuple(
-        Sample(kind, place + 1, scores[place], sources[place], references[place], hypotheses[place])
+        Sample(kind, place + 1, scores[place], sources[place], references[place], hypotheses[place], name)
         for kind, places in chosen(order).items()
         for place in places
     )

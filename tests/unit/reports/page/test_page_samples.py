@@ -12,6 +12,7 @@ from aiayn.config.errors import UserError
 from aiayn.data.grammar import GrammarCorpus
 from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.evaluation.bleu import sentence_bleu, sentence_statistics
+from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.reports.page.samples import EACH, Kind, Texts, chosen, read_samples
 from aiayn.runs.directory import RunDirectory
@@ -93,3 +94,17 @@ def test_texts_are_found_in_either_cache(tmp_path: Path, corpus: PreparedData) -
         assert found is not None
         assert found.fingerprint == corpus.fingerprint
     assert Texts(tmp_path).of(corpus.fingerprint, tmp_path) is None
+
+
+def test_trees_are_sampled_by_the_f1_of_their_brackets(
+    tmp_path: Path, corpus: PreparedData, make_record: MakeRecord, scores: dict[str, SplitScores]
+) -> None:
+    record = make_record(scores=scores)
+    path = tmp_path / record.scores["dev"].hypotheses
+    files.write_text(path, "(S XX )S\n" * SENTENCES)
+    found = [BracketScores(sentences=1, matched=place, gold=40, predicted=40) for place in range(SENTENCES)]
+    rows = [SentenceScores(1.0, 3, (), brackets=SentenceBrackets(1, each)) for each in found]
+    write_sentence_scores(path.with_name("dev.sentences.jsonl"), rows)
+    samples = read_samples(RunDirectory(tmp_path), record, corpus)
+    assert {sample.score_name for sample in samples} == {"F1"}
+    assert all(sample.score == found[sample.number - 1].f1 for sample in samples)

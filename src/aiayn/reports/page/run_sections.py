@@ -52,7 +52,7 @@ def _body(run: RunContent) -> Iterator[Html]:
     yield tag("pre", record.command, class_="command")
     yield tag("div", _facts(run, record), tag("div", _changes(run), _scores(record)), class_="columns")
     if run.samples:
-        yield tag("h4", f"Sample translations, by sentence {run.samples[0].score_name}")
+        yield tag("h4", f"Samples, by sentence {run.samples[0].score_name}")
         yield tag("div", *_samples(run.samples), class_="samples")
     if run.attention is not None:
         yield _attention(run, run.attention)

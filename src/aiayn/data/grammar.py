@@ -41,6 +41,30 @@ def sentence_pairs(seed: str) -> Iterator[tuple[str, str]]:
             yield source, target
 
 
+def split_sizes(train: int, dev: int, test: int, *, at_most: int, said: str) -> dict[Split, int]:
+    """How many sentences each split of a generated corpus has.
+
+    Args:
+        train: as data.sentences states.
+        dev: as data.dev_sentences states.
+        test: as data.test_sentences states.
+        at_most: all together.
+        said: the same in words.
+
+    Raises:
+        UserError: one is below one, or there are more than that.
+    """
+    for key, size in (("sentences", train), ("dev_sentences", dev), ("test_sentences", test)):
+        if size < 1:
+            raise UserError(f"data.{key}={size} must be at least 1")
+    if train + dev + test > at_most:
+        raise UserError(
+            f"data.sentences={train}, with data.dev_sentences={dev} and data.test_sentences={test}, is more than "
+            f"{said}; ask for fewer"
+        )
+    return {"train": train, "dev": dev, "test": test}
+
+
 @final
 class GrammarCorpus:
     """English-German pairs from the grammar, all different.
@@ -64,16 +88,8 @@ class GrammarCorpus:
     target_language = "de"
 
     def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int) -> None:
-        sizes = {"sentences": sentences, "dev_sentences": dev_sentences, "test_sentences": test_sentences}
-        for key, size in sizes.items():
-            if size < 1:
-                raise UserError(f"data.{key}={size} must be at least 1")
-        if sum(sizes.values()) > MOST_SENTENCES:
-            raise UserError(
-                f"data.sentences={sentences}, with data.dev_sentences={dev_sentences} and data.test_sentences="
-                f"{test_sentences}, is more than the {MOST_SENTENCES} pairs that the grammar yields; ask for fewer"
-            )
-        self._sizes: dict[Split, int] = {"train": sentences, "dev": dev_sentences, "test": test_sentences}
+        most = f"the {MOST_SENTENCES} pairs that the grammar yields"
+        self._sizes = split_sizes(sentences, dev_sentences, test_sentences, at_most=MOST_SENTENCES, said=most)
         self._seed = seed
 
     @property

@@ -8,9 +8,8 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from aiayn.config.errors import UserError
 from aiayn.data import grammar_english
-from aiayn.data.grammar import GRAMMAR_VERSION
+from aiayn.data.grammar import GRAMMAR_VERSION, split_sizes
 from aiayn.data.grammar_sampler import SentenceSampler
 from aiayn.data.treebank import COLUMNS, TARGET_LANGUAGE, row
 
@@ -57,16 +56,9 @@ class ToyTreesCorpus:
     target_language = TARGET_LANGUAGE
 
     def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int, tags: bool) -> None:
-        sizes = {"sentences": sentences, "dev_sentences": dev_sentences, "test_sentences": test_sentences}
-        for key, size in sizes.items():
-            if size < 1:
-                raise UserError(f"data.{key}={size} must be at least 1")
-        if sum(sizes.values()) > MOST_TREES:
-            raise UserError(
-                f"data.sentences={sentences}, with data.dev_sentences={dev_sentences} and data.test_sentences="
-                f"{test_sentences}, is more than {MOST_TREES} trees; ask for fewer"
-            )
-        self._sizes: dict[Split, int] = {"train": sentences, "dev": dev_sentences, "test": test_sentences}
+        self._sizes = split_sizes(
+            sentences, dev_sentences, test_sentences, at_most=MOST_TREES, said=f"{MOST_TREES} trees"
+        )
         self._seed = seed
         self._tags = tags
 

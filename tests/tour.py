@@ -79,6 +79,11 @@ RULES = (
         "shrunken",
     ),
     Rule(
+        r"aiayn reproduce table4 (.*)",
+        rf"aiayn reproduce table4 \1 decoding.beam_size=3 decoding.max_extra_length=40 {TINY}",
+        "shrunken, its search too",
+    ),
+    Rule(
         r"aiayn reproduce table3 (.*)",
         rf"aiayn reproduce table3 \1 experiment=table3/base,table3/e_learned {TINY}",
         "two rows for the whole table",

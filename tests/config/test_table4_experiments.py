@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from aiayn.config.compose import compose_command
+from aiayn.config.errors import UserError
 from aiayn.config.freeze import plain, typed
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
@@ -15,9 +16,13 @@ from aiayn.paper.table4 import load_table4
 
 EXPERIMENTS = {
     "wsj_only": ("WSJ only", ["data.path=/wsj"]),
-    "semi_supervised": ("semi-supervised", ["data.path=/wsj", "data.silver=/silver"]),
+    "semi_supervised": ("semi-supervised", ["data.path=/wsj"]),
 }
 """The training that the paper's row has, and what a user has to state."""
+OTHER_TREES = {
+    "wsj_only": ["data=toy_trees"],
+    "semi_supervised": ["data=treebank", "data.train=a", "data.dev=b", "data.test=c", "data.silver=d"],
+}
 SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
 SECTIONS = {"train": range(2, 22), "dev": [22], "test": [23]}
 
@@ -68,5 +73,14 @@ def _matches(folder: str, pattern: str) -> bool:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_valid_at_every_scale_on_either_corpus(name: str, scale: str) -> None:
-    for stated in (EXPERIMENTS[name][1], ["data=toy_trees"]):
+    for stated in (EXPERIMENTS[name][1], OTHER_TREES[name]):
         validate(composed(f"scale={scale}", f"experiment=table4/{name}", *stated))
+
+
+@pytest.mark.parametrize("data", ["wsj", "wsj_silver", "treebank"])
+def test_semi_supervised_is_never_without_silver_trees(data: str) -> None:
+    words = ["experiment=table4/semi_supervised", f"data={data}", "data.path=trees", "data.train=a", "data.dev=b"]
+    assert composed(*words, "data.test=c").data.silver == "silver"
+    assert composed(*words, "data.test=c", "data.silver=d").data.silver == "d"
+    with pytest.raises(UserError, match=r"^data\.silver: a key of another kind of data than the one chosen"):
+        compose_command("train", ["experiment=table4/semi_supervised", "data=toy_trees"])

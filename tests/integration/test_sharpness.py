@@ -61,7 +61,10 @@ def drawn_of(system: dict[str, dict[str, dict[str, list[list[float]]]]]) -> list
         (["device=tpu"], "device=tpu: choose from auto, cpu, cuda, cuda:<n>"),
         (["output=x.pdf"], "output=x.pdf: the suffix says the format; choose from .md, .json"),
         (["paths.cache=nowhere"], "paths.cache=nowhere: does not hold the data "),
-        (["only.experiment=rivals/*"], "only.experiment=rivals/*: no finished run of a transformer below "),
+        (
+            ["only.experiment=rivals/*"],
+            "only.experiment=rivals/*: no finished run of a transformer on translations below ",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_one_line(

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from aiayn.config.errors import RunFailedError, UserError
 
-TABLES = ("table2", "table3")
+TABLES = ("table2", "table3", "table4")
 """Those that are a sweep: sweeps/<table>.yaml; and a report of the same name."""
 
-SMALLER = {"table2": "table2_en_de"}
-"""The sweep at other scales than the paper's: they have no English-French corpus of their own."""
+SMALLER = {
+    "table2": ["sweeps=table2_en_de"],
+    "table4": ["-m", "experiment=table4/wsj_only", "data=toy_trees"],
+}
+"""The runs at other scales than the paper's, which have no English-French corpus of their own and no silver trees."""
 
 OF_THE_REPORT = ("output", "resamples", "only.data", "only.like")
 """Keys that are for the report alone."""
@@ -30,7 +33,8 @@ Does the runs of a table that are not done yet, and prints the table with the pa
   aiayn train sweeps=<table> [group=option] [key=value] ...
   aiayn report <table> only.scale=<scale>
 Started again it goes on where it was; what is finished is not done again. Keys and groups are those of aiayn train.
-Below scale=paper, table2 is English-German alone: there is no English-French corpus but WMT14.
+Below scale=paper, table2 is English-German alone: there is no English-French corpus but WMT14; and table4 is the parser
+WSJ only, on the embedded trees unless data= or data.path= names others.
 Four keys are the report's: {", ".join(OF_THE_REPORT)} (of table3 alone); with output=<file>
 the table is written, too.
 
@@ -38,6 +42,7 @@ Examples:
   aiayn reproduce table2 scale=nano
   aiayn reproduce table3 scale=nano hydra/launcher=joblib output=table3.md
   aiayn reproduce table3 scale=small trainer=gpu seed=1,2,3
+  aiayn reproduce table4 scale=paper data.path=<folder of the WSJ>
 """
 
 
@@ -103,8 +108,18 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
             report.append(word)
         if key not in OF_THE_REPORT:
             sweep.append(word)
-    name = table if scale == "paper" else SMALLER.get(table, table)
-    return [f"sweeps={name}", *sweep], [*report, f"only.scale={scale}"]
+    return [*_runs(table, scale, sweep), *sweep], [*report, f"only.scale={scale}"]
+
+
+def _runs(table: str, scale: str, overrides: Sequence[str]) -> list[str]:
+    """The words of `aiayn train` that name the runs of a table, less what overrides state themselves."""
+    whole = [f"sweeps={table}"]
+    if scale == "paper":
+        return whole
+    stated = {word.partition("=")[0] for word in overrides}
+    if "data.path" in stated:
+        stated.add("data")  # conf/data/wsj.yaml is the one that wants it
+    return [word for word in SMALLER.get(table, whole) if word.partition("=")[0] not in stated]
 
 
 def _refuse_before_training(table: str, key: str, value: str) -> None:

@@ -15,7 +15,7 @@ from aiayn.launch.opened_run import OpenedRun, usable_device
 from aiayn.launch.opened_runs import open_all
 from aiayn.launch.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
 from aiayn.launch.translation import Translator
-from aiayn.trees.reading import escape_brackets, write_tree
+from aiayn.trees.reading import words_of_text, write_tree
 
 logger = logging.getLogger("aiayn")
 
@@ -23,7 +23,7 @@ logger = logging.getLogger("aiayn")
 def parse_input(request: ParseConfig) -> None:
     """Write a tree in brackets for each line of standard input, in its order, a window at a time.
 
-    Words are parted by white space, and their brackets escaped as in treebanks. A blank line stays one.
+    Words are parted as `words_of_text` does. A blank line stays one.
 
     Raises:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
@@ -39,7 +39,7 @@ def parse_input(request: ParseConfig) -> None:
     first = 1
     with engine.held(), progress_bar("parse", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
-            sentences = [" ".join(map(escape_brackets, line.split())) for line in lines]
+            sentences = [" ".join(words_of_text(line)) for line in lines]
             with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(sentences, first=first, advance=advance)
             write_lines(_trees(sentences, [translator.text(best) for best in found], tags=has_tags[0]))

@@ -28,7 +28,7 @@ from aiayn.launch.n_best import n_best_line
 from aiayn.launch.quality import quality_of
 from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory, average_name
-from aiayn.runs.record import SplitScores, json_text
+from aiayn.runs.record import RecordedSearch, SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import AnyModel, Search, sentence_likelihoods
 
@@ -212,4 +212,15 @@ def _scores(
         engine=job.engine.name,
         matrix=quality.matrix,
         brackets=quality.brackets,
+        search=_recorded(job.search),
+    )
+
+
+def _recorded(search: Search) -> RecordedSearch:
+    return RecordedSearch(
+        beam_size=search.beam_size,
+        length_penalty_alpha=search.length_penalty_alpha,
+        max_extra_length=search.max_extra_length,
+        ends_among=search.ends_among,
+        constrained=search.constrained,
     )

@@ -155,7 +155,7 @@ def compare(
     if not chosen:
         choices = {"sweep": sweep, "experiment": experiment, "scale": scale, "data": data}
         asked = ", ".join(f"only.{key}={value}" for key, value in choices.items() if value is not None)
-        runs_of_it = "run" if kind is None else f"run of a {kind}"
+        runs_of_it = f"run {'' if kind is None else f'of a {kind} '}on translations"
         complaint = f"{asked}: no finished {runs_of_it} below {runs} is so"
         complaint = complaint if asked else f"no {runs_of_it} below {runs} has finished"
         raise UserError(f"{complaint}; aiayn status lists those that are there")

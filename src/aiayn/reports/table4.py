@@ -13,7 +13,8 @@ from aiayn.paper.table4 import Parser, load_table4
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
 from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
-from aiayn.runs.record import RecordedBrackets, json_text
+from aiayn.runs.evaluations import other_searches
+from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores, json_text
 
 PREFIX = "table4/"
 
@@ -55,6 +56,11 @@ class ParserRun(ScoredRun):
         return None if self.test is None else self.test.brackets
 
     @property
+    def searches(self) -> Sequence[SplitScores]:
+        """The test set by its own search, and by those that `aiayn evaluate` tried with the same weights."""
+        return [] if self.test is None else [self.test, *other_searches(self.entry.directory, "test", self.test)]
+
+    @property
     def is_on_section_23(self) -> bool:
         """Whether its test set is that of the paper, as far as name and size tell."""
         return self.treebank == WSJ and self.test is not None and self.test.sentences == SENTENCES_OF_SECTION_23
@@ -78,10 +84,19 @@ class Ours:
         """Whether it is of the paper's treebank; what has finished, of its test set too."""
         return self.treebank == WSJ and all(run.is_on_section_23 for run in self.finished)
 
-    def mean(self, name: str) -> str:
-        """A score of the finished runs by its heading, to two places; empty if not known."""
-        scores = [run.brackets.shown.get(name) for run in self.finished if run.brackets is not None]
-        return mean_text([None if score is None else score.score for score in scores], _TWO)
+    @property
+    def f1(self) -> str:
+        """The mean of the finished runs by their own search."""
+        return _mean([run.test for run in self.finished if run.test is not None], "F1")
+
+    @property
+    def by_search(self) -> dict[str, list[SplitScores]]:
+        """The scores of the finished runs, those that each search has; the runs' own first."""
+        found: dict[str, list[SplitScores]] = {}
+        for run in self.finished:
+            for scores in run.searches:
+                found.setdefault(_search_text(scores.search, run.searches[0].search), []).append(scores)
+        return found
 
 
 @dataclass(frozen=True)
@@ -178,20 +193,43 @@ def _beside(report: Table4Report, row: Parser) -> str:
     if not ours:
         return ""
     (of_wsj,) = ours
-    return of_wsj.mean("F1") if of_wsj.finished else of_wsj.runs[-1].entry.state.value
+    return of_wsj.f1 if of_wsj.finished else of_wsj.runs[-1].entry.state.value
 
 
 def _by_treebank(finished: Sequence[Ours]) -> Grid:
-    shown = [run.brackets.shown for each in finished for run in each.finished if run.brackets is not None]
-    names = list(dict.fromkeys(name for scores in shown for name in scores))
+    lines = [(each, search, scores) for each in finished for search, scores in each.by_search.items()]
+    names = list(dict.fromkeys(name for _, _, scores in lines for of_run in scores for name in of_run.shown))
     groups: dict[str, list[tuple[str, ...]]] = {}
-    for each in finished:
-        test = each.finished[0].test
-        assert test is not None, "it has finished"
-        line = (each.treebank, each.experiment, f"{test.sentences:,}", *map(each.mean, names))
-        groups.setdefault(each.treebank, []).append(line)
-    headings = ("<treebank", "<experiment", "sentences", *names)
+    for each, search, scores in lines:
+        counts = f"{scores[0].sentences:,}", f"{len(scores)}"
+        means = (_mean(scores, name) for name in names)
+        groups.setdefault(each.treebank, []).append((each.treebank, each.experiment, search, *counts, *means))
+    headings = ("<treebank", "<experiment", "<search", "sentences", "seeds", *names)
     return Grid("Ours on the test set, by treebank", headings, tuple(map(tuple, groups.values())))
+
+
+def _mean(scores: Sequence[SplitScores], name: str) -> str:
+    """Of what tables show by that heading, to two places; empty where one of them lacks it."""
+    shown = [of_run.shown.get(name) for of_run in scores]
+    return mean_text([None if score is None else score.score for score in shown], _TWO)
+
+
+def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> str:
+    """A search in a table: its beam, and in what else it is not the run's own; nothing of older records."""
+    if search is None or own is None:
+        return ""
+    parts = [f"beam {search.beam_size}"]
+    if search.length_penalty_alpha != own.length_penalty_alpha:
+        parts.append(f"alpha {search.length_penalty_alpha:g}")
+    if search.max_extra_length != own.max_extra_length:
+        parts.append(f"input + {search.max_extra_length}")
+    if search.ends_among != own.ends_among:
+        parts.append(f"ends among {search.ends_among}")
+    if search.constrained:
+        parts.append("constrained")
+    elif own.constrained:
+        parts.append("not constrained")
+    return ", ".join(parts)
 
 
 def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
@@ -229,7 +267,7 @@ def _f1(scores: BracketScores | None) -> float | None:
 def remarks(report: Table4Report) -> Iterator[str]:
     """What was trained on what, how it was counted, and what may not be compared."""
     if not report.finished:
-        yield "no run has finished: aiayn train experiment=table4/wsj_only does one"
+        yield "no run has finished: aiayn reproduce table4 does one"
         return
     for each in report.finished:
         record = each.finished[0].record
@@ -270,6 +308,10 @@ def _json(report: Table4Report) -> str:
             "is_on_section_23": run.is_on_section_23,
             "sentences": None if run.test is None else run.test.sentences,
             "scores": {} if run.brackets is None else vars(run.brackets),
+            "searches": [
+                {"search": each.search and vars(each.search), "scores": each.brackets and vars(each.brackets)}
+                for each in run.searches
+            ],
             "f1_by_length": {
                 words: {"sentences": scores.sentences, "f1": scores.f1}
                 for words, scores in _scores_by_length(run).items()

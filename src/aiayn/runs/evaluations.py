@@ -86,9 +86,44 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
         record = read_record(directory.record)
         return Evaluation(directory, record, record.scores, path)
     directory = open_run(str(folder.resolve().parents[1]), key=key)
+    return Evaluation(directory, read_record(directory.record), _read_scores(folder / SCORES), path)
+
+
+def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:
+    """What other searches found with the weights that a run's record has scores of, on the same sentences.
+
+    Args:
+        directory: of the run.
+        split: dev or test.
+        own: the record's scores of it.
+
+    Returns:
+        Those of this version of the record, by the names of their folders.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    found = [_read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
+    return [scores for scores in found if scores is not None and _is_other_search(scores, own)]
+
+
+def _is_other_search(scores: SplitScores, own: SplitScores) -> bool:
+    if None in (scores.search, own.search) or scores.search == own.search:
+        return False
+    return all(
+        getattr(scores, name) == getattr(own, name)
+        for name in ("checkpoint_step", "averaged_steps", "engine", "sentences")
+    )
+
+
+def _read_scores(path: Path) -> dict[str, SplitScores]:
+    """The scores of an evaluation by split.
+
+    Raises:
+        UserError: the file is damaged.
+    """
     try:
-        content = json.loads((folder / SCORES).read_text(encoding="utf-8"))
-        scores = {split: split_scores(value) for split, value in content.items()}
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return {split: split_scores(value) for split, value in content.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(f"{folder / SCORES}: not the scores of an evaluation ({error}); evaluate again") from error
-    return Evaluation(directory, read_record(directory.record), scores, path)
+        raise UserError(f"{path}: not the scores of an evaluation ({error}); evaluate again") from error

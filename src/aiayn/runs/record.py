@@ -66,6 +66,17 @@ class RecordedBrackets:
 
 
 @dataclass(frozen=True)
+class RecordedSearch:
+    """The settings of a search that can change what it finds; see `conf/decoding`."""
+
+    beam_size: int
+    length_penalty_alpha: float
+    max_extra_length: int
+    ends_among: str
+    constrained: bool
+
+
+@dataclass(frozen=True)
 class SplitScores:
     """The scores of one split: of translations BLEU and chrF, of parse trees `brackets` instead."""
 
@@ -92,6 +103,8 @@ class SplitScores:
     records."""
     brackets: RecordedBrackets | None = None
     """Of parse trees; None of translations."""
+    search: RecordedSearch | None = None
+    """What found the sentences; None in older records."""
 
     @property
     def checkpoint(self) -> str:
@@ -309,4 +322,5 @@ def split_scores(value: Mapping[str, Any]) -> SplitScores:
     ppl = math.inf if value["ppl"] is None else value["ppl"]
     fields: dict[str, Any] = {**value, **signed, "ppl": ppl, "matrix": matrix}
     fields["brackets"] = brackets and RecordedBrackets(**brackets)
+    fields["search"] = value.get("search") and RecordedSearch(**value["search"])
     return SplitScores(**fields | {"averaged_steps": tuple(value.get("averaged_steps", ()))})

@@ -15,6 +15,8 @@ _PART = re.compile(
     rf"|\([{SPACE}]*(?P<label>{TEXT}*)|(?P<closing>\))|(?P<text>{TEXT}+)"
 )
 
+_BETWEEN_WORDS = re.compile(rf"[{SPACE}\x1c-\x1e\x85\u2028\u2029]+")
+
 
 def read_tree(text: str) -> Tree:
     """The tree that the text holds, on one line or several.
@@ -55,9 +57,12 @@ def write_tree(tree: Tree) -> str:
     return str(tree)
 
 
-def escape_brackets(word: str) -> str:
-    """A word of plain text as treebanks write it: `(` is `-LRB-` and `)` is `-RRB-`."""
-    return word.replace("(", "-LRB-").replace(")", "-RRB-")
+def words_of_text(line: str) -> list[str]:
+    """The words of plain text as a tree on one line can hold them: `(` is `-LRB-` and `)` is `-RRB-`.
+
+    They are parted by white space of ASCII and by what ends lines in Unicode; a no-break space may be in a word.
+    """
+    return [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in _BETWEEN_WORDS.split(line) if word]
 
 
 def _trees(text: str, *, first_line: int) -> Iterator[Tree]:

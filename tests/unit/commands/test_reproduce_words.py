@@ -23,7 +23,7 @@ OVERRIDES = st.sampled_from(
 @given(st.sampled_from(TABLES), st.lists(OVERRIDES.filter(lambda word: not word.startswith("-")), unique=True))
 def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) -> None:
     sweep, report = command_lines([table, *words])
-    assert sweep[0] == {"table2": "sweeps=table2_en_de", "table3": "sweeps=table3"}[table]
+    assert sweep[0] == {"table2": "sweeps=table2_en_de", "table3": "sweeps=table3", "table4": "-m"}[table]
     assert report[0] == table
     assert report[-1] == ("only.scale=nano" if "scale=nano" in words else "only.scale=demo")
     for word in words:
@@ -37,8 +37,27 @@ def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) ->
 def test_every_table_is_a_sweep_and_a_report(table: str) -> None:
     assert command_lines([table, "scale=paper"])[0] == [f"sweeps={table}", "scale=paper"]
     for scale in ("paper", "nano"):
-        sweep, _ = command_lines([table, f"scale={scale}"])
-        assert sweep[0].removeprefix("sweeps=") in store.options("sweeps")
+        (first, *words), _ = command_lines([table, f"scale={scale}"])
+        if first != "-m":
+            assert first.removeprefix("sweeps=") in store.options("sweeps")
+        assert compose_command("train", words)
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        ([], ["-m", "experiment=table4/wsj_only", "data=toy_trees"]),
+        (["scale=nano"], ["-m", "experiment=table4/wsj_only", "data=toy_trees"]),
+        (["data.path=wsj"], ["-m", "experiment=table4/wsj_only"]),
+        (["data=treebank"], ["-m", "experiment=table4/wsj_only"]),
+        (["experiment=table4/semi_supervised", "data.path=wsj"], ["-m"]),
+        (["scale=paper", "data.path=wsj"], ["sweeps=table4"]),
+    ],
+)
+def test_the_parser_is_trained_on_embedded_trees_unless_others_are_named(words: list[str], runs: list[str]) -> None:
+    sweep, report = command_lines(["table4", *words])
+    assert sweep == [*runs, *words]
+    assert report[0] == "table4"
 
 
 def test_the_report_comes_also_where_jobs_failed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,7 @@ def test_runs_of_a_sweep_or_of_some_experiments_alone(
     make_run("c_n2")
     names = {system.settings["experiment"] for system in compared(tmp_path, experiment=["*/a_*", "*/c_n2"]).systems}
     assert names == {"table3/a_h1", "table3/c_n2"}
-    with pytest.raises(UserError, match=r"^only\.sweep=nothing: no finished run below "):
+    with pytest.raises(UserError, match=r"^only\.sweep=nothing: no finished run on translations below "):
         compared(tmp_path, sweep="nothing")
     for row, sweeps in (("base", ["first", "second"]), ("a_h1", ["first"]), ("c_n2", ["second", "second"])):
         directory = RunDirectory(next((tmp_path / f"runs/table3/{row}").iterdir()))

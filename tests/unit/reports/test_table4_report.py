@@ -18,9 +18,12 @@ from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table4 import load_table4
 from aiayn.reports.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
-from aiayn.runs.record import Record, RecordedBrackets, SplitScores, Status
+from aiayn.runs.record import Record, RecordedBrackets, RecordedSearch, SplitScores, Status, json_text, read_record
 
 MakeRun = Callable[..., Path]
+
+OWN = RecordedSearch(21, 0.3, 300, "candidates", constrained=False)
+"""The search of the runs themselves."""
 
 
 @pytest.fixture
@@ -53,6 +56,7 @@ def make_parser(tmp_path: Path, make_record: Callable[..., Record], frozen_row: 
             seconds=1.0,
             hypotheses="evaluations/step-0000012/test.hypotheses.txt",
             brackets=brackets,
+            search=OWN,
         )
         fields: dict[str, Any] = {
             "name": folder.name,
@@ -182,12 +186,53 @@ def test_seeds_are_one_number_with_its_deviation(tmp_path: Path, make_parser: Ma
     assert ours(read(tmp_path))["WSJ only"] == "91.00 ± 1.41"
 
 
+def evaluate_again(folder: Path, search: RecordedSearch | None, f1: float, **changes: Any) -> None:
+    """Leave what `aiayn evaluate` leaves: the run's scores with another search and F1."""
+    own = read_record(folder / "run.json").scores["test"]
+    assert own.brackets is not None
+    scores = dataclasses.replace(own, search=search, brackets=dataclasses.replace(own.brackets, f1=f1), **changes)
+    name = f"{len(list(folder.glob('evaluations/*')))}"
+    files.write_text(folder / "evaluations" / name / "scores.json", json_text({"test": dataclasses.asdict(scores)}))
+
+
+def test_other_searches_stand_below_the_runs_own(
+    tmp_path: Path, make_parser: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    constrained = dataclasses.replace(OWN, constrained=True)
+    folders = [make_parser("wsj_only", f1, data="gum", seed=seed) for seed, f1 in ((1, 60.0), (2, 62.0))]
+    for folder, f1 in zip(folders, (70.0, 72.0), strict=True):
+        evaluate_again(folder, OWN, f1=1.0)  # what the run did itself
+        evaluate_again(folder, constrained, f1=f1)
+        evaluate_again(folder, constrained, f1=2.0, checkpoint_step=6)
+        evaluate_again(folder, constrained, f1=3.0, averaged_steps=(6, 12))
+        evaluate_again(folder, constrained, f1=4.0, sentences=10)
+        evaluate_again(folder, constrained, f1=5.0, engine="ensemble2-0123")
+        evaluate_again(folder, None, f1=6.0)  # of an older version
+    evaluate_again(folders[1], dataclasses.replace(OWN, beam_size=4, length_penalty_alpha=0.6), f1=50.0)
+    _, table, *_ = grids(read(tmp_path))
+    assert table.headings[2:6] == ("<search", "sentences", "seeds", "F1")
+    (lines,) = table.groups
+    assert [(line[2], *line[4:6]) for line in lines] == [
+        ("beam 21", "2", "61.00 ± 1.41"),
+        ("beam 21, constrained", "2", "71.00 ± 1.41"),
+        ("beam 4, alpha 0.6", "1", "50.00"),
+    ]
+    assert main(["report", "table4", f"paths.runs={tmp_path / 'runs'}", f"output={tmp_path / 'table4.json'}"]) == 0
+    first, _ = json.loads((tmp_path / "table4.json").read_text(encoding="utf-8"))["ours"]
+    assert [each["search"]["constrained"] for each in first["searches"]] == [False, True]
+    assert [each["scores"]["f1"] for each in first["searches"]] == [60.0, 70.0]
+    files.write_text(folders[0] / "evaluations/1/scores.json", "{")
+    capsys.readouterr()
+    assert main(["report", "table4", f"paths.runs={tmp_path / 'runs'}"]) == 2
+    assert "evaluations/1/scores.json: not the scores of an evaluation" in capsys.readouterr().err
+
+
 def test_what_is_not_finished_says_so(tmp_path: Path, make_parser: MakeRun) -> None:
     make_parser("semi_supervised", status=Status.interrupted, scores={})
     report = read(tmp_path)
     assert ours(report) == {"WSJ only": "", "semi-supervised": "interrupted"}
     assert len(list(grids(report))) == 1
-    assert list(remarks(report)) == ["no run has finished: aiayn train experiment=table4/wsj_only does one"]
+    assert list(remarks(report)) == ["no run has finished: aiayn reproduce table4 does one"]
 
 
 def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_parser: MakeRun) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import DEEP, TREES, treebank_lines
 
-from aiayn.trees.reading import escape_brackets, read_tree, read_trees, write_tree
+from aiayn.trees.reading import read_tree, read_trees, words_of_text, write_tree
 from aiayn.trees.tree import Tree
 
 MRG = """
@@ -94,10 +94,30 @@ def test_a_tree_without_one_of_its_brackets_is_none(tree: Tree, data: st.DataObj
 
 
 def test_words_of_text_are_escaped_to_what_a_tree_can_hold() -> None:
-    word = escape_brackets(":)")
-    assert Tree("SYM", word=word).words() == (":-RRB-",)
-    assert escape_brackets("(") == "-LRB-"
-    assert escape_brackets("[dog]") == "[dog]"
+    assert words_of_text(" ( :) [dog]\t") == ["-LRB-", ":-RRB-", "[dog]"]
+    assert words_of_text("12\u00a0000\u2028euros\x85\x1d!") == ["12\u00a0000", "euros", "!"]
+
+
+@given(st.text())
+def test_words_of_any_text_are_those_of_a_tree_on_one_line(text: str) -> None:
+    words = words_of_text(text)
+    if words:
+        tree = Tree("S", tuple(Tree("XX", word=word) for word in words))
+        line = write_tree(tree)
+        assert len(line.splitlines()) == 1
+        assert read_tree(line) == tree
+    assert [word.replace("-LRB-", "(").replace("-RRB-", ")") for word in words] == words_as_written(text)
+
+
+def words_as_written(text: str) -> list[str]:
+    """What is left of a text between white space, by another way than the one tested; -LRB- and -RRB- are brackets."""
+    pieces = [piece for line in text.splitlines() for piece in bytes_split(line)]
+    return [piece.replace("-LRB-", "(").replace("-RRB-", ")") for piece in pieces]
+
+
+def bytes_split(line: str) -> list[str]:
+    """Words between white space of ASCII, which is all that bytes know; surrogates pass."""
+    return [word.decode("utf-8", "surrogatepass") for word in line.encode("utf-8", "surrogatepass").split()]
 
 
 def test_a_whole_treebank_is_written_as_it_was_read(aiayn_data: Path) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import plain, typed
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
@@ -80,7 +80,12 @@ def test_every_experiment_is_valid_at_every_scale_on_either_corpus(name: str, sc
 @pytest.mark.parametrize("data", ["wsj", "wsj_silver", "treebank"])
 def test_semi_supervised_is_never_without_silver_trees(data: str) -> None:
     words = ["experiment=table4/semi_supervised", f"data={data}", "data.path=trees", "data.train=a", "data.dev=b"]
-    assert composed(*words, "data.test=c").data.silver == "silver"
-    assert composed(*words, "data.test=c", "data.silver=d").data.silver == "d"
-    with pytest.raises(UserError, match=r"^data\.silver: a key of another kind of data than the one chosen"):
-        compose_command("train", ["experiment=table4/semi_supervised", "data=toy_trees"])
+    assert compose_command("train", [*words, "data.test=c"]).data.silver == "silver"
+    assert compose_command("train", [*words, "data.test=c", "data.silver=d"]).data.silver == "d"
+
+
+def test_semi_supervised_refuses_a_corpus_without_silver_trees(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "experiment=table4/semi_supervised", "data=toy_trees"]) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("aiayn: data.silver: a key of another kind of data than the one chosen; choose that")
+    assert complaint.count("\n") == 1

@@ -144,7 +144,7 @@ class TreesDataConfig(ParsedDataConfig):
     path: str | None = MISSING
     """The folder that the names below are of; null: they are paths themselves."""
     train: Any = MISSING
-    """A file, a folder (with all its trees), a glob, or a list of them."""
+    """A file, a folder (with all its trees), a glob, or a list of them; less what dev and test name."""
     dev: Any = MISSING
     """The same to develop on."""
     test: Any = MISSING

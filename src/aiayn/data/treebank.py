@@ -52,6 +52,7 @@ class TreebankCorpus:
 
     Args:
         files: what the configuration names for each split, and as silver trees: paths, globs, folders or lists of them.
+            A file that dev or test names is not one of train, so that train can be the rest of a folder.
         folder: where these lie; None: they are paths themselves.
         tags: whether targets have the words' tags, instead of XX.
         gold_times: how often the trees of train are there, before silver ones, each of which is there once.
@@ -105,7 +106,14 @@ class TreebankCorpus:
 
     @cached_property
     def _files(self) -> dict[Part, list[Path]]:
-        return {part: named_files(self._placed(part), f"data.{part}", endings=ENDINGS) for part in sorted(self._named)}
+        files = {part: named_files(self._placed(part), f"data.{part}", endings=ENDINGS) for part in sorted(self._named)}
+        held_out = {path.resolve() for path in (*files["dev"], *files["test"])}
+        kept = [path for path in files["train"] if path.resolve() not in held_out]
+        if not kept:
+            raise UserError(
+                f"data.train={self._named['train']}: every file of it is one of data.dev or data.test; name others"
+            )
+        return {**files, "train": kept}
 
     @cached_property
     def _digests(self) -> dict[Part, list[tuple[Path, str]]]:

@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
+from aiayn.config.compose import compose_command
+from aiayn.config.data_schema import TreesDataConfig
 from aiayn.config.errors import UserError
+from aiayn.config.freeze import typed
+from aiayn.config.schema import TrainConfig
 from aiayn.data.corpus import SPLITS, Corpus
 from aiayn.data.prepared import PreparationSettings, prepare
 from aiayn.data.treebank import TreebankCorpus
@@ -54,10 +58,36 @@ def test_sources_are_words_and_targets_brackets(files: dict[Any, object]) -> Non
 def test_names_lie_in_the_folder_where_one_is_given(files: dict[Any, object], tmp_path: Path) -> None:
     named = {"train": ["0[1-3]"], "dev": "02/wsj_0202.mrg.gz", "test": str(tmp_path / "dev.txt")}
     made = corpus(named, folder=str(tmp_path / "wsj"))
-    assert pairs(made, "train") == pairs(corpus(files), "train")
+    assert pairs(made, "train") == pairs(corpus(files), "train")[:2], "less the file of dev"
     assert pairs(made, "dev") == pairs(made, "test") == pairs(corpus(files), "dev")
     with pytest.raises(UserError, match=r"^data\.path=/nowhere: no such folder"):
         corpus(named, folder="/nowhere").split("dev")
+
+
+@pytest.mark.parametrize("held_out", ["dev", "test"])
+def test_no_file_to_develop_or_test_on_is_trained_on(
+    held_out: str, files: dict[Any, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = {**files, held_out: "wsj/02/../02/wsj_0201.mrg"}
+    assert [source for source, _ in pairs(corpus(named), "train")] == ["Ann sings"]
+    assert corpus(named).origin["files"]["train"][0]["file"] == "wsj_0202.mrg.gz"
+    with pytest.raises(UserError, match=r"^data\.train=wsj/02: every file of it is one of data\.dev or data\.test"):
+        corpus({**named, "train": "wsj/02", held_out: ["wsj"]}).split("train")
+
+
+def test_gum_is_split_by_its_documents(tmp_path: Path) -> None:
+    config = typed(compose_command("train", ["data=gum", f"data.path={tmp_path}"]), TrainConfig).data
+    assert isinstance(config, TreesDataConfig)
+    assert len({*config.dev, *config.test}) == len(config.dev) + len(config.test) == 60
+    for number, name in enumerate([*config.dev, *config.test, "GUM_news_new.ptb", "GUM_bio_new.ptb"]):
+        (tmp_path / name).write_text(f"(ROOT (S (NN {number})))\n\n(ROOT\n  (S\n    (NN {number})))\n")
+    for name in ("GUM_reddit_bobby.ptb", "GENTLE_poetry_road.ptb"):
+        (tmp_path / name).write_text("(ROOT (S (NN _)))\n")
+    made = corpus({split: getattr(config, split) for split in SPLITS}, folder=str(tmp_path))
+    expected = {"train": ["61", "60"], "dev": map(str, range(30)), "test": map(str, range(30, 60))}
+    for split, words in expected.items():
+        assert [source for source, _ in pairs(made, split)] == [word for word in words for _ in range(2)]
 
 
 def test_silver_trees_are_mixed_in_and_gold_ones_repeated(files: dict[Any, object]) -> None:
@@ -74,7 +104,7 @@ def test_the_identity_is_that_of_the_content(files: dict[Any, object], tmp_path:
         corpus(files, tags=True),
         corpus(files, gold_times=2),
         corpus({**files, "silver": files["dev"]}),
-        corpus({**files, "train": files["dev"]}),
+        corpus({**files, "train": str(tmp_path / "wsj" / "02" / "wsj_0201.mrg")}),
     ):
         assert other.identity != first.identity
     before = first.identity

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
 from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
-from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_report
+from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
 from aiayn.reports.table3_formats import check_resampling
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
@@ -28,11 +27,7 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
         UserError: the runs do not compare.
     """
     comparison = compared(config)
-    if output is not None:
-        files.write_text(output, json_page(comparison) if output.suffix == ".json" else markdown(comparison))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(comparison), _remarks(comparison))
+    print_or_write(comparison, output, {".md": markdown, ".json": json_page}, grids=grids, remarks=_remarks)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.comparison import any_matches
-from aiayn.reports.grids import Grid, markdown_page, print_report
+from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.reports.plan import hours, operations
 from aiayn.reports.row import duration
 from aiayn.reports.table3_runs import is_chosen
@@ -72,11 +71,7 @@ def report_cost(config: ReportConfig, output: Path | None) -> None:
         UserError: there are no such runs, or one cannot be read.
     """
     runs = costs_of_runs(Path(config.paths.runs), config.only)
-    if output is not None:
-        files.write_text(output, _json(runs) if output.suffix == ".json" else markdown(runs))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(runs), remarks(runs))
+    print_or_write(runs, output, {".md": markdown, ".json": _json}, grids=grids, remarks=remarks)
 
 
 def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:

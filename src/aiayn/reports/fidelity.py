@@ -7,7 +7,6 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from aiayn import files
 from aiayn.config.compose import compose_command
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import plain, typed
@@ -16,7 +15,7 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
 from aiayn.config.store import options
 from aiayn.reports.configuration import meanings
-from aiayn.reports.grids import Grid, markdown_page, print_report
+from aiayn.reports.grids import Grid, markdown_page, print_or_write
 
 GROUPS: Mapping[str, type] = {
     "tokenizer": TokenizerConfig,
@@ -50,12 +49,11 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
     """
     names = _chosen(profiles)
     grid = _grid(names, differing_settings(names))
-    if output is not None:
-        written = "Written by `aiayn report fidelity`; values at `scale=paper`."
-        files.write_text(output, markdown_page("Fidelity profiles", written, [grid]))
-        print(output)  # noqa: T201
-        return
-    print_report([grid])
+    print_or_write(grid, output, {".md": _markdown}, grids=lambda of: [of], remarks=lambda _: [])
+
+
+def _markdown(grid: Grid) -> str:
+    return markdown_page("Fidelity profiles", "Written by `aiayn report fidelity`; values at `scale=paper`.", [grid])
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:

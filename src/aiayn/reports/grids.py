@@ -1,13 +1,18 @@
 """Tables of text that look alike on the terminal, in Markdown and in LaTeX."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+
+from aiayn import files
+
+Content = TypeVar("Content")
 
 WIDTH_OF_A_FILE = 200
 """Columns where standard output is no terminal."""
@@ -63,13 +68,32 @@ def console() -> Console:
     return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
 
 
-def print_report(grids: Iterable[Grid], remarks: Iterable[str] = ()) -> None:
-    """Print tables and, below them, a line for each remark."""
-    output = console()
-    for grid in grids:
-        output.print(rich_table(grid))
-    for line in remarks:
-        output.print(line, soft_wrap=True)
+def print_or_write(
+    content: Content,
+    output: Path | None,
+    formats: Mapping[str, Callable[[Content], str]],
+    *,
+    grids: Callable[[Content], Iterable[Grid]],
+    remarks: Callable[[Content], Iterable[str]],
+) -> None:
+    """Print tables and, below them, a line for each remark; or write a file and print its path.
+
+    Args:
+        content: of the report.
+        output: the file, or None for the terminal.
+        formats: what writes the content, by the file's suffix.
+        grids: the content's tables.
+        remarks: the lines below.
+    """
+    if output is not None:
+        files.write_text(output, formats[output.suffix](content))
+        print(output)  # noqa: T201
+        return
+    terminal = console()
+    for grid in grids(content):
+        terminal.print(rich_table(grid))
+    for line in remarks(content):
+        terminal.print(line, soft_wrap=True)
 
 
 def markdown_page(

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpus import Split
@@ -14,7 +13,7 @@ from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
 from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
 from aiayn.reports.evaluated_texts import corpus_of
-from aiayn.reports.grids import Grid, markdown_page, print_report
+from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import SignedScore, json_text, refuse_trees
 
@@ -49,11 +48,8 @@ def report_matrix(config: ReportConfig, output: Path | None) -> None:
     matrix = read_matrix(
         open_evaluation(config.run), metrics, cache=Path(config.paths.cache), comet_model=config.comet_model
     )
-    if output is not None:
-        files.write_text(output, _json(matrix) if output.suffix == ".json" else _markdown(matrix))
-        print(output)  # noqa: T201
-        return
-    print_report([definitions(matrix.scores)], _lines_below(matrix))
+    formats = {".md": _markdown, ".json": _json}
+    print_or_write(matrix, output, formats, grids=lambda of: [definitions(of.scores)], remarks=_lines_below)
 
 
 def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, comet_model: str) -> Matrix:

@@ -7,12 +7,11 @@ from operator import add
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from aiayn import files
 from aiayn.config.report_schema import ReportConfig
 from aiayn.models.attention_sharpness import AttentionSharpness
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_formats import compared, name_headings, names_of
-from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_report
+from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
 from aiayn.runs.record import json_text
 
 Measure: TypeAlias = Callable[[Path], tuple[AttentionSharpness, AttentionSharpness]]
@@ -44,11 +43,7 @@ def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure
     measured = [[measure(run.path) for run in system.runs] for system in comparison.systems]
     drawn, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))
     sharpness = SharpnessOfRuns(comparison, drawn, trained)
-    if output is not None:
-        files.write_text(output, _json(sharpness) if output.suffix == ".json" else _markdown(sharpness))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(sharpness), _remarks(sharpness))
+    print_or_write(sharpness, output, {".md": _markdown, ".json": _json}, grids=grids, remarks=_remarks)
 
 
 def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:

@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn import files
 from aiayn.evaluation.growth import Exponent, fit_exponents
 from aiayn.models.layer_costs import operations, path_length, seconds, sequential_operations
 from aiayn.models.layer_types import (
@@ -20,7 +19,7 @@ from aiayn.models.layer_types import (
 )
 from aiayn.paper.order import Order
 from aiayn.paper.table1 import Layer, load_table1
-from aiayn.reports.grids import Grid, markdown_page, print_report
+from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.runs.provenance import hardware, versions
 from aiayn.runs.record import json_text
 
@@ -111,11 +110,7 @@ def report_table1(output: Path | None, *, seed: int) -> None:
         seed: of weights and inputs.
     """
     table = measure_table1(seed=seed)
-    if output is not None:
-        files.write_text(output, json_page(table) if output.suffix == ".json" else markdown(table))
-        print(output)  # noqa: T201
-        return
-    print_report(_grids(table), _remarks(table))
+    print_or_write(table, output, {".md": markdown, ".json": json_page}, grids=_grids, remarks=_remarks)
 
 
 def measure_table1(*, seed: int) -> MeasuredTable1:

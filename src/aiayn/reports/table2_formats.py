@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aiayn import files
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
 from aiayn.paper.table2 import System, load_table2
 from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
+from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_or_write
 from aiayn.reports.plan import operations
 from aiayn.reports.table2 import (
     DEFINITIONS,
@@ -49,11 +48,7 @@ def report_table2(config: ReportConfig, output: Path | None) -> None:
         resamples=config.resamples,
         seed=config.seed,
     )
-    if output is not None:
-        files.write_text(output, {".json": _json, ".tex": _latex, ".md": _markdown}[output.suffix](report))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(report), remarks(report))
+    print_or_write(report, output, {".json": _json, ".tex": _latex, ".md": _markdown}, grids=grids, remarks=remarks)
 
 
 def grids(report: Table2Report) -> Iterator[Grid]:

@@ -1,16 +1,15 @@
 """Table 4 with ours beside the paper's parsers: F1 of labelled brackets on the test set."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from aiayn import files
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, by_length, total
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.paper.table4 import Parser, load_table4
-from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_report
+from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_or_write
 from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
 from aiayn.runs.evaluations import other_searches
@@ -128,11 +127,7 @@ def report_table4(config: ReportConfig, output: Path | None) -> None:
         UserError: runs do not compare, or a file cannot be read.
     """
     report = read_table4(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
-    if output is not None:
-        files.write_text(output, FORMATS[output.suffix](report))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(report), remarks(report))
+    print_or_write(report, output, {".md": _markdown, ".tex": _latex, ".json": _json}, grids=grids, remarks=remarks)
 
 
 def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Report:
@@ -322,7 +317,3 @@ def _json(report: Table4Report) -> str:
     ]
     paper = {row.id: row.f1.value for row in load_table4().rows}
     return json_text({"paper": paper, "ours": ours, "remarks": list(remarks(report))})
-
-
-FORMATS: dict[str, Callable[[Table4Report], str]] = {".json": _json, ".md": _markdown, ".tex": _latex}
-"""By the suffix of the file."""

@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from aiayn import files
-from aiayn.reports.grids import Grid, markdown_page, print_report
+from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.reports.table3_grids import interval_text
 from aiayn.runs.record import json_text
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning
@@ -22,11 +21,9 @@ def report_tuning(tuning: Tuning, output: Path | None) -> None:
         tuning: what was found.
         output: a .md or .json file, or None for the terminal.
     """
-    if output is not None:
-        files.write_text(output, _json(tuning) if output.suffix == ".json" else markdown(tuning))
-        print(output)  # noqa: T201
-        return
-    print_report(grids(tuning), [*_remarks(tuning), f"\n{command(tuning)}"])
+    formats = {".md": markdown, ".json": _json}
+    lines = [*_remarks(tuning), f"\n{command(tuning)}"]
+    print_or_write(tuning, output, formats, grids=grids, remarks=lambda _: lines)
 
 
 def grids(tuning: Tuning) -> Iterator[Grid]:

@@ -87,5 +87,6 @@ def test_semi_supervised_is_never_without_silver_trees(data: str) -> None:
 def test_semi_supervised_refuses_a_corpus_without_silver_trees(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "experiment=table4/semi_supervised", "data=toy_trees"]) == 2
     complaint = capsys.readouterr().err
-    assert complaint.startswith("aiayn: data.silver: a key of another kind of data than the one chosen; choose that")
+    assert complaint.startswith("aiayn: data.silver: a key of another kind of data than the one chosen; choose that ")
+    assert "with data=, or take another experiment" in complaint
     assert complaint.count("\n") == 1

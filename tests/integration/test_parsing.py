@@ -150,6 +150,18 @@ def test_parsing_text_gives_the_trees_of_the_evaluation(
 
 
 @pytest.mark.slow
+def test_how_many_outputs_were_repaired_is_told(run: Path, record: Record, data: PreparedData, parse: Parse) -> None:
+    scores = record.scores["dev"].brackets
+    assert scores is not None
+    sources = data.split("dev").source_lines()
+    repaired = round(len(sources) * (1 - scores.well_formed / 100))
+    assert repaired
+    code, _, said = parse("".join(f"{source}\n\n" for source in sources))
+    assert code == 0
+    assert f"{repaired} of {len(sources)} outputs were no trees over their words, and repaired\n" in said
+
+
+@pytest.mark.slow
 def test_every_line_gives_one_whatever_it_holds(parse: Parse) -> None:
     code, lines, _ = parse("a (small) dog\n\n \t\nnever\u00a0seen . \u2028 ) x\n")
     assert code == 0

@@ -82,7 +82,10 @@ def _in_a_file(text: str, verb: str) -> str | None:
     file, key = match[1], match[2]
     if "/" in file and key == file.partition("/")[0]:
         return f"{file}.yaml: a file of this group opens with the line `# @package _global_`"
-    return f"{_no_such_key(key, verb)} (in {file}.yaml)"
+    message = _no_such_key(key, verb)
+    if file.startswith("experiment/"):  # the package's own, most likely, and not for the user to mend
+        message = message.replace(", or leave it out", ", or take another experiment")
+    return f"{message} (in {file}.yaml)"
 
 
 OTHER_KINDS: tuple[list[str], ...] = (

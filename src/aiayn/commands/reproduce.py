@@ -21,6 +21,9 @@ SMALLER = {
 OF_THE_REPORT = ("output", "resamples", "only.data", "only.like")
 """Keys that are for the report alone."""
 
+RESAMPLED = ("table2", "table3")
+"""Tables with intervals from a bootstrap."""
+
 OF_BOTH = ("paths.runs", "paths.cache")
 
 SCALE = "demo"
@@ -35,8 +38,8 @@ Does the runs of a table that are not done yet, and prints the table with the pa
 Started again it goes on where it was; what is finished is not done again. Keys and groups are those of aiayn train.
 Below scale=paper, table2 is English-German alone: there is no English-French corpus but WMT14; and table4 is the parser
 WSJ only, on the embedded trees unless data= or data.path= names others.
-Four keys are the report's: {", ".join(OF_THE_REPORT)} (of table3 alone); with output=<file>
-the table is written, too.
+Four keys are the report's: output, resamples (not of table4), only.data and only.like (of table3 alone); with
+output=<file> the table is written, too.
 
 Examples:
   aiayn reproduce table2 scale=nano
@@ -70,9 +73,14 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
     except RunFailedError as error:
         failure = error
     outputs = [word for word in report if word.startswith("output=")]
-    run(["report", *(word for word in report if word not in outputs)])
-    if outputs:
-        run(["report", *report])
+    try:
+        run(["report", *(word for word in report if word not in outputs)])
+        if outputs:
+            run(["report", *report])
+    except UserError as error:
+        if failure is not None:  # which is why there is nothing to report
+            raise failure from error
+        raise
     if failure is not None:
         raise failure
     return 0
@@ -114,9 +122,11 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
 def _runs(table: str, scale: str, overrides: Sequence[str]) -> list[str]:
     """The words of `aiayn train` that name the runs of a table, less what overrides state themselves."""
     whole = [f"sweeps={table}"]
-    if scale == "paper":
-        return whole
     stated = {word.partition("=")[0] for word in overrides}
+    if scale == "paper":
+        if table == "table4" and not {"data", "data.path"} & stated:
+            raise UserError("aiayn reproduce table4 scale=paper: state data.path=<folder of the WSJ>")
+        return whole
     if "data.path" in stated:
         stated.add("data")  # conf/data/wsj.yaml is the one that wants it
     return [word for word in SMALLER.get(table, whole) if word.partition("=")[0] not in stated]
@@ -136,5 +146,7 @@ def _refuse_before_training(table: str, key: str, value: str) -> None:
         raise UserError(f"{key}={value}: report {table} chooses runs by {by}")
     if key == "output" and Path(value).suffix not in WRITES[table]:
         raise UserError(f"output={value}: the suffix says the format; choose from {', '.join(WRITES[table])}")
+    if key == "resamples" and table not in RESAMPLED:
+        raise UserError(f"{key}={value}: report {table} draws no samples; leave it out")
     if key == "resamples" and not value.isdecimal():
         raise UserError(f"resamples={value}: must be a whole number")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
+import logging
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
@@ -12,7 +14,7 @@ from aiayn.config.errors import UserError
 from aiayn.data.lines import file_lines
 from aiayn.data.mapped_table import mapped_table
 from aiayn.data.named_files import file_digest, named_files
-from aiayn.trees.linearization import linearize
+from aiayn.trees.linearization import WORD, linearize
 from aiayn.trees.normalization import normalize
 from aiayn.trees.reading import read_trees, write_tree
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from aiayn.trees.tree import Tree
 
     Part = Split | Literal["silver"]
+
+logger = logging.getLogger("aiayn")
 
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees")
 """Of a folder's files that hold trees."""
@@ -52,7 +56,7 @@ class TreebankCorpus:
 
     Args:
         files: what the configuration names for each split, and as silver trees: paths, globs, folders or lists of them.
-            A file that dev or test names is not one of train, so that train can be the rest of a folder.
+            A file that dev or test names is not trained on, so that train can be the rest of a folder.
         folder: where these lie; None: they are paths themselves.
         tags: whether targets have the words' tags, instead of XX.
         gold_times: how often the trees of train are there, before silver ones, each of which is there once.
@@ -79,6 +83,7 @@ class TreebankCorpus:
         self._tags = tags
         self._gold_times = gold_times
         self._cache_directory = cache_directory
+        self._left_out: dict[Part, int] = {}
 
     @property
     def identity(self) -> str:
@@ -108,12 +113,17 @@ class TreebankCorpus:
     def _files(self) -> dict[Part, list[Path]]:
         files = {part: named_files(self._placed(part), f"data.{part}", endings=ENDINGS) for part in sorted(self._named)}
         held_out = {path.resolve() for path in (*files["dev"], *files["test"])}
-        kept = [path for path in files["train"] if path.resolve() not in held_out]
-        if not kept:
-            raise UserError(
-                f"data.train={self._named['train']}: every file of it is one of data.dev or data.test; name others"
-            )
-        return {**files, "train": kept}
+        for part in ("train", "silver"):
+            if part not in files:
+                continue
+            kept = [path for path in files[part] if path.resolve() not in held_out]
+            if not kept:
+                raise UserError(
+                    f"data.{part}={self._named[part]}: every file of it is one of data.dev or data.test; name others"
+                )
+            self._left_out[part] = len(files[part]) - len(kept)
+            files[part] = kept
+        return files
 
     @cached_property
     def _digests(self) -> dict[Part, list[tuple[Path, str]]]:
@@ -128,7 +138,7 @@ class TreebankCorpus:
             return named
         if not Path(self._folder).expanduser().is_dir():
             raise UserError(f"data.path={self._folder}: no such folder (looked from {Path.cwd()}); mend the path")
-        return [str(Path(self._folder) / str(each)) for each in (named if isinstance(named, list) else [named])]
+        return [_within(self._folder, str(each)) for each in (named if isinstance(named, list) else [named])]
 
     def split(self, split: Split) -> datasets.Dataset:
         """Return the split as a memory-mapped table with the text columns `COLUMNS`.
@@ -139,14 +149,31 @@ class TreebankCorpus:
         return mapped_table(self._rows(split), COLUMNS, key=f"data.{split}", cache_directory=self._cache_directory)
 
     def _rows(self, split: Split) -> Generator[tuple[str, ...]]:
+        files = self._files
         parts: list[Part] = [split]
         if split == "train":
+            for part, count in self._left_out.items():
+                if count:
+                    logger.info("data.%s: %d files left out, for data.dev or data.test names them", part, count)
             parts *= self._gold_times
             parts += ["silver"] if "silver" in self._named else []
         for part in parts:
-            for path in self._files[part]:
+            for path in files[part]:
+                tags: set[str] = set()
                 for tree in _trees(path, f"data.{part}"):
+                    tags |= {*tree.tags()}
                     yield row(tree, tags=self._tags)
+                if self._tags and tags == {WORD}:
+                    raise UserError(
+                        f"data.{part}: {path} has no tag but {WORD}, and data.tags=true learns tags; take trees that "
+                        "have some, as aiayn parse writes them with a run of data.tags=true, or data.tags=false"
+                    )
+
+
+def _within(folder: str, name: str) -> str:
+    """A name or glob in a folder, whose own name is no glob."""
+    path = Path(folder) / name
+    return str(Path(glob.escape(folder)) / name) if glob.has_magic(name) and not path.exists() else str(path)
 
 
 def _trees(path: Path, key: str) -> Iterator[Tree]:

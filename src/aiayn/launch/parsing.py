@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from aiayn.build.training import build_search
 from aiayn.config.command_schema import ParseConfig
@@ -37,13 +38,25 @@ def parse_input(request: ParseConfig) -> None:
     engine = torch_engine(model, tokenizer, build_search(runs.config.decoding), device=device)
     translator = Translator(engine.find, tokenizer, longest)
     first = 1
+    read = _Repairs()
     with engine.held(), progress_bar("parse", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
             sentences = [" ".join(words_of_text(line)) for line in lines]
             with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(sentences, first=first, advance=advance)
-            write_lines(_trees(sentences, [translator.text(best) for best in found], tags=has_tags[0]))
+            write_lines(_trees(sentences, [translator.text(best) for best in found], read, tags=has_tags[0]))
             first += len(lines)
+    if read.repaired:
+        logger.info("%d of %d outputs were no trees over their words, and repaired", read.repaired, read.sentences)
+
+
+@dataclass
+class _Repairs:
+    """How many outputs there were so far."""
+
+    sentences: int = 0
+    repaired: int = 0
+    """Of them, those that were no tree over exactly the words as they came."""
 
 
 def _has_tags(run: OpenedRun) -> bool:
@@ -60,8 +73,13 @@ def _has_tags(run: OpenedRun) -> bool:
     return data.tags
 
 
-def _trees(sentences: Sequence[str], outputs: Sequence[str], *, tags: bool) -> list[str]:
-    """The tree of each sentence, which is blank where that is."""
+def _trees(sentences: Sequence[str], outputs: Sequence[str], read: _Repairs, *, tags: bool) -> list[str]:
+    """The tree of each sentence, which is blank where that is; what was repaired is counted."""
     written = [(sentence, output) for sentence, output in zip(sentences, outputs, strict=True) if sentence]
-    trees = iter(parses(*zip(*written, strict=True), tags=tags).trees if written else ())
+    if not written:
+        return [""] * len(sentences)
+    found = parses(*zip(*written, strict=True), tags=tags)
+    read.sentences += len(found.trees)
+    read.repaired += len(found.trees) - found.well_formed
+    trees = iter(found.trees)
     return [one_line(write_tree(next(trees))) if sentence else "" for sentence in sentences]

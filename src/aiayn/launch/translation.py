@@ -75,7 +75,7 @@ class Translator:
         for number, ids in zip(numbers, encoded, strict=True):
             if len(ids) >= self.max_length:
                 logger.warning(
-                    "line %d: %d tokens with its end mark, of which at most %d are read: its end is not translated",
+                    "line %d: %d tokens with its end mark, of which at most %d are read: its end is left out",
                     first + number,
                     len(ids) + 1,
                     self.max_length,

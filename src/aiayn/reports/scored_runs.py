@@ -53,13 +53,23 @@ def runs_of_table(
         UserError: a record cannot be read, or there are runs and none is chosen.
     """
     entries = read_ledger(folder) if folder.is_dir() else []
-    there = [(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in experiments]
+    there = [
+        (entry, entry.record)
+        for entry in entries
+        if entry.record and entry.record.experiment in experiments and not _is_trial(entry)
+    ]
     chosen = [(entry, record) for entry, record in there if is_chosen(record, scale=scale, data=data)]
     if there and not chosen:
         known = sorted({f"scale {record.scale}, data {record.data}" for _, record in there})
         message = f"only.scale={scale}, only.data={data}: no such run below {folder}; there are {'; '.join(known)}"
         raise UserError(message)
     return chosen
+
+
+def _is_trial(entry: Entry) -> bool:
+    """Whether it was a step or two to see whether it runs (debug=one_step), which scores a batch."""
+    trainer = frozen_content(entry.directory.config).get("trainer") or {}
+    return bool(trainer.get("fast_dev_run"))
 
 
 CONDITIONS: Mapping[str, Callable[[Record], str | None]] = {
@@ -70,7 +80,7 @@ CONDITIONS: Mapping[str, Callable[[Record], str | None]] = {
 
 
 def refuse_apart(runs: Sequence[ScoredRun], keys: Iterable[str] = tuple(CONDITIONS)) -> None:
-    """Refuse runs of different conditions, and a seed of one experiment that is there twice.
+    """Refuse runs of different conditions.
 
     Args:
         runs: of the column.
@@ -84,6 +94,14 @@ def refuse_apart(runs: Sequence[ScoredRun], keys: Iterable[str] = tuple(CONDITIO
             own, other = CONDITIONS[key](run.record), CONDITIONS[key](runs[0].record)
             if own != other:
                 raise UserError(f"{key} differs, {own} and {other} in {_paths(run, runs[0])}: choose with only.{key}=")
+
+
+def refuse_twins(runs: Iterable[ScoredRun]) -> None:
+    """Refuse a seed of one experiment that is there twice.
+
+    Raises:
+        UserError: there is one.
+    """
     seen: dict[tuple[str, int], ScoredRun] = {}
     for run in runs:
         twin = seen.setdefault((run.record.experiment, run.record.seed), run)

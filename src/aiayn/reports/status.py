@@ -154,13 +154,15 @@ def _seed_tables(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iter
             table.add_column(heading, overflow="fold")
         for row in sorted(rows, key=lambda row: (papers.index(row[0]) if row[0] in papers else len(papers), row)):
             table.add_row(_named(*row), *(_cell(rows[row].get(seed, [])) for seed in seeds))
-        yield f"scale {scale}, data {data}: PPL / {_measure(rows)} (dev) of what is finished", table
+        measure = _measure(rows)
+        shown = "nothing is finished" if measure is None else f"PPL / {measure} (dev) of what is finished"
+        yield f"scale {scale}, data {data}: {shown}", table
 
 
-def _measure(rows: Mapping[tuple[str, str], Mapping[int, Iterable[Entry]]]) -> str:
-    """What the finished runs of one corpus are scored by."""
-    entries = (entry for row in rows.values() for runs in row.values() for entry in runs)
-    return "F1" if any("F1" in scores_of(entry) for entry in entries) else "BLEU"
+def _measure(rows: Mapping[tuple[str, str], Mapping[int, Iterable[Entry]]]) -> str | None:
+    """What the finished runs of one corpus are scored by; None if there are none."""
+    names = {name for row in rows.values() for runs in row.values() for entry in runs for name in scores_of(entry)}
+    return "F1" if "F1" in names else "BLEU" if names else None
 
 
 def _named(name: str, variant: str) -> str:

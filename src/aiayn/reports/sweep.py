@@ -27,7 +27,7 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
     entries = [read_entry(job.directory) if job.directory.record.is_file() else None for job in jobs]
     differing = differing_overrides([job.overrides for job in jobs])
     has_overrides = any(differing)
-    bleus = sorted({name for entry in entries if entry for name in scores_of(entry)} - {"PPL"}) or ["BLEU"]
+    bleus = sorted({name for entry in entries if entry for name in scores_of(entry)} - {"PPL"})
     scores = ["PPL", *bleus]  # BLEU of different definitions share no column
     table = Table(pad_edge=False)
     words = ("experiment", "seed", *(("override",) if has_overrides else ()), "state")

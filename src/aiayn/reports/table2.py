@@ -11,7 +11,7 @@ from aiayn.evaluation.significance import bootstrap, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_twins, refuse_unlike, runs_of_table
 from aiayn.reports.table2_claims import JudgedTable2Claim, TestedSystem, judge
 from aiayn.reports.table3_runs import FOLLOWS_STEPS
 
@@ -115,6 +115,7 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
         of_pair = [run for each in ours for run in each.finished if run.pair == pair]
         refuse_apart(of_pair)
         refuse_unlike(of_pair, _free)
+        refuse_twins(of_pair)
     tested = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
     return Table2Report(ours, [judge(claim, tested) for claim in load_table2_claims()])
 

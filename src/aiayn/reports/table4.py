@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from aiayn.config.errors import UserError
 from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, by_length, total
+from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, SentenceBrackets, by_length, total
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.paper.table4 import Parser, load_table4
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_or_write
-from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_unlike, runs_of_table
+from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_twins, refuse_unlike, runs_of_table
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
 from aiayn.runs.evaluations import other_searches
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores, json_text
@@ -27,6 +28,7 @@ SILVER = "_silver"
 """How a treebank's name ends where trees of parsers are trained on as well: the test set is the same."""
 
 SENTENCES_OF_SECTION_23 = 2416
+SENTENCES_OF_SECTIONS_02_TO_21 = 39832
 
 _TWO = "{:.2f}".format
 """How scores are shown."""
@@ -53,6 +55,20 @@ class ParserRun(ScoredRun):
     def brackets(self) -> RecordedBrackets | None:
         """What it scored on the test set; None until it has finished, and where it was no trees."""
         return None if self.test is None else self.test.brackets
+
+    @property
+    def sentences(self) -> list[SentenceBrackets]:
+        """What each sentence of the test set scored by the run's own search; empty where it was not noted."""
+        if self.test is None:
+            return []
+        path = (self.path / self.test.hypotheses).with_name("test.sentences.jsonl")
+        rows = read_sentence_scores(path) if path.is_file() else []
+        return [row.brackets for row in rows if row.brackets is not None]
+
+    @property
+    def gold(self) -> list[tuple[int, int]]:
+        """Words and brackets of each gold tree of the test set; empty where they were not noted."""
+        return [(sentence.length, sentence.scores.gold) for sentence in self.sentences]
 
     @property
     def searches(self) -> Sequence[SplitScores]:
@@ -158,7 +174,25 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
         for finished in of_treebank:
             refuse_apart(finished)
             refuse_unlike(finished)
+            refuse_twins(finished)
+        _refuse_other_sentences([run for finished in of_treebank for run in finished])
     return Table4Report(ours)
+
+
+def _refuse_other_sentences(runs: Sequence[ParserRun]) -> None:
+    """Refuse runs on one treebank, by its name, that were tested on different trees, as far as their notes tell.
+
+    Raises:
+        UserError: two have.
+    """
+    noted = [(run, gold) for run in runs if (gold := run.gold)]
+    for run, gold in noted[1:]:
+        first, other = noted[0]
+        if gold != other:
+            raise UserError(
+                f"data.test differs in {run.path} and {first.path}, both on {run.treebank}: name one of the treebanks "
+                "with data.name=, or choose with only.data="
+            )
 
 
 def grids(report: Table4Report) -> Iterator[Grid]:
@@ -241,11 +275,7 @@ def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
 
 def _scores_by_length(run: ParserRun) -> dict[str, BracketScores]:
     """What a run scored, by ranges of length, and on those sentences that EVALB's parameter file sets apart."""
-    if run.brackets is None or run.test is None:
-        return {}
-    path = (run.path / run.test.hypotheses).with_name("test.sentences.jsonl")
-    rows = read_sentence_scores(path) if path.is_file() else []
-    sentences = [row.brackets for row in rows if row.brackets is not None]
+    sentences = run.sentences
     scores = {_range(part): part.scores for part in by_length(sentences)}
     short = total(sentence for sentence in sentences if sentence.length <= CUTOFF_LENGTH)
     return scores | ({f"at most {CUTOFF_LENGTH}": short} if short.sentences else {})
@@ -269,6 +299,9 @@ def remarks(report: Table4Report) -> Iterator[str]:
         fingerprint = (record.data_fingerprint or "")[:FINGERPRINT_DIGITS]
         name = f"{each.experiment} on {each.treebank}"
         yield f"{name}: scale {record.scale}, data {fingerprint}: {record.data_summary()}"
+        pairs = (record.data_counts.get("train") or {}).get("pairs")
+        if each.experiment == "wsj_only" and each.treebank == WSJ and pairs != SENTENCES_OF_SECTIONS_02_TO_21:
+            yield f"{name}: trained on {pairs or 0:,} trees; sections 02 to 21 have {SENTENCES_OF_SECTIONS_02_TO_21:,}"
         if not each.stands_beside_the_paper:
             yield f"{name}: {OTHER_DATA}, so ours does not compare with the paper's column"
     signatures = {run.brackets.signature for each in report.ours for run in each.finished if run.brackets is not None}

@@ -15,7 +15,7 @@ from aiayn.config.errors import RunFailedError, UserError
 CommandLine = Callable[..., Any]
 
 OVERRIDES = st.sampled_from(
-    ["seed=1,2", "model.dropout=0.0", "paths.runs=elsewhere", "output=table.md", "resamples=500", "scale=nano", "-v=1"]
+    ["seed=1,2", "model.dropout=0.0", "paths.runs=elsewhere", "output=table.md", "scale=nano", "-v=1"]
 )
 
 
@@ -35,9 +35,10 @@ def test_every_word_goes_where_it_is_understood(table: str, words: list[str]) ->
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_is_a_sweep_and_a_report(table: str) -> None:
-    assert command_lines([table, "scale=paper"])[0] == [f"sweeps={table}", "scale=paper"]
+    words = ["scale=paper", "data=treebank"]
+    assert command_lines([table, *words])[0] == [f"sweeps={table}", *words]
     for scale in ("paper", "nano"):
-        (first, *words), _ = command_lines([table, f"scale={scale}"])
+        (first, *words), _ = command_lines([table, f"scale={scale}", "data=treebank"])
         if first != "-m":
             assert first.removeprefix("sweeps=") in store.options("sweeps")
         assert compose_command("train", words)
@@ -81,6 +82,26 @@ def test_the_report_comes_also_where_jobs_failed(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out.startswith("aiayn reproduce table")
 
 
+def test_the_sweeps_failure_is_told_and_not_that_there_is_nothing_to_report() -> None:
+    def run(words: list[str]) -> int:
+        if words[0] == "train":
+            raise RunFailedError("1 job failed of 1")
+        raise UserError("no such run")
+
+    with pytest.raises(RunFailedError, match="1 job failed of 1"):
+        reproduce(["table4", "scale=nano"], run)
+
+
+def test_a_report_that_is_refused_says_why() -> None:
+    def run(words: list[str]) -> int:
+        if words[0] == "report":
+            raise UserError("scale differs")
+        return 0
+
+    with pytest.raises(UserError, match="scale differs"):
+        reproduce(["table4", "scale=nano"], run)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -93,6 +114,8 @@ def test_the_report_comes_also_where_jobs_failed(capsys: pytest.CaptureFixture[s
         (["table2", "only.like=runs/x"], "only.like=runs/x: report table2 chooses runs by only.scale, only.data"),
         (["table2", "output=table.csv"], "output=table.csv: the suffix says the format; choose from .md, .tex, .json"),
         (["table3", "output="], "output=: the suffix says the format"),
+        (["table4", "resamples=500"], "resamples=500: report table4 draws no samples"),
+        (["table4", "scale=paper"], "aiayn reproduce table4 scale=paper: state data.path=<folder of the WSJ>"),
         (["table3", "resamples=many"], "resamples=many: must be a whole number"),
     ],
 )

@@ -1,6 +1,7 @@
 """Trees on disk to sentences and linearised trees."""
 
 import gzip
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,13 @@ def files(tmp_path: Path) -> dict[Any, object]:
     return {"train": str(tmp_path / "wsj"), "dev": str(tmp_path / "dev.txt"), "test": [str(tmp_path / "dev.txt")]}
 
 
+@pytest.fixture
+def silver(tmp_path: Path) -> str:
+    """Trees of a parser."""
+    (tmp_path / "silver.trees").write_text(f"{SINGS}\n")
+    return str(tmp_path / "silver.trees")
+
+
 def test_sources_are_words_and_targets_brackets(files: dict[Any, object]) -> None:
     expected = [
         ("the dog barks .", "(S (NP XX XX )NP (VP XX )VP XX )S"),
@@ -74,6 +82,38 @@ def test_no_file_to_develop_or_test_on_is_trained_on(
     assert corpus(named).origin["files"]["train"][0]["file"] == "wsj_0202.mrg.gz"
     with pytest.raises(UserError, match=r"^data\.train=wsj/02: every file of it is one of data\.dev or data\.test"):
         corpus({**named, "train": "wsj/02", held_out: ["wsj"]}).split("train")
+    mixed = corpus({**named, "silver": "wsj/0?"})
+    assert [source for source, _ in pairs(mixed, "train")] == ["Ann sings"] * 2
+    with pytest.raises(UserError, match=r"^data\.silver=wsj/02/wsj_0201\.mrg: every file of it is one of data\.dev or"):
+        corpus({**named, "silver": "wsj/02/wsj_0201.mrg"}).split("train")
+
+
+def test_how_many_files_are_left_out_is_told(files: dict[Any, object], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="aiayn")
+    corpus(files).split("train")
+    assert not caplog.messages
+    made = corpus({**files, "dev": f"{files['train']}/02/wsj_0201.mrg"})
+    made.split("dev")
+    assert not caplog.messages
+    made.split("train")
+    assert caplog.messages == ["data.train: 1 files left out, for data.dev or data.test names them"]
+
+
+def test_trees_without_tags_teach_no_tags(files: dict[Any, object], silver: str) -> None:
+    named = {**files, "silver": silver}
+    Path(silver).write_text("(S (NP (XX Ann)) (VP (XX sings)))\n")
+    assert len(pairs(corpus(named), "train")) == 4
+    with pytest.raises(UserError, match=r"^data\.silver: \S+silver\.trees has no tag but XX, and data\.tags=true"):
+        corpus(named, tags=True).split("train")
+    Path(silver).write_text("(S (NP (XX um)) (VP (VBZ sings)))\n")
+    assert len(pairs(corpus(named, tags=True), "train")) == 4
+
+
+def test_the_name_of_the_folder_is_no_glob(files: dict[Any, object], tmp_path: Path) -> None:
+    folder = tmp_path / "wsj [1]"
+    (tmp_path / "wsj").rename(folder)
+    named = {"train": ["0[1-3]"], "dev": "02/wsj_0202.mrg.gz", "test": str(tmp_path / "dev.txt")}
+    assert len(pairs(corpus(named, folder=str(folder)), "train")) == 2
 
 
 def test_gum_is_split_by_its_documents(tmp_path: Path) -> None:
@@ -90,20 +130,20 @@ def test_gum_is_split_by_its_documents(tmp_path: Path) -> None:
         assert [source for source, _ in pairs(made, split)] == [word for word in words for _ in range(2)]
 
 
-def test_silver_trees_are_mixed_in_and_gold_ones_repeated(files: dict[Any, object]) -> None:
+def test_silver_trees_are_mixed_in_and_gold_ones_repeated(files: dict[Any, object], silver: str) -> None:
     gold = pairs(corpus(files), "train")
-    mixed = corpus({**files, "silver": files["dev"]}, gold_times=2)
+    mixed = corpus({**files, "silver": silver}, gold_times=2)
     assert pairs(mixed, "train") == [*gold, *gold, ("Ann sings", "(S (NP XX )NP (VP XX )VP )S")]
     assert pairs(mixed, "dev") == pairs(corpus(files), "dev")
 
 
-def test_the_identity_is_that_of_the_content(files: dict[Any, object], tmp_path: Path) -> None:
+def test_the_identity_is_that_of_the_content(files: dict[Any, object], silver: str, tmp_path: Path) -> None:
     first = corpus(files)
     assert corpus({**files, "silver": None}).identity == first.identity
     for other in (
         corpus(files, tags=True),
         corpus(files, gold_times=2),
-        corpus({**files, "silver": files["dev"]}),
+        corpus({**files, "silver": silver}),
         corpus({**files, "train": str(tmp_path / "wsj" / "02" / "wsj_0201.mrg")}),
     ):
         assert other.identity != first.identity

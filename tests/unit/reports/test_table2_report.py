@@ -1,6 +1,7 @@
 """Table 2 with ours beside the paper's: definitions never mixed, and nothing said that does not compare."""
 
 import json
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -160,8 +161,8 @@ def test_a_choice_of_no_run_names_what_there_is(tmp_path: Path, make_table2: Mak
 
 
 def test_one_seed_twice_is_refused(tmp_path: Path, make_table2: MakeRun) -> None:
-    make_table2("table2/base_en_de")
-    make_table2("table2/base_en_de", "model.dropout=0.3")
+    run = make_table2("table2/base_en_de")
+    shutil.copytree(run, run.with_name("copied"))
     with pytest.raises(UserError, match=r"^one seed stands more than once, in "):
         read(tmp_path)
 

@@ -247,6 +247,46 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
     assert len(read(tmp_path, scale="nano", data="eeee").runs) == 1
 
 
+def test_runs_on_one_treebank_are_tested_on_the_same_trees(tmp_path: Path, make_parser: MakeRun) -> None:
+    note_sentences(make_parser("wsj_only", data="gum"), [3, 5], lambda length: 9)
+    other = make_parser("semi_supervised", data="gum_silver")
+    note_sentences(other, [3, 5], lambda length: 8)
+    assert len(treebanks(read(tmp_path))) == 2
+    note_sentences(other, [5, 3], lambda length: 8)
+    with pytest.raises(UserError, match=r"^data\.test differs in .*, both on gum: .*data\.name=.*only\.data="):
+        read(tmp_path)
+
+
+def test_trials_do_not_count(tmp_path: Path, make_parser: MakeRun) -> None:
+    make_parser("wsj_only", 1.0, "trainer.fast_dev_run=true", data="gum")
+    assert read(tmp_path).runs == []
+    make_parser("wsj_only", 60.0, data="gum")
+    assert len(read(tmp_path).runs) == 1
+
+
+def test_a_seed_that_is_there_twice_is_refused_by_what_sets_the_runs_apart(
+    tmp_path: Path, make_parser: MakeRun
+) -> None:
+    first = make_parser("wsj_only", data="gum")
+    twin = first.with_name("moved")
+    for change, complaint in (
+        ([], r"^one seed stands more than once, in "),
+        (["model.dropout=0.3"], r"^model\.dropout differs, 0\.3 and 0\.1 in "),
+    ):
+        make_parser("wsj_only", 90.0, *change, data="gum").rename(twin)
+        make_parser("wsj_only", data="gum")
+        with pytest.raises(UserError, match=complaint):
+            read(tmp_path)
+        shutil.rmtree(twin)
+
+
+def test_a_part_of_the_journal_to_train_on_is_remarked(tmp_path: Path, make_parser: MakeRun) -> None:
+    make_parser("wsj_only", data_counts={"train": {"pairs": 320}})
+    assert "wsj_only on wsj: trained on 320 trees; sections 02 to 21 have 39,832" in list(remarks(read(tmp_path)))
+    make_parser("wsj_only", data_counts={"train": {"pairs": 39832}})
+    assert not any("sections 02 to 21" in line for line in remarks(read(tmp_path)))
+
+
 def test_seeds_that_were_set_up_or_counted_differently_share_no_number(tmp_path: Path, make_parser: MakeRun) -> None:
     make_parser("wsj_only", 90.0, seed=1)
     other = make_parser("wsj_only", 92.0, "decoding.beam_size=7", seed=2)

@@ -56,19 +56,17 @@ class ParserRun(ScoredRun):
         """What it scored on the test set; None until it has finished, and where it was no trees."""
         return None if self.test is None else self.test.brackets
 
-    @property
-    def sentences(self) -> list[SentenceBrackets]:
-        """What each sentence of the test set scored by the run's own search; empty where it was not noted."""
-        if self.test is None:
-            return []
-        path = (self.path / self.test.hypotheses).with_name("test.sentences.jsonl")
+    def sentences(self, scores: SplitScores) -> list[SentenceBrackets]:
+        """What each sentence of the test set scored by one of the searches; empty where it was not noted."""
+        path = (self.path / scores.hypotheses).with_name("test.sentences.jsonl")
         rows = read_sentence_scores(path) if path.is_file() else []
         return [row.brackets for row in rows if row.brackets is not None]
 
     @property
     def gold(self) -> list[tuple[int, int]]:
         """Words and brackets of each gold tree of the test set; empty where they were not noted."""
-        return [(sentence.length, sentence.scores.gold) for sentence in self.sentences]
+        found = [] if self.test is None else self.sentences(self.test)
+        return [(sentence.length, sentence.scores.gold) for sentence in found]
 
     @property
     def searches(self) -> Sequence[SplitScores]:
@@ -105,12 +103,13 @@ class Ours:
         return _mean([run.test for run in self.finished if run.test is not None], "F1")
 
     @property
-    def by_search(self) -> dict[str, list[SplitScores]]:
-        """The scores of the finished runs, those that each search has; the runs' own first."""
-        found: dict[str, list[SplitScores]] = {}
+    def by_search(self) -> dict[str, list[tuple[ParserRun, SplitScores]]]:
+        """The finished runs that have scores of a search, with these; the runs' own search first."""
+        found: dict[str, list[tuple[ParserRun, SplitScores]]] = {}
         for run in self.finished:
-            for scores in run.searches:
-                found.setdefault(_search_text(scores.search, run.searches[0].search), []).append(scores)
+            own, *others = run.searches
+            for scores in (own, *others):
+                found.setdefault(_search_text(scores.search, own.search), []).append((run, scores))
         return found
 
 
@@ -226,7 +225,9 @@ def _beside(report: Table4Report, row: Parser) -> str:
 
 
 def _by_treebank(finished: Sequence[Ours]) -> Grid:
-    lines = [(each, search, scores) for each in finished for search, scores in each.by_search.items()]
+    lines = [
+        (each, search, [scores for _, scores in found]) for each in finished for search, found in each.by_search.items()
+    ]
     names = list(dict.fromkeys(name for _, _, scores in lines for of_run in scores for name in of_run.shown))
     groups: dict[str, list[tuple[str, ...]]] = {}
     for each, search, scores in lines:
@@ -262,20 +263,28 @@ def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> s
 
 
 def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
-    """F1 by words of the sentence, a column for each experiment; None where no run noted its sentences."""
-    runs = [list(map(_scores_by_length, each.finished)) for each in finished]
+    """F1 by words of the sentence, a column for each search of an experiment; None where no run noted its sentences."""
+    runs = [
+        [_scores_by_length(run.sentences(scores)) for run, scores in found]
+        for each in finished
+        for found in each.by_search.values()
+    ]
+    names = [
+        f"{each.experiment}, {search}" if number else each.experiment
+        for each in finished
+        for number, search in enumerate(each.by_search)
+    ]
     counts = {words: scores.sentences for of_seeds in runs for scored in of_seeds for words, scores in scored.items()}
     lines = [
         (words, f"{count:,}", *(mean_text([_f1(scored.get(words)) for scored in of_seeds], _TWO) for of_seeds in runs))
         for words, count in counts.items()
     ]
-    headings = ("<words", "sentences", *(each.experiment for each in finished))
+    headings = ("<words", "sentences", *names)
     return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),)) if lines else None
 
 
-def _scores_by_length(run: ParserRun) -> dict[str, BracketScores]:
-    """What a run scored, by ranges of length, and on those sentences that EVALB's parameter file sets apart."""
-    sentences = run.sentences
+def _scores_by_length(sentences: Sequence[SentenceBrackets]) -> dict[str, BracketScores]:
+    """What sentences scored, by ranges of length, and those that EVALB's parameter file sets apart."""
     scores = {_range(part): part.scores for part in by_length(sentences)}
     short = total(sentence for sentence in sentences if sentence.length <= CUTOFF_LENGTH)
     return scores | ({f"at most {CUTOFF_LENGTH}": short} if short.sentences else {})
@@ -337,13 +346,16 @@ def _json(report: Table4Report) -> str:
             "sentences": None if run.test is None else run.test.sentences,
             "scores": {} if run.brackets is None else vars(run.brackets),
             "searches": [
-                {"search": each.search and vars(each.search), "scores": each.brackets and vars(each.brackets)}
-                for each in run.searches
+                {
+                    "search": scores.search and vars(scores.search),
+                    "scores": scores.brackets and vars(scores.brackets),
+                    "f1_by_length": {
+                        words: {"sentences": part.sentences, "f1": part.f1}
+                        for words, part in _scores_by_length(run.sentences(scores)).items()
+                    },
+                }
+                for scores in run.searches
             ],
-            "f1_by_length": {
-                words: {"sentences": scores.sentences, "f1": scores.f1}
-                for words, scores in _scores_by_length(run).items()
-            },
             "cost": run.record.account.plain(),
         }
         for run in report.runs

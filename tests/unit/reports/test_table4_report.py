@@ -186,6 +186,17 @@ def test_seeds_are_one_number_with_its_deviation(tmp_path: Path, make_parser: Ma
     assert ours(read(tmp_path))["WSJ only"] == "91.00 ± 1.41"
 
 
+def test_f1_by_length_has_a_column_for_each_search(tmp_path: Path, make_parser: MakeRun) -> None:
+    folder = make_parser("wsj_only", data="gum")
+    note_sentences(folder, [3, 5], lambda length: 8)
+    evaluate_again(folder, dataclasses.replace(OWN, constrained=True), 80.0, hypotheses="evaluations/1/test.txt")
+    (folder / "evaluations/step-0000012/test.sentences.jsonl").rename(folder / "evaluations/1/test.sentences.jsonl")
+    note_sentences(folder, [3, 5], lambda length: 4)
+    table = list(grids(read(tmp_path)))[-1]
+    assert table.headings == ("<words", "sentences", "wsj_only", "wsj_only, beam 21, constrained")
+    assert {line[2:] for group in table.groups for line in group} == {("40.00", "80.00")}
+
+
 def evaluate_again(folder: Path, search: RecordedSearch | None, f1: float, **changes: Any) -> None:
     """Leave what `aiayn evaluate` leaves: the run's scores with another search and F1."""
     own = read_record(folder / "run.json").scores["test"]
@@ -310,7 +321,7 @@ def test_every_format_has_all_of_it(tmp_path: Path, make_parser: MakeRun, capsys
     content = json.loads((tmp_path / "table4.json").read_text(encoding="utf-8"))
     assert content["paper"]["transformer_semi"] == 92.7
     assert content["ours"][0]["scores"]["f1"] == 90.25
-    assert content["ours"][0]["f1_by_length"]["at most 40"] == {"sentences": 40, "f1": 80.0}
+    assert content["ours"][0]["searches"][0]["f1_by_length"]["at most 40"] == {"sentences": 40, "f1": 80.0}
     assert content["ours"][0]["is_on_section_23"] is True
     assert "Huang" in (tmp_path / "table4.tex").read_text(encoding="utf-8")
     capsys.readouterr()

@@ -154,7 +154,7 @@ class TreebankCorpus:
         if split == "train":
             for part, count in self._left_out.items():
                 if count:
-                    logger.info("data.%s: %d files left out, for data.dev or data.test names them", part, count)
+                    logger.info("data.%s: left out what data.dev or data.test names, files: %d", part, count)
             parts *= self._gold_times
             parts += ["silver"] if "silver" in self._named else []
         for part in parts:

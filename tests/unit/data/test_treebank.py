@@ -96,7 +96,7 @@ def test_how_many_files_are_left_out_is_told(files: dict[Any, object], caplog: p
     made.split("dev")
     assert not caplog.messages
     made.split("train")
-    assert caplog.messages == ["data.train: 1 files left out, for data.dev or data.test names them"]
+    assert caplog.messages == ["data.train: left out what data.dev or data.test names, files: 1"]
 
 
 def test_trees_without_tags_teach_no_tags(files: dict[Any, object], silver: str) -> None:

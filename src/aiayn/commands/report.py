@@ -124,7 +124,7 @@ def _table3(config: ReportConfig, output: Path | None) -> None:
 
 
 def _table4(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table4 import report_table4
+    from aiayn.reports.table4_formats import report_table4
 
     report_table4(config, output)
 

@@ -38,16 +38,18 @@ def parse_input(request: ParseConfig) -> None:
     engine = torch_engine(model, tokenizer, build_search(runs.config.decoding), device=device)
     translator = Translator(engine.find, tokenizer, longest)
     first = 1
-    read = _Repairs()
+    repairs = _Repairs()
     with engine.held(), progress_bar("parse", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
             sentences = [" ".join(words_of_text(line)) for line in lines]
             with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(sentences, first=first, advance=advance)
-            write_lines(_trees(sentences, [translator.text(best) for best in found], read, tags=has_tags[0]))
+            write_lines(_trees(sentences, [translator.text(best) for best in found], repairs, tags=has_tags[0]))
             first += len(lines)
-    if read.repaired:
-        logger.info("%d of %d outputs were no trees over their words, and repaired", read.repaired, read.sentences)
+    if repairs.repaired:
+        logger.info(
+            "%d of %d outputs were no trees over their words, and repaired", repairs.repaired, repairs.sentences
+        )
 
 
 @dataclass
@@ -73,13 +75,13 @@ def _has_tags(run: OpenedRun) -> bool:
     return data.tags
 
 
-def _trees(sentences: Sequence[str], outputs: Sequence[str], read: _Repairs, *, tags: bool) -> list[str]:
+def _trees(sentences: Sequence[str], outputs: Sequence[str], repairs: _Repairs, *, tags: bool) -> list[str]:
     """The tree of each sentence, which is blank where that is; what was repaired is counted."""
     written = [(sentence, output) for sentence, output in zip(sentences, outputs, strict=True) if sentence]
     if not written:
         return [""] * len(sentences)
     found = parses(*zip(*written, strict=True), tags=tags)
-    read.sentences += len(found.trees)
-    read.repaired += len(found.trees) - found.well_formed
+    repairs.sentences += len(found.trees)
+    repairs.repaired += len(found.trees) - found.well_formed
     trees = iter(found.trees)
     return [one_line(write_tree(next(trees))) if sentence else "" for sentence in sentences]

@@ -17,7 +17,8 @@ from aiayn.config.schema import TrainConfig
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table4 import load_table4
-from aiayn.reports.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
+from aiayn.reports.table4 import SENTENCES_OF_SECTION_23, Table4Report, read_table4
+from aiayn.reports.table4_formats import grids, remarks
 from aiayn.runs.record import Record, RecordedBrackets, RecordedSearch, SplitScores, Status, json_text, read_record
 
 MakeRun = Callable[..., Path]

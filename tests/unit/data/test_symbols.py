@@ -114,7 +114,8 @@ def test_a_class_that_training_never_had_falls_back_to_the_nearest() -> None:
 
 
 def test_what_is_saved_is_read_whatever_the_kind(tmp_path: Path) -> None:
-    symbols = trained()
+    odd = [" ".join([*SPECIAL, *ODD])]
+    symbols = SymbolTokenizer.train([([*SENTENCES, *odd], [*TREES, *odd])], vocabulary_size=60)
     pieces = train_tokenizer(iter([(SENTENCES, TREES)]), vocabulary_size=300, kind="byte_pair", pretokenized=True)
     for tokenizer in (symbols, pieces):
         path = tmp_path / "tokenizer.json"
@@ -122,7 +123,8 @@ def test_what_is_saved_is_read_whatever_the_kind(tmp_path: Path) -> None:
         read = load_tokenizer(path)
         assert type(read) is type(tokenizer)
         assert read.checksum == pickle.loads(pickle.dumps(tokenizer)).checksum == tokenizer.checksum
-        assert read.encode_batch(SENTENCES) == tokenizer.encode_batch(SENTENCES)
+        assert read.encode_batch([*SENTENCES, *odd]) == tokenizer.encode_batch([*SENTENCES, *odd])
+        assert read.decode_batch(read.encode_batch(odd)) == odd
     assert isinstance(pieces, SubwordTokenizer)
 
 

@@ -35,7 +35,7 @@ def token_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
     """
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     labels = [
-        ("" if first or not text else CONTINUES) + _shown(text or tokenizer.pieces[number].encode())
+        ("" if first else CONTINUES) + _shown(text or tokenizer.pieces[number].encode())
         for number, text, first in zip(ids, texts, is_first, strict=True)
     ]
     return Units(labels, list(range(len(ids))))

@@ -113,12 +113,13 @@ def test_an_exported_folder_translates_by_itself(say: Say, run: Path, tmp_path: 
     assert sorted(path.name for path in folder.parent.iterdir()) == ["model"], "nothing is left beside it"
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     translator = ctranslate2.Translator(str(folder))
-    source = [*tokenizer.encode("the dog", add_special_tokens=False).tokens, "⟨eos⟩"]
-    (result,) = translator.translate_batch([source], beam_size=1, max_decoding_length=len(source) + 2)
     vocabulary = tokenizer.get_vocab()
-    text = tokenizer.decode([vocabulary[piece] for piece in result.hypotheses[0]])
-    asked = ("translate", f"run={run}", "checkpoint=1", "decoding.beam_size=1")
-    assert say(*asked, given="the dog\n").out == f"{text}\n"
+    asked = ("translate", f"run={run}", "checkpoint=1", "decoding.beam_size=1", "decoding.max_extra_length=2")
+    for line in "the dog", "the ⟨eos⟩ dog ⟨pad⟩":
+        source = [*tokenizer.encode(line, add_special_tokens=False).tokens, "⟨eos⟩"]
+        (result,) = translator.translate_batch([source], beam_size=1, max_decoding_length=len(source) + 2)
+        text = tokenizer.decode([vocabulary[piece] for piece in result.hypotheses[0]])
+        assert say(*asked, given=f"{line}\n").out == f"{text}\n"
     assert json.loads((folder / "config.json").read_text())["aiayn"]["step"] == 1
 
 

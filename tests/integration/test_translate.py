@@ -30,7 +30,9 @@ from aiayn.runs.record import read_record
 from aiayn.training.scoring import Search
 
 TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30)
-WORDS = st.lists(st.sampled_from(["the", "dog", "sees", "a", "cat", "7", "“ships”", "für", "ﬁsh", "水"]), max_size=12)
+WORDS = st.lists(
+    st.sampled_from(["the", "dog", "sees", "a", "cat", "7", "“ships”", "für", "ﬁsh", "水", "⟨eos⟩"]), max_size=12
+)
 LINES = st.lists(
     TEXT | WORDS.map(" ".join) | st.sampled_from(["", "  ", "\t", "\r", "a\x0bb\x0cc\u2028d", "\N{NO-BREAK SPACE}"])
 )

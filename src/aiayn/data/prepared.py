@@ -25,7 +25,7 @@ from aiayn.data.workers import encoding_processes
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
-FORMAT_VERSION = 2  # part of every key: a change of the files' layout makes new folders
+FORMAT_VERSION = 3  # part of every key: a change of the files' layout makes new folders
 _CHUNK = 2_000  # pairs read at a time where no shards are made of them
 _TOKENIZER = "tokenizer.json"
 

@@ -2,6 +2,9 @@
 
 What the targets hold is in the vocabulary in any case, and the most frequent words besides. Other words are unknown,
 and told apart by how they look: classes as in the Berkeley parser, without the place in the sentence.
+
+A text may hold any symbol, `⟨eos⟩` too. So the entries that no text holds, special symbols and classes, begin with the
+space at which texts are split.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
 KIND: Final = "symbols"
 
+_SPACE = " "
 _SPECIAL_SYMBOLS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
 _UNKNOWN = "unk"
 _RARE = 1  # words seen no more often are unknown: the classes of unknown words have to be learned from some
@@ -63,7 +67,8 @@ class SymbolTokenizer:
     """Text that is split by spaces to ids of whole words and brackets.
 
     An unknown word becomes the class of its signature, or the nearest one that training text had: without its ending,
-    then without hyphen and so on. `decode` gives back known symbols, and the class's name for an unknown word.
+    then without hyphen and so on. `decode` gives back known symbols, and the class's name for an unknown word. A symbol
+    that is spelled like a special one or like a class is a symbol as any other.
     """
 
     pad_id: ClassVar[int] = 0
@@ -72,14 +77,15 @@ class SymbolTokenizer:
 
     def __init__(self, *, classes: Sequence[str], targets: Sequence[str], words: Sequence[str]) -> None:
         self.classes = tuple(classes)
-        """Of unknown words."""
+        """Of unknown words, by name."""
         self.targets = tuple(targets)
         """What targets consist of."""
         self.words = tuple(words)
         """Those of sources alone, by falling frequency."""
-        self.pieces = [*_SPECIAL_SYMBOLS, *self.classes, *self.targets, *self.words]
-        """Every symbol, by id."""
-        self._ids = {symbol: number for number, symbol in enumerate(self.pieces)}
+        named = (_SPACE + name for name in (*_SPECIAL_SYMBOLS, *self.classes))
+        self.pieces = [*named, *self.targets, *self.words]
+        """Every entry by id, no two alike: special symbols and classes begin with a space."""
+        self._ids = {piece: number for number, piece in enumerate(self.pieces)}
 
     @classmethod
     def train(cls, chunks: Iterable[TextPairs], *, vocabulary_size: int) -> Self:
@@ -157,17 +163,17 @@ class SymbolTokenizer:
         return [[self._id(symbol) for symbol in _split(line)] for line in lines]
 
     def _id(self, symbol: str) -> int:
-        known = self._ids.get(symbol, 0)
-        return known if known >= len(_SPECIAL_SYMBOLS) + len(self.classes) else self._id_of_class(symbol)
+        known = self._ids.get(symbol)
+        return self._id_of_class(signature(symbol)) if known is None else known
 
-    def _id_of_class(self, word: str) -> int:
-        parts = signature(word)
-        nearest = (self._ids.get(_class_of(parts[:end])) for end in range(len(parts), 0, -1))
-        return next((number for number in nearest if number is not None), self._ids[_class_of(())])
+    def _id_of_class(self, parts: Sequence[str]) -> int:
+        nearest = (self._ids.get(_SPACE + _class_of(parts[:end])) for end in range(len(parts), 0, -1))
+        return next((number for number in nearest if number is not None), self._ids[_SPACE + _class_of(())])
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the symbols of ids with spaces between; special ones and ids beyond the vocabulary are left out."""
-        return " ".join(self.pieces[number] for number in ids if len(_SPECIAL_SYMBOLS) <= number < len(self.pieces))
+        known = (self.pieces[number] for number in ids if len(_SPECIAL_SYMBOLS) <= number < len(self.pieces))
+        return _SPACE.join(piece.removeprefix(_SPACE) for piece in known)
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
         """Return the text of each sequence of ids, as `decode` does."""
@@ -187,7 +193,7 @@ class SymbolTokenizer:
 
 
 def _split(line: str) -> list[str]:
-    return [symbol for symbol in line.split(" ") if symbol]
+    return [symbol for symbol in line.split(_SPACE) if symbol]
 
 
 def _shared_out(ranked: Sequence[str], known: int, room: int) -> tuple[list[str], list[str]]:

@@ -15,8 +15,10 @@ from aiayn.config.errors import UserError
 TokenizerKind: TypeAlias = Literal["byte_pair", "word_piece"]
 
 # No byte-level symbol is a ⟨ or a ‿: no text, whatever it is, gives a special token or a continuation by accident.
+# So special tokens are entries like the others. `added_tokens` of the library would be sought in text.
 _SPECIAL_TOKENS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
 _CONTINUATION = "‿"
+_NO_TEXT = Regex("|".join((*_SPECIAL_TOKENS, _CONTINUATION)))
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 _LONGEST_WORD = 64  # bytes; the longest match within a word takes a time that is quadratic in its length
 _MODEL_TYPES = ("BPE", "WordPiece")
@@ -33,7 +35,7 @@ class SubwordTokenizer:
     Lines are brought into NFC and split into words, and their bytes are grouped into the pieces of the vocabulary:
     by the merges in the order learned (`byte_pair`), or by the longest match from left to right (`word_piece`). Every
     byte is in the vocabulary, so no text is unknown and ``decode(encode(line))`` is ``line`` in NFC. Text that reads
-    like a special token is text.
+    like a special token is text, also to a program that reads the saved file without this class.
     """
 
     pad_id: ClassVar[int] = 0
@@ -41,7 +43,6 @@ class SubwordTokenizer:
     eos_id: ClassVar[int] = 2
 
     def __init__(self, backend: Tokenizer) -> None:
-        backend.encode_special_tokens = True  # not part of the file: to be set after every load
         self._backend = backend
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,9 +78,9 @@ class SubwordTokenizer:
         backend = Tokenizer(models.BPE())
         backend.normalizer = normalizers.NFC()
         backend.pre_tokenizer = _word_splitter(kind, pretokenized=pretokenized)
-        backend.decoder = decoders.ByteLevel()
+        backend.decoder = decoders.Sequence([decoders.Replace(_NO_TEXT, ""), decoders.ByteLevel()])
         backend.train_from_iterator(lines, _trainer(kind, vocabulary_size))
-        return cls(_longest_match(backend) if kind == "word_piece" else backend)
+        return cls(_longest_match(backend) if kind == "word_piece" else _without_added_tokens(backend))
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -91,8 +92,9 @@ class SubwordTokenizer:
         try:
             text = path.read_text(encoding="utf-8")
             document = json.loads(text)
-            added = {token["content"]: token["id"] for token in document["added_tokens"]}
-            known = document["model"]["type"] in _MODEL_TYPES and added == {t: i for i, t in enumerate(_SPECIAL_TOKENS)}
+            model, vocabulary = document["model"], document["model"]["vocab"]
+            known = model["type"] in _MODEL_TYPES and document["added_tokens"] == []
+            known = known and all(vocabulary[token] == number for number, token in enumerate(_SPECIAL_TOKENS))
         except OSError as error:
             raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
         except (ValueError, KeyError, TypeError):
@@ -187,9 +189,13 @@ def _longest_match(trained: Tokenizer) -> Tokenizer:
         )
     )
     backend.normalizer, backend.pre_tokenizer = trained.normalizer, trained.pre_tokenizer
-    backend.decoder = decoders.Sequence([decoders.Replace(_CONTINUATION, ""), decoders.ByteLevel()])
-    backend.add_special_tokens(list(_SPECIAL_TOKENS))
+    backend.decoder = trained.decoder
     return backend
+
+
+def _without_added_tokens(trained: Tokenizer) -> Tokenizer:
+    """The same tokenizer; the trainer's special tokens stay in the vocabulary, and are not sought in text."""
+    return Tokenizer.from_str(json.dumps({**json.loads(trained.to_str()), "added_tokens": []}))
 
 
 def _from_json(text: str) -> SubwordTokenizer:

@@ -35,7 +35,7 @@ def token_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
     """
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     labels = [
-        ("" if first else CONTINUES) + _shown(text) if text else tokenizer.pieces[number]
+        ("" if first else CONTINUES) + _shown(text or tokenizer.pieces[number].encode())
         for number, text, first in zip(ids, texts, is_first, strict=True)
     ]
     return Units(labels, list(range(len(ids))))
@@ -46,7 +46,7 @@ def word_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     starts = [position for position, first in enumerate(is_first) if first]
     labels = [
-        _shown(b"".join(texts[start:end])) if texts[start] else tokenizer.pieces[ids[start]]
+        _shown(b"".join(texts[start:end]) or tokenizer.pieces[ids[start]].encode())
         for start, end in pairwise([*starts, len(ids)])
     ]
     return Units(labels, starts)

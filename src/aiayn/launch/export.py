@@ -24,7 +24,7 @@ from aiayn.launch.export_ctranslate2 import SpecialTokens, refuse_what_cannot_be
 from aiayn.launch.opened_run import OpenedRun, open_for_use
 from aiayn.models.architecture import Architecture
 
-VERSION = 1
+VERSION = 2
 """Of what an export holds; another one is made where a run directory keeps one of an older version."""
 
 CPU = torch.device("cpu")

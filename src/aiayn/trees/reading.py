@@ -1,7 +1,7 @@
 """Trees in the brackets of the Penn Treebank: `(S (NP (NNS dogs)) (VP (VBP bark)))`.
 
-White space is ASCII's, so that no-break spaces and the like may be in a word. Of a text all is kept but white space:
-nothing is unescaped, and `( (S ...) )` has a root with an empty label.
+White space is that of `SPACE`, so that no-break spaces and the like may be in a word. Of a text all is kept but white
+space: nothing is unescaped, and `( (S ...) )` has a root with an empty label.
 """
 
 import re
@@ -15,7 +15,7 @@ _PART = re.compile(
     rf"|\([{SPACE}]*(?P<label>{TEXT}*)|(?P<closing>\))|(?P<text>{TEXT}+)"
 )
 
-_BETWEEN_WORDS = re.compile(rf"[{SPACE}\x1c-\x1e\x85\u2028\u2029]+")
+_BETWEEN_WORDS = re.compile(rf"[{SPACE}]+")
 
 
 def read_tree(text: str) -> Tree:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
-SPACE = r" \t\n\r\f\v"
-"""What is white space, as in a class of a regular expression: ASCII's alone."""
+SPACE = r" \t\n\r\f\v\x1c-\x1e\x85\u2028\u2029"
+"""What is white space, as in a class of a regular expression: ASCII's, and what ends lines in Unicode."""
 TEXT = rf"[^(){SPACE}]"
 """What labels and words are made of, as a regular expression."""
 _UNWRITABLE = re.compile(rf"[(){SPACE}]")
@@ -28,7 +28,7 @@ class Tree:
     """A preterminal, which has a word, or an inner node, which has children.
 
     Words and labels are those of a treebank, in which brackets are written `-LRB-` and `-RRB-`: what has no bracket
-    and no white space of ASCII. Other white space of Unicode is a part of a word.
+    and no white space of ASCII or end of line of Unicode. Other white space, as a no-break space, is a part of a word.
 
     Raises:
         ValueError: a node with neither word nor children, or with both; a tag or word that is empty; a bracket or

@@ -5,17 +5,21 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
 from aiayn.data.symbols import SymbolTokenizer, signature
 from aiayn.data.tokenizer import SubwordTokenizer
-from aiayn.data.units import word_units
+from aiayn.data.units import token_units, word_units
 from aiayn.data.vocabulary import load_tokenizer, train_tokenizer
 
-WORDS = st.text(st.characters(exclude_characters=" \n", exclude_categories=["Cs"]), min_size=1, max_size=12)
-LINES = st.lists(WORDS, min_size=1, max_size=8).map(" ".join)
+SPECIAL = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "⟨unk⟩", "⟨unk-LC⟩", "⟨unk-CAPS⟩", "<s>", "</s>", "<blank>", "<unk>"]
+ODD = ["‿", "(", ")", "XX", "\0", "\x85", "\xa0", "\u2028", "\r", "\t"]
+WORDS = st.sampled_from([*SPECIAL, *ODD]) | st.text(
+    st.characters(exclude_characters=" \n", exclude_categories=["Cs"]), min_size=1, max_size=12
+)
+LINES = st.lists(WORDS, max_size=8).map(" ".join)
 SENTENCES = ["the dog barks .", "the cat sleeps .", "the dog sees 1984", "walking Rex well-known walked U.S. 12-year"]
 TREES = ["(S (NP XX XX )NP (VP XX )VP XX )S", "(S XX )S"]
 
@@ -25,30 +29,41 @@ def trained(size: int = 40) -> SymbolTokenizer:
 
 
 @given(st.lists(LINES, min_size=1), st.lists(LINES, min_size=1), st.integers(0, 40))
+@example(["⟨bos⟩ ⟨unk⟩ ⟨bos⟩ ⟨unk⟩"], ["⟨eos⟩ ⟨pad⟩", "⟨unk-LC⟩"], 40)
 def test_targets_are_never_unknown_and_no_id_is_beyond_the_vocabulary(
     sources: list[str], targets: list[str], more: int
 ) -> None:
-    symbols = {symbol for target in targets for symbol in target.split(" ")}
+    symbols = {symbol for target in targets for symbol in target.split(" ") if symbol}
     size = 3 + len(symbols) + 1 + more
     tokenizer = SymbolTokenizer.train([(sources, targets)], vocabulary_size=size)
     assert tokenizer.vocabulary_size == len(set(tokenizer.pieces)) <= size
     for target, ids in zip(targets, tokenizer.encode_batch(targets), strict=True):
         assert tokenizer.decode(ids) == target
     for source, ids in zip(sources, tokenizer.encode_batch(sources), strict=True):
-        assert len(ids) == len(source.split(" "))
+        assert len(ids) == len(list(filter(None, source.split(" "))))
         assert all(3 <= number < size for number in ids)
     with pytest.raises(UserError, match=rf"^tokenizer\.vocabulary_size={3 + len(symbols)} is too small "):
         SymbolTokenizer.train([(sources, targets)], vocabulary_size=3 + len(symbols))
 
 
-@given(st.lists(LINES, max_size=4))
-def test_special_tokens_and_classes_are_not_read_from_text(lines: list[str]) -> None:
-    tokenizer = trained()
-    named = [*tokenizer.pieces[:3], *tokenizer.classes]
-    for ids in tokenizer.encode_batch([*lines, " ".join(named)]):
-        assert not set(ids) & {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id}
-    (ids,) = tokenizer.encode_batch([" ".join(named)])
-    assert {tokenizer.pieces[number] for number in ids} <= set(tokenizer.classes)
+@given(st.lists(LINES, max_size=4), st.booleans())
+@example([], True)
+def test_special_symbols_and_classes_are_not_read_from_text(lines: list[str], are_known: bool) -> None:
+    """Whether text spells their names or their entries, and whether training text had these spellings."""
+    unspoiled = trained()
+    names = [*(piece.strip() for piece in unspoiled.pieces[:3]), *unspoiled.classes]
+    spelled = " ".join([*names, *unspoiled.pieces[:9]])
+    sources, targets = ([*SENTENCES, spelled, spelled], [*TREES, spelled]) if are_known else (SENTENCES, TREES)
+    tokenizer = SymbolTokenizer.train([(sources, targets)], vocabulary_size=80)
+    special, classes = set(tokenizer.pieces[:3]), {" " + name for name in tokenizer.classes}
+    assert len(set(tokenizer.pieces)) == len(tokenizer.pieces)
+    assert not (special | classes) & {*tokenizer.targets, *tokenizer.words}
+    *encoded, ids = tokenizer.encode_batch([*lines, spelled])
+    assert not {tokenizer.pieces[number] for each in encoded for number in each} & special
+    read = {tokenizer.pieces[number] for number in ids}
+    assert not read & (special | classes) if are_known else read <= classes
+    if are_known:
+        assert tokenizer.decode(ids) == " ".join(spelled.split())
 
 
 def test_frequent_words_are_known_and_words_seen_once_are_classes() -> None:
@@ -99,7 +114,8 @@ def test_a_class_that_training_never_had_falls_back_to_the_nearest() -> None:
 
 
 def test_what_is_saved_is_read_whatever_the_kind(tmp_path: Path) -> None:
-    symbols = trained()
+    odd = [" ".join([*SPECIAL, *ODD])]
+    symbols = SymbolTokenizer.train([([*SENTENCES, *odd], [*TREES, *odd])], vocabulary_size=60)
     pieces = train_tokenizer(iter([(SENTENCES, TREES)]), vocabulary_size=300, kind="byte_pair", pretokenized=True)
     for tokenizer in (symbols, pieces):
         path = tmp_path / "tokenizer.json"
@@ -107,7 +123,8 @@ def test_what_is_saved_is_read_whatever_the_kind(tmp_path: Path) -> None:
         read = load_tokenizer(path)
         assert type(read) is type(tokenizer)
         assert read.checksum == pickle.loads(pickle.dumps(tokenizer)).checksum == tokenizer.checksum
-        assert read.encode_batch(SENTENCES) == tokenizer.encode_batch(SENTENCES)
+        assert read.encode_batch([*SENTENCES, *odd]) == tokenizer.encode_batch([*SENTENCES, *odd])
+        assert read.decode_batch(read.encode_batch(odd)) == odd
     assert isinstance(pieces, SubwordTokenizer)
 
 
@@ -125,3 +142,4 @@ def test_every_symbol_is_a_word_of_its_own() -> None:
     units = word_units(tokenizer, [*ids, tokenizer.eos_id])
     assert units.labels == ["the", "dog", ".", "⟨eos⟩"]
     assert units.starts == [0, 1, 2, 3]
+    assert token_units(tokenizer, [tokenizer.bos_id, *ids]).labels == ["⟨bos⟩", "the", "dog", "."]

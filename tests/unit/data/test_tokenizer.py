@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import pre_tokenizers
+from tokenizers import Tokenizer, pre_tokenizers
 
 from aiayn.config.errors import UserError
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
@@ -21,7 +21,10 @@ SMALLEST: dict[TokenizerKind, int] = {"byte_pair": 3 + 256, "word_piece": 3 + 2 
 LINES = ["the small dog sleeps in the small house", "der kleine Hund schläft im kleinen Haus"] * 20
 
 # Python's own tables of the normal forms know nothing of code points assigned later: those are left out.
-any_text = st.text(st.characters(exclude_categories=["Cs", "Cn"]))
+any_text = st.lists(
+    st.sampled_from(["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "‿", "</s>", " ", "\x85", "\xa0"])
+    | st.text(st.characters(exclude_categories=["Cs", "Cn"]), max_size=20)
+).map("".join)
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -57,6 +60,28 @@ def test_decoding_an_encoded_line_gives_the_line(tokenizer: SubwordTokenizer, li
     [ids] = tokenizer.encode_batch([line])
     assert tokenizer.decode(ids) == unicodedata.normalize("NFC", line)
     assert all(tokenizer.eos_id < token < tokenizer.vocabulary_size for token in ids)
+
+
+@pytest.fixture(scope="module")
+def file_itself(tokenizer: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """What another program makes of the file, without anything of this project."""
+    path = tmp_path_factory.mktemp("saved") / "tokenizer.json"
+    tokenizer.save(path)
+    return Tokenizer.from_file(str(path))
+
+
+@given(any_text)
+@example("a ⟨eos⟩ b⟨pad⟩ ⟨bos⟩ ‿the </s> <s> [UNK]")
+def test_the_file_by_itself_loses_no_text_either(
+    tokenizer: SubwordTokenizer, file_itself: Tokenizer, line: str
+) -> None:
+    encoding = file_itself.encode(line)
+    assert [encoding.ids] == tokenizer.encode_batch([line])
+    assert not {"⟨pad⟩", "⟨bos⟩", "⟨eos⟩"} & {*encoding.tokens}
+    vocabulary = file_itself.get_vocab()
+    marked = [tokenizer.bos_id, *map(vocabulary.__getitem__, encoding.tokens), tokenizer.eos_id]
+    for skips in True, False:
+        assert file_itself.decode(marked, skip_special_tokens=skips) == unicodedata.normalize("NFC", line)
 
 
 @given(st.lists(any_text, max_size=5))
@@ -162,6 +187,16 @@ def test_what_is_no_tokenizer_is_refused_by_its_path(tmp_path: Path, content: st
     with pytest.raises(UserError, match=r"tokenizer\.json") as caught:
         SubwordTokenizer.load(path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_whose_special_tokens_are_sought_in_text_is_refused(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:
+    path = tmp_path / "tokenizer.json"
+    tokenizer.save(path)
+    file_itself = Tokenizer.from_file(str(path))
+    file_itself.add_special_tokens(["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"])
+    file_itself.save(str(path))
+    with pytest.raises(UserError, match=r"tokenizer\.json: not a tokenizer of this project"):
+        SubwordTokenizer.load(path)
 
 
 @pytest.mark.parametrize("setting", [None, "true"])

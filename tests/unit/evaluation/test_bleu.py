@@ -22,7 +22,10 @@ from aiayn.evaluation.bleu import (
 
 # Few words, so that n-grams match; punctuation and case, so that tokenisation and case count.
 words = st.sampled_from(["a", "A", "tree", "Tree", "stands", "here,", "3.5", "(well)", "über", "&quot;", "'s", "."])
-lines = st.lists(words, max_size=9).map(" ".join)
+odd_words = st.sampled_from(["⟨eos⟩", "a\xa0b", "\x85", "\u2028"]) | st.text(
+    st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=4
+)
+lines = st.lists(words | words | odd_words, max_size=9).map(" ".join)
 corpora = st.lists(st.tuples(lines, lines), min_size=1, max_size=8)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from aiayn.evaluation.bleu import corpus_chrf
 from aiayn.evaluation.chrf import COLUMNS, chrf_scores, chrf_statistics
 
-lines = st.text(st.sampled_from("ab ü.\u00a0"), max_size=9)
+lines = st.text(st.sampled_from("ab ü.\u00a0\u2028\x85\x1c\0") | st.characters(exclude_categories=["Cs"]), max_size=9)
 corpora = st.lists(st.tuples(lines, lines), min_size=1, max_size=5)
 
 

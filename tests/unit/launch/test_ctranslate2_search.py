@@ -5,11 +5,13 @@ from dataclasses import replace
 import pytest
 import torch
 from exported_models import TEXT, TINY, TOKENIZER, drawn_model, exported
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
 from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.symbols import SymbolTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
 from aiayn.launch.ctranslate2_search import CTranslate2Search, Positions
 from aiayn.launch.export_ctranslate2 import table_length
@@ -27,18 +29,18 @@ KINDS = st.builds(
 SOURCES = st.lists(st.lists(st.sampled_from(TEXT), min_size=1, max_size=9), min_size=1, max_size=8)
 
 
-def talkative(architecture: Architecture, *, seed: int) -> Transformer:
+def talkative(architecture: Architecture, *, seed: int, tokenizer: AnyTokenizer = TOKENIZER) -> Transformer:
     """A model of outputs of many lengths that gives pad and bos no probability.
 
     CTranslate2 leaves both out before the softmax and we after it: the same where they get nothing. The last number of
     every state is 1, so that the last column of the matrix is a bias.
     """
-    model = drawn_model(architecture, seed=seed)
+    model = drawn_model(architecture, seed=seed, tokenizer=tokenizer)
     with torch.no_grad():
         name = "decoder.1.around_feed_forward.norm" if architecture.norm == "post" else "decoder_norm"
         model.get_parameter(f"{name}.weight").mul_(1.5)[-1] = 0.0
         model.get_parameter(f"{name}.bias")[-1] = 1.0
-        bias = torch.zeros(TOKENIZER.vocabulary_size)
+        bias = torch.zeros(tokenizer.vocabulary_size)
         bias[[TOKENIZER.pad_id, TOKENIZER.bos_id]] = -60.0
         bias[TOKENIZER.eos_id] = 3.0
         model.embedding.weight[:, -1] = bias
@@ -46,13 +48,20 @@ def talkative(architecture: Architecture, *, seed: int) -> Transformer:
 
 
 def both(
-    model: Transformer, architecture: Architecture, search: Search, sentences: list[list[int]], *, n_best: int = 1
+    model: Transformer,
+    architecture: Architecture,
+    search: Search,
+    sentences: list[list[int]],
+    *,
+    n_best: int = 1,
+    tokenizer: AnyTokenizer = TOKENIZER,
 ) -> list[tuple[list[Hypothesis], list[Hypothesis]]]:
     """Ours and theirs for each sentence."""
     sources = SentencesInMemory.of(sentences, eos_id=TOKENIZER.eos_id)
     positions = Positions(end=table_length(architecture), are_all=architecture.positions == "learned")
-    theirs = CTranslate2Search(exported(model, architecture), TOKENIZER, search, positions=positions)
-    ours = search_all(model, sources, TOKENIZER, search, device=torch.device("cpu"), n_best=n_best)
+    translator = exported(model, architecture, tokenizer=tokenizer)
+    theirs = CTranslate2Search(translator, tokenizer, search, positions=positions)
+    ours = search_all(model, sources, tokenizer, search, device=torch.device("cpu"), n_best=n_best)
     return list(zip(ours, theirs(sources, n_best=n_best), strict=True))
 
 
@@ -65,6 +74,29 @@ def test_greedy_outputs_are_ours(
     for (ours,), (theirs,) in both(talkative(architecture, seed=seed), architecture, search, sentences):
         assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
         assert (theirs.log_probability, theirs.score) == pytest.approx((ours.log_probability, ours.score), rel=1e-3)
+
+
+SYMBOLS = st.lists(
+    st.sampled_from(
+        ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "⟨unk⟩", "⟨unk-LC⟩", "<s>", "</s>", "<unk>", "<blank>", "\x00", "(S", "XX"]
+    )
+    | st.text(st.characters(exclude_characters=" \n", exclude_categories=["Cs"]), min_size=1, max_size=3),
+    min_size=1,
+    max_size=9,
+    unique=True,
+)
+
+
+@settings(max_examples=25)
+@given(SYMBOLS, SYMBOLS, st.integers(0, 9))
+@example(["⟨eos⟩", "⟨unk-LC⟩"], ["⟨eos⟩", "⟨pad⟩", "</s>"], 0)
+def test_symbols_spelled_like_special_ones_are_symbols(words: list[str], tags: list[str], seed: int) -> None:
+    lines = [" ".join(words), *words, *tags]
+    tokenizer = SymbolTokenizer.train([(lines, [" ".join(tags)])], vocabulary_size=40)
+    search = Search(beam_size=1, length_penalty_alpha=0.6, max_extra_length=4, batch_tokens=99)
+    model = talkative(TINY, seed=seed, tokenizer=tokenizer)
+    for (ours,), (theirs,) in both(model, TINY, search, tokenizer.encode_batch(lines), tokenizer=tokenizer):
+        assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
 
 
 @settings(max_examples=25)

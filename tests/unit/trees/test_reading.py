@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import DEEP, TREES, treebank_lines
+from tree_strategies import DEEP, SPACE, TREES, treebank_lines
 
 from aiayn.trees.reading import read_tree, read_trees, words_of_text, write_tree
 from aiayn.trees.tree import Tree
@@ -21,8 +21,17 @@ MRG = """
 
 
 @given(TREES)
-def test_what_is_written_is_read_as_it_was(tree: Tree) -> None:
+def test_what_is_written_is_one_line_and_read_as_it_was(tree: Tree) -> None:
     assert read_tree(write_tree(tree)) == tree
+    assert write_tree(tree).splitlines() == [write_tree(tree)]
+
+
+@pytest.mark.parametrize("space", SPACE)
+def test_white_space_is_in_no_word_or_label(space: str) -> None:
+    with pytest.raises(ValueError, match="within 'a"):
+        Tree(f"a{space}b", word="c")
+    with pytest.raises(ValueError, match="is not in brackets with a tag"):
+        read_tree(f"(NN a{space}b)")
 
 
 def test_a_tree_that_is_deeper_than_the_stack_is_written_and_read() -> None:
@@ -36,7 +45,7 @@ def test_a_file_of_a_tree_a_line_is_read_as_it_was(trees: list[Tree]) -> None:
 
 @given(st.lists(TREES, max_size=4), st.data())
 def test_white_space_may_be_anywhere_between_and_lines_may_go_on(trees: list[Tree], data: st.DataObject) -> None:
-    space = st.sampled_from([" ", "\t", "\n ", "\n\n  "])
+    space = st.sampled_from([*SPACE.replace("\n", ""), "\n ", "\n\n  "])
     lines = []
     for tree in trees:
         parts = re.split(" ", write_tree(tree).replace(")", " ) "))

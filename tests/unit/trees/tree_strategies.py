@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from aiayn.trees.tree import Tree
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="() \t\n\r\f\v"), min_size=1, max_size=6)
-WORDS = st.sampled_from(["dog", "-LRB-", "-RRB-", "1/2", "\\/", "it's", "a\xa0b", "XX", "0", "*T*-1"]) | TEXT
-TAGS = st.sampled_from(["NN", "VBZ", ",", "``", "-LRB-", "PRP$", "XX"]) | TEXT
-LABELS = st.sampled_from(["S", "NP", "NP-SBJ", "VP", "", "S=2", "ADJP|PRN", "-"]) | TEXT
+SPACE = " \t\n\r\f\v\x1c\x1d\x1e\x85\u2028\u2029"
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters=f"(){SPACE}"), min_size=1, max_size=6)
+SPECIAL = st.sampled_from(["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "⟨unk⟩", "⟨unk-LC⟩", "</s>", "<unk>", "\xa0", "\0"])
+WORDS = st.sampled_from(["dog", "-LRB-", "-RRB-", "1/2", "\\/", "it's", "a\xa0b", "XX", "0", "*T*-1"]) | SPECIAL | TEXT
+TAGS = st.sampled_from(["NN", "VBZ", ",", "``", "-LRB-", "PRP$", "XX"]) | SPECIAL | TEXT
+LABELS = st.sampled_from(["S", "NP", "NP-SBJ", "VP", "", "S=2", "ADJP|PRN", "-"]) | SPECIAL | TEXT
 
 _PRETERMINALS = st.builds(lambda tag, word: Tree(tag, word=word), TAGS, WORDS)
 _BUSHES = st.recursive(

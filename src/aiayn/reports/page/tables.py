@@ -5,14 +5,15 @@ from typing import Any
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import SETTINGS, Row
+from aiayn.paper.table3 import in_symbols
 from aiayn.reports.grids import Grid
 from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain, scroller, sortable
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
 from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.table3_grids import mean_and_deviation, setting, signed
+from aiayn.reports.table3_grids import mean_and_deviation, printed_settings, settings_text, signed
+from aiayn.runs.ledger import State
 
 
 def results_table(content: PageContent) -> Html:
@@ -20,7 +21,8 @@ def results_table(content: PageContent) -> Html:
     head = (
         tag(
             "tr",
-            tag("th", colspan=2),
+            tag("th"),
+            tag("th", "Settings", colspan=2, scope="colgroup", class_="span"),
             *(
                 tag("th", name, colspan=3, scope="colgroup", class_="span")
                 for name in ("Perplexity", bleu_name(content.report))
@@ -30,7 +32,7 @@ def results_table(content: PageContent) -> Html:
         ),
         tag(
             "tr",
-            *(sortable(text) for text in ("<row", "<change")),
+            *(sortable(text) for text in ("<row", "<paper", "<trained here")),
             *(sortable(text) for _ in Metric for text in ("paper", "ours", "ours − base")),
             *(sortable(text) for text in ("paper", "ours", "<seeds", "<state")),
         ),
@@ -45,7 +47,8 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     of_row = [run for run in runs if run.row == row.id and run.record is not None]
     cells = [
         tag("th", chip(row.group), row.id, scope="row", data_v=row.id),
-        tag("td", with_symbols(_change(row)), class_="change"),
+        tag("td", with_symbols(in_symbols(printed_settings(row))), class_="change paper"),
+        tag("td", with_symbols(in_symbols(line.changes_trained)), class_="change"),
     ]
     for metric in Metric:
         measurement = line.measured.get(metric)
@@ -62,7 +65,7 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     links = [
         tag(
             "a",
-            str(run.record.seed),
+            str(run.record.seed) if run.entry.state is State.finished else f"{run.record.seed} {run.entry.state}",
             href=f"#{run.anchor}",
             class_=f"seed {run.entry.state}",
             title=f"{run.title}: {run.entry.state}",
@@ -72,14 +75,7 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     ]
     cells.append(tag("td", joined(links, " "), data_v=len(line.seeds)))
     cells.append(tag("td", line.state, class_="state pending" if not of_row else "state"))
-    return tag("tr", *cells, **filtered(row.group, f"{row.id} {row.label} {line.state}"))
-
-
-def _change(row: Row) -> str:
-    """What the row prints as different from base: its label, or where that is but a name, the settings."""
-    if row.label != row.id or row.group == "base":
-        return row.label if row.label != row.id else ""
-    return ", ".join(f"{SETTINGS[key]}={setting(row, key)}" for key in row.changes)
+    return tag("tr", *cells, **filtered(row.group, f"{row.id} {settings_text(line)} {line.state}"))
 
 
 def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Html:

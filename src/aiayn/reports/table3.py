@@ -61,7 +61,7 @@ class Line:
     def changes_trained(self) -> dict[str, Setting]:
         """Ours of the settings that the row states: base all, the others those in which they differ from it."""
         stated = load_table3().base if self.row.group == "base" else self.row.changes
-        return {key: value for key, value in self.trained.items() if key in stated}
+        return {key: self.trained[key] for key in stated if key in self.trained}
 
 
 @dataclass(frozen=True)

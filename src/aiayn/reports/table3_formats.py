@@ -86,7 +86,7 @@ def show(report: Report, output: Path | None) -> None:
         return
     output_to = console()
     if report.scope.sentence:
-        output_to.print(report.scope.sentence, soft_wrap=True)
+        output_to.print(report.scope.sentence)
     for grid in grids(report, bleu_name=_bleu_name(report), has_settings=False):
         output_to.print(rich_table(grid))
     for line in (*summary(report), *report.remarks):

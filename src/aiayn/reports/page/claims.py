@@ -34,7 +34,7 @@ def verdict_counts(report: Report) -> Html:
             "div",
             tag("dt", name),
             tag("dd", str(counts[name])),
-            class_=f"count {name}",
+            class_=f"count {name.replace(' ', '-')}",
             style=f"flex-grow:{counts[name]}",
         )
         for name in (*Verdict, NOT_EVIDENCE)

@@ -63,7 +63,7 @@ def _row(line: Line, runs: tuple[RunContent, ...]) -> dict[str, Any]:
     }
     return {
         "id": line.row.id,
-        "label": settings_text(line),
+        "label": line.row.label if line.row.group == "base" else settings_text(line),
         "group": line.row.group,
         "anchor": next((run.anchor for run in runs if run.row == line.row.id), None),
         "paperParameters": parameters_of(line),

@@ -1,4 +1,4 @@
-"""`run.json`: what a run was and what came of it; reports read records and nothing else."""
+"""`run.json`: what a run was and what came of it."""
 
 import dataclasses
 import json

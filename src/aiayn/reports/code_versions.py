@@ -23,6 +23,8 @@ class CodeVersion:
     earlier: tuple[str, ...]
     """Commits by which these runs were begun, before they were resumed by this one."""
     runs: tuple[Path, ...]
+    names: tuple[str, ...]
+    """Of the same runs, below the folder of runs."""
 
     @property
     def text(self) -> str:
@@ -46,10 +48,14 @@ def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...
     Args:
         runs: folder and record of each.
     """
-    found: dict[tuple[str | None, bool, tuple[str, ...]], list[Path]] = {}
+    found: dict[tuple[str | None, bool, tuple[str, ...]], list[tuple[Path, str]]] = {}
     for path, record in runs:
-        found.setdefault((record.commit, bool(record.dirty), tuple(record.earlier_commits)), []).append(path)
-    versions = [CodeVersion(*version, tuple(paths)) for version, paths in found.items()]
+        version = record.commit, bool(record.dirty), tuple(record.earlier_commits)
+        found.setdefault(version, []).append((path, record.name))
+    versions = [
+        CodeVersion(*version, runs=tuple(path for path, _ in made), names=tuple(name for _, name in made))
+        for version, made in found.items()
+    ]
     return tuple(sorted(versions, key=lambda version: -len(version.runs)))
 
 
@@ -58,9 +64,9 @@ def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
     if len(versions) == 1:
         yield f"code: {versions[0].text}"
     elif versions:
-        each = "; ".join(f"{version.text}: {_runs(version.runs)}" for version in versions)
+        each = "; ".join(f"{version.text}: {_runs(version.names)}" for version in versions)
         yield f"code: the runs are of {len(versions)} versions, whose results may differ: {each}"
 
 
-def _runs(paths: Sequence[Path]) -> str:
-    return f"{len(paths)} runs" if len(paths) > MOST_RUNS else ", ".join(map(str, paths))
+def _runs(names: Sequence[str]) -> str:
+    return f"{len(names)} runs" if len(names) > MOST_RUNS else ", ".join(names)

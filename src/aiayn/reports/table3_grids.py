@@ -90,6 +90,11 @@ def settings_text(line: Line) -> str:
     return printed if trained in ("", printed) else f"{trained} (paper: {printed})"
 
 
+def settings_beside(line: Line) -> str:
+    """The paper's settings of a row, each with ours in brackets where it is another, as in "d_k=16 (4)"."""
+    return in_symbols({key: _setting(line, key) for key in printed_settings(line.row)})
+
+
 def _has_other_sizes(report: Report) -> bool:
     """Whether a row was trained with other settings than those that the paper prints for it."""
     return any(line.changes_trained not in ({}, printed_settings(line.row)) for line in report.lines)

@@ -224,7 +224,7 @@ def test_a_report_names_its_commits_and_the_runs_of_each(make_run: MakeRun, tmp_
     other = make_run("base", seed=2, commit="b" * 40, dirty=True, earlier_commits=["c" * 40])
     (remark,) = (line for line in report(tmp_path / "runs").remarks if line.startswith("code: "))
     assert remark.startswith("code: the runs are of 2 versions, whose results may differ: ")
-    assert f"commit {'b' * 12} with uncommitted changes, begun by {'c' * 12}: {other}" in remark
+    assert f"commit {'b' * 12} with uncommitted changes, begun by {'c' * 12}: {other.name}" in remark
     assert remark in FORMATS[".md"](report(tmp_path / "runs"))
     code = json.loads(FORMATS[".json"](report(tmp_path / "runs")))["code"]
     assert [(each["commit"][0], each["dirty"], len(each["runs"])) for each in code] == [("a", False, 2), ("b", True, 1)]

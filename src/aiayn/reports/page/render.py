@@ -13,7 +13,7 @@ from aiayn.reports.page.cells import GROUPS, chip, group_name
 from aiayn.reports.page.claims import claim_list, verdict_counts
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.figures import figure_data
-from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag
+from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag, with_symbols
 from aiayn.reports.page.run_sections import run_sections
 from aiayn.reports.page.tables import bleu_name, cost_summary, cost_table, plain_table, results_table
 from aiayn.reports.table3_formats import summary
@@ -38,7 +38,7 @@ def page(content: PageContent, bundle: Bundle) -> str:
         style=_asset("page.css"),
         refresh=str(content.refresh_seconds or ""),
         heading=HEADING,
-        scope=tag("p", report.scope.sentence, class_="scope") if report.scope.sentence else "",
+        scope=tag("p", with_symbols(report.scope.sentence), class_="scope") if report.scope.sentence else "",
         lead=_lead(content),
         counts=verdict_counts(report),
         claims=claim_list(report),

@@ -5,14 +5,13 @@ from typing import Any
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import in_symbols
 from aiayn.reports.grids import Grid
 from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain, scroller, sortable
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
 from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.table3_grids import mean_and_deviation, printed_settings, settings_text, signed
+from aiayn.reports.table3_grids import mean_and_deviation, settings_beside, settings_text, signed
 from aiayn.runs.ledger import State
 
 
@@ -21,8 +20,7 @@ def results_table(content: PageContent) -> Html:
     head = (
         tag(
             "tr",
-            tag("th"),
-            tag("th", "Settings", colspan=2, scope="colgroup", class_="span"),
+            tag("th", colspan=2),
             *(
                 tag("th", name, colspan=3, scope="colgroup", class_="span")
                 for name in ("Perplexity", bleu_name(content.report))
@@ -32,7 +30,7 @@ def results_table(content: PageContent) -> Html:
         ),
         tag(
             "tr",
-            *(sortable(text) for text in ("<row", "<paper", "<trained here")),
+            *(sortable(text) for text in ("<row", "<setting (trained here)")),
             *(sortable(text) for _ in Metric for text in ("paper", "ours", "ours − base")),
             *(sortable(text) for text in ("paper", "ours", "<seeds", "<state")),
         ),
@@ -47,8 +45,7 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     of_row = [run for run in runs if run.row == row.id and run.record is not None]
     cells = [
         tag("th", chip(row.group), row.id, scope="row", data_v=row.id),
-        tag("td", with_symbols(in_symbols(printed_settings(row))), class_="change paper"),
-        tag("td", with_symbols(in_symbols(line.changes_trained)), class_="change"),
+        tag("td", with_symbols(settings_beside(line)), class_="change"),
     ]
     for metric in Metric:
         measurement = line.measured.get(metric)
@@ -62,20 +59,20 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     cells.append(number(printed, row.parameters.value, class_="paper"))
     cells.append(number(millions(line.parameters), line.parameters, class_="ours"))
-    links = [
-        tag(
-            "a",
-            str(run.record.seed) if run.entry.state is State.finished else f"{run.record.seed} {run.entry.state}",
-            href=f"#{run.anchor}",
-            class_=f"seed {run.entry.state}",
-            title=f"{run.title}: {run.entry.state}",
-        )
-        for run in of_row
-        if run.record
-    ]
-    cells.append(tag("td", joined(links, " "), data_v=len(line.seeds)))
-    cells.append(tag("td", line.state, class_="state pending" if not of_row else "state"))
+    counted = [run for run in of_row if run.entry.state is State.finished]
+    others = [run for run in of_row if run.entry.state is not State.finished]
+    states = [*(["finished"] if counted else []), *map(_link, others)]
+    cells.append(tag("td", joined(map(_link, counted), " "), data_v=len(line.seeds)))
+    cells.append(tag("td", joined(states, ", ") or line.state, class_="state" if of_row else "state pending"))
     return tag("tr", *cells, **filtered(row.group, f"{row.id} {settings_text(line)} {line.state}"))
+
+
+def _link(run: RunContent) -> Html:
+    """To a run's section: its seed, and its state unless it has finished."""
+    assert run.record is not None, "runs of rows have records"
+    state = run.entry.state
+    text = str(run.record.seed) if state is State.finished else f"seed {run.record.seed} {state}"
+    return tag("a", text, href=f"#{run.anchor}", class_=f"seed {state}", title=f"{run.title}: {state}")
 
 
 def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Html:

@@ -9,7 +9,7 @@ from rich.table import Table
 from aiayn.paper.table3 import Row, load_table3
 from aiayn.runs.record import Record, SplitScores, Status
 
-COMPARABILITY = "the paper's values are of other data, vocabulary or BLEU: compare differences between rows, not values"
+COMPARABILITY = "paper: other data, vocabulary or BLEU; no value of ours compares with it"
 
 
 def paper_row(experiment: str) -> Row | None:

@@ -115,7 +115,7 @@ class Comparison:
             )
         ppl, bleu = (metric.seed_deviation or 0.0 for metric in (self.measured.ppl, self.measured.bleu))
         single = sum(count == 1 for count in counts)
-        of_one = f"; {single} of {len(counts)} systems have one seed" if single else ""
+        of_one = f"; systems with one seed: {single} of {len(counts)}" if single else ""
         deviations = f"{ppl:.3f} PPL and {bleu:.2f} BLEU, from all systems"
         return f"the intervals include the standard deviation between seeds ({deviations}){of_one}"
 

@@ -56,7 +56,7 @@ class Budget:
         return cls(
             row=run.row.id,
             steps=run.record.steps,
-            warm_up=int(run.settings.get("optimization.warmup_steps", 0)) / max(1, run.record.steps),
+            warm_up=min(1.0, int(run.settings.get("optimization.warmup_steps", 0)) / max(1, run.record.steps)),
             epochs=run.record.tokens / tokens if tokens and run.record.tokens else None,
         )
 

@@ -87,7 +87,7 @@ def test_intervals_without_seeds_say_so_and_commits_are_named(tmp_path: Path, ma
     make_run("base", seed=2, commit="b" * 40)
     seeds, code = seeds_and_code(tmp_path)
     assert "include the standard deviation between seeds" in seeds
-    assert seeds.endswith("; 1 of 2 systems have one seed")
+    assert seeds.endswith("; systems with one seed: 1 of 2")
     assert f"commit {'b' * 12}: " in code
 
 

@@ -33,6 +33,7 @@ def printed_difference(config: TrainConfig) -> str:
     own = result_leaves(plain(config))
     trained = {key: own.get(key) for key in row.changes}
     printed = _in_words(row.changes) or row.label
+    others = {key: value for key, value in others.items() if key not in trained}
     if trained != row.changes:
         printed = f"{_in_words(trained)} (paper: {printed})"
     return f"{printed}; here {_in_words(others)}" if others else printed

@@ -89,7 +89,7 @@ def _hold_and_run(
 
 
 def _other_code(record: Record) -> str:
-    """That a finished run was made by another version of the code, and how to have it of this one; else nothing."""
+    """Where a finished run is of another commit than the program: both, and the remedy; else empty."""
     made, here = (record.commit, record.dirty), code_version()
     if made == here:
         return ""

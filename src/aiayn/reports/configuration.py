@@ -81,9 +81,10 @@ def configuration_page() -> str:
     """The whole page in Markdown; it depends on the schema and conf/ alone."""
     commands = {verb: _sections(verb) for verb in store.COMMANDS}
     contents = [f"- [aiayn {verb}](#aiayn-{verb}): {_links(verb, commands[verb])}" for verb in commands]
-    contents += ["- [aiayn reproduce](#aiayn-reproduce): as [aiayn train](#aiayn-train), and keys of the report"]
-    contents += ["- [hydra/launcher](#hydralauncher): how the jobs of a multirun are done"]
-    contents += ["- [hydra/sweeper](#hydrasweeper): how a search by Optuna chooses"]
+    contents += [
+        "- [aiayn reproduce](#aiayn-reproduce): as [aiayn train](#aiayn-train), and keys of the report",
+        "- [hydra/launcher](#hydralauncher), [hydra/sweeper](#hydrasweeper): sweeps",
+    ]
     resolvers = [[f"`${{{function.__name__}:...}}`", _first_line(inspect.getdoc(function))] for function in RESOLVERS]
     parts = [INTRODUCTION, "\n".join(contents), EXPRESSIONS, _table(["expression", "value"], resolvers)]
     for verb, sections in commands.items():
@@ -91,8 +92,7 @@ def configuration_page() -> str:
         parts += [f"## aiayn {verb}", _prose(purpose[:1].upper() + purpose[1:])]
         for group, lines in sections.items():
             parts += [f"### {verb}: {group}", *lines] if group else lines
-    parts += ["## aiayn reproduce", REPRODUCE, "## hydra/launcher", *_launchers()]
-    parts += ["## hydra/sweeper", *_search()]
+    parts += ["## aiayn reproduce", REPRODUCE, "## hydra/launcher", *_launchers(), "## hydra/sweeper", *_search()]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 

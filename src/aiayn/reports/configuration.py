@@ -266,8 +266,7 @@ def _launchers() -> list[str]:
 
 def _search() -> list[str]:
     """The keys of `sweeps=search`."""
-    path = store.sweeps_directory() / "search.yaml"
-    values = yaml.safe_load(path.read_text(encoding="utf-8"))["hydra"]["sweeper"]
+    values = yaml.safe_load((store.sweeps_directory() / "search.yaml").read_text(encoding="utf-8"))["hydra"]["sweeper"]
     return ["Keys of `aiayn train sweeps=search`:", _keys(list(_hydra_rows("hydra.sweeper", SearchConfig, values)))]
 
 

@@ -59,7 +59,9 @@ class SearchSweeper(Sweeper):
         except ModuleNotFoundError as error:
             if error.name != "optuna":
                 raise
-            raise UserError("sweeps=search: Optuna is not installed; pip install 'aiayn[search]'") from None
+            raise UserError(
+                "sweeps=search: Optuna is not installed; pip install -e '.[search]' in the checkout"
+            ) from None
         words = [*(f"{key}={value}" for key, value in self._params.items()), *arguments]
         search(
             self._composed,

@@ -43,7 +43,9 @@ class SlurmJobsLauncher(Launcher):
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] != "submitit":
                 raise
-            raise UserError("hydra/launcher=slurm: submitit is not installed; pip install 'aiayn[slurm]'") from None
+            raise UserError(
+                "hydra/launcher=slurm: submitit is not installed; pip install -e '.[slurm]' in the checkout"
+            ) from None
         assert isinstance(self._task, Task)
         launch(self._composed, self._context, self._task, [[*words] for words in job_overrides], first=initial_job_idx)
         return ()

@@ -205,5 +205,5 @@ def test_matplotlib_is_asked_for(say: Say, monkeypatch: pytest.MonkeyPatch) -> N
     absent: Any = None
     monkeypatch.setitem(sys.modules, "matplotlib", absent)
     said = say("a\n")
-    complaint = "aiayn: aiayn attention: matplotlib is not installed; pip install 'aiayn[figures]'\n"
+    complaint = "aiayn: aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout\n"
     assert said == Said(2, [], complaint)

@@ -158,7 +158,7 @@ def test_without_the_package_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "wandb_workspaces", None)
     assert dashboard() == 2
-    assert capsys.readouterr().err.endswith("is not installed; pip install 'aiayn[dashboard]'\n")
+    assert capsys.readouterr().err.endswith("is not installed; pip install -e '.[dashboard]' in the checkout\n")
 
 
 @pytest.mark.parametrize("trouble", ["the key is refused", "the server fails half way"])

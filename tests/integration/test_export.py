@@ -186,4 +186,4 @@ def test_what_is_not_installed_is_named(say: Say, run: Path, monkeypatch: pytest
     for words in (("translate", "engine=ctranslate2"), ("export", "output=model")):
         said = say(words[0], f"run={run}", *words[1:])
         assert (said.code, said.out) == (2, "")
-        assert said.err.endswith("ctranslate2 is not installed; pip install 'aiayn[ctranslate2]'\n")
+        assert said.err.endswith("ctranslate2 is not installed; pip install -e '.[ctranslate2]' in the checkout\n")

@@ -117,6 +117,31 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(
     assert losses(run) == losses(whole(600))
 
 
+def rewritten(run: Path, **changes: str) -> None:
+    """Have the record say something else."""
+    path = run / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_a_run_of_two_commits_and_one_of_another_commit_say_so(
+    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train(disturber(5, signal.SIGTERM)) == 1
+    rewritten(only_run(), commit="a" * 40)
+    assert train() == 0
+    record = read_record(only_run() / "run.json")
+    assert record.earlier_commits == ["a" * 40]
+    assert main(["report", "run", f"run={only_run()}"]) == 0
+    assert f"begun by {'a' * 40}" in capsys.readouterr().out
+    assert train() == 0
+    assert "made by" not in capsys.readouterr().err, "by the same commit"
+    rewritten(only_run(), commit="b" * 40)
+    assert train() == 0
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if "finished already" in line)
+    assert f"; made by commit {'b' * 12}" in line
+    assert line.endswith(": force=true does it again")
+
+
 def test_interruptions_leave_no_more_checkpoints_than_an_undisturbed_run(train: Train, only_run: Find) -> None:
     for batch in (4, 7):
         assert train(disturber(batch, signal.SIGTERM)) == 1

@@ -43,7 +43,7 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
     assert [row["trainer/global_step"] for row in history if "train/loss" in row] == list(range(1, 13))
     for key in ("val/ppl", "val/bleu"):
         assert [row["trainer/global_step"] for row in history if key in row] == [6, 12]
-    assert described["notes"].startswith("h=4, d_k=d_v=128")
+    assert described["notes"].startswith("h=4, d_k=d_v=4 (paper: h=4, d_k=d_v=128); here ")
     (ended,) = of("exit", rows)
     assert ended.get("exit_code", 0) == 0
     content = summary(run)

@@ -58,7 +58,7 @@ def test_an_online_run_sends_what_a_dashboard_needs(
     assert (run.described("groupName"), run.described("jobType")) == ("table3", "a_h4")
     assert set(run.described("tags")) == {"paper", "table3", "a_h4", "demo", "grammar"}
     assert run.described("project") == "aiayn"
-    assert run.described("notes").startswith("h=4, d_k=d_v=128; here ")
+    assert run.described("notes").startswith("h=4, d_k=d_v=4 (paper: h=4, d_k=d_v=128); here ")
     assert run.config()["model"]["num_heads"] == 4
     assert run.config()["code"] == {"commit": record.commit, "dirty": record.dirty}
     assert run.every_curve_is_by("trainer/global_step")

@@ -20,7 +20,7 @@ MOST = 8
 
 
 def printed_difference(config: TrainConfig) -> str:
-    """What the row prints as different from base, as in "h=4, d_k=d_v=128"; then what else the run changes.
+    """What the row changes against base, as in "N=2 (paper: N=4)", and what else the run changes.
 
     A run of no row of the paper is compared with base. What its scale changes is no difference, unless the scale is one
     of the user's own, which cannot be composed here.
@@ -30,7 +30,12 @@ def printed_difference(config: TrainConfig) -> str:
     others = _differences(config, config.identity.experiment if row else f"{TABLE}base")
     if row is None:
         return _in_words(others) or "as base"
+    own = result_leaves(plain(config))
+    trained = {key: own.get(key) for key in row.changes}
     printed = _in_words(row.changes) or row.label
+    others = {key: value for key, value in others.items() if key not in trained}
+    if trained != row.changes:
+        printed = f"{_in_words(trained)} (paper: {printed})"
     return f"{printed}; here {_in_words(others)}" if others else printed
 
 

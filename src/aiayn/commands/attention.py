@@ -23,7 +23,7 @@ def main(composed: DictConfig) -> None:
     config = typed(composed, AttentionConfig)
     run = open_run(config.run)  # before torch is imported, which takes seconds
     if importlib.util.find_spec("matplotlib") is None:
-        raise UserError("aiayn attention: matplotlib is not installed; pip install 'aiayn[figures]'")
+        raise UserError("aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout")
     model = thaw(run.config).model
     if not isinstance(model, TransformerConfig):
         raise UserError(

@@ -25,7 +25,9 @@ def main(composed: DictConfig) -> None:
     if config.output is not None and not config.dry_run:
         raise UserError(f"output={config.output}: is for what is not sent; state dry_run=true as well")
     if importlib.util.find_spec("wandb_workspaces") is None:
-        raise UserError("aiayn dashboard: wandb-workspaces is not installed; pip install 'aiayn[dashboard]'")
+        raise UserError(
+            "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
+        )
     table = read_table3(config)
     subject = _subject(config, table)
     if config.dry_run:

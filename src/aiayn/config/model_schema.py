@@ -108,7 +108,7 @@ class TransformerConfig(ModelConfig):
     residual: bool = MISSING
     """Whether a sub-layer's input is added to its output."""
     attention_dropout: float = MISSING
-    """Dropout on the attention's weights; the paper has none."""
+    """Dropout on the attention's weights; the paper names it for its parser alone, without the value (section 6.3)."""
     activation_dropout: float = MISSING
     """Dropout inside the feed-forward layers; the paper has none."""
     tied_embeddings: bool = MISSING

@@ -24,6 +24,7 @@ from aiayn.launch.orphans import GRACE_SECONDS, STARTER
 from aiayn.launch.shares import ANYWHERE, THREAD_VARIABLES, Place, Share, placed
 from aiayn.launch.signals import SignalledInterrupt, ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import code_version, commit_text
 from aiayn.runs.record import Record, Status, read_record
 
 logger = logging.getLogger("aiayn")
@@ -66,8 +67,8 @@ def _hold_and_run(
         if config.identity.sweep:
             directory.join_sweep(config.identity.sweep)
         if _is_finished(directory):
-            logger.info("%s: finished already; shown, not done again", directory.path)
             record = read_record(directory.record)
+            logger.info("%s: finished already; shown, not done again%s", directory.path, _other_code(record))
             tell_agent(config, directory, record)
             return record
         for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
@@ -85,6 +86,14 @@ def _hold_and_run(
             place=place,
         )
         return read_record(directory.record)
+
+
+def _other_code(record: Record) -> str:
+    """Where a finished run is of another commit than the program: both, and the remedy; else empty."""
+    made, here = (record.commit, record.dirty), code_version()
+    if made == here:
+        return ""
+    return f"; made by {commit_text(*made)}, and here is {commit_text(*here)}: force=true does it again"
 
 
 def _follow(config: TrainConfig, directory: RunDirectory, command: str) -> Record:

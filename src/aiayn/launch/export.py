@@ -67,7 +67,7 @@ def require(package: str, *, setting: str) -> None:
         UserError: it is not installed.
     """
     if importlib.util.find_spec(package) is None:
-        raise UserError(f"{setting}: {package} is not installed; pip install 'aiayn[{package}]'")
+        raise UserError(f"{setting}: {package} is not installed; pip install -e '.[{package}]' in the checkout")
 
 
 def kept_ctranslate2(run: OpenedRun, quantization: Quantization) -> Path:

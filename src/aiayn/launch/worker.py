@@ -134,7 +134,10 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
     record.versions = provenance.versions()
-    record.commit, record.dirty = provenance.code_version()
+    commit, dirty = provenance.code_version()
+    if record.commit is not None and record.commit != commit and directory.steps():
+        record.earlier_commits.append(record.commit)
+    record.commit, record.dirty = commit, dirty
     return record
 
 

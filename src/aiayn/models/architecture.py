@@ -55,7 +55,7 @@ class Architecture:
     """The longest sentence with learned positions; sinusoids have no end."""
     # What the paper gives no other value has its value by default.
     attention_dropout: float = 0.0
-    """On the attention's weights; the paper has none."""
+    """On the attention's weights; the paper names it for its parser alone, without the value (section 6.3)."""
     activation_dropout: float = 0.0
     """Inside the feed-forward networks; the paper has none."""
     attention: AttentionName = "scaled_dot"

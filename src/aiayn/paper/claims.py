@@ -51,6 +51,15 @@ class Sameness:
 Comparison: TypeAlias = Ordering | Sameness
 
 
+class Need(StrEnum):
+    """A condition without which runs are no evidence for or against a claim."""
+
+    converged = "converged"
+    """Training goes far beyond the warm-up: a difference is not that of how fast models begin to learn."""
+    many_epochs = "many_epochs"
+    """The training data are read often enough for a model to over-fit."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """A conclusion of the paper; it holds where every comparison does."""
@@ -60,8 +69,16 @@ class Claim:
     """Of the paper, where it is drawn."""
     group: str
     """Of the rows that it is about."""
+    about: str
+    """Its subject, in a word or two."""
     statement: str
     comparisons: tuple[Comparison, ...]
+    needs: frozenset[Need] = frozenset()
+
+    @property
+    def rows(self) -> frozenset[str]:
+        """The rows that it compares."""
+        return frozenset(row for comparison in self.comparisons for row in comparison.rows)
 
 
 @cache
@@ -73,7 +90,13 @@ def load_claims() -> tuple[Claim, ...]:
 def parse_claims(text: str) -> tuple[Claim, ...]:
     """Read YAML of claims.yaml's shape."""
     return tuple(
-        Claim(**{**entry, "comparisons": tuple(map(_comparison, entry["comparisons"]))})
+        Claim(
+            **{
+                **entry,
+                "comparisons": tuple(map(_comparison, entry["comparisons"])),
+                "needs": frozenset(map(Need, entry.get("needs", ()))),
+            }
+        )
         for entry in yaml.safe_load(text)
     )
 

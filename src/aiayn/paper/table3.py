@@ -8,7 +8,7 @@ from types import MappingProxyType
 from aiayn.config.errors import UserError
 from aiayn.paper.cells import Caption, Cell, PaperRow, PaperTable, parse_columns, parse_row, parse_yaml, read_yaml
 
-__all__ = ["SETTINGS", "Cell", "Row", "Setting", "Table3", "load_table3", "parse_table3"]
+__all__ = ["SETTINGS", "Cell", "Row", "Setting", "Table3", "in_symbols", "load_table3", "parse_table3", "value_text"]
 
 Setting = int | float | str
 """A value of a configuration key."""
@@ -76,6 +76,26 @@ class Table3(PaperTable):
             if row.id == row_id:
                 return row
         raise UserError(f"{row_id!r} is no row of Table 3: choose one of {', '.join(row.id for row in self.rows)}")
+
+
+def value_text(key: str, value: object) -> str:
+    """A setting as the paper prints it: steps in thousands where they are whole ones, as in 100K."""
+    if key == "optimization.max_steps" and isinstance(value, int):
+        return f"{value:,}" if value % 1000 else f"{value // 1000}K"
+    return str(value)
+
+
+def in_symbols(settings: Mapping[str, object]) -> str:
+    """Settings in the paper's symbols, as in "h=4, d_k=d_v=128"; other keys by their last part.
+
+    Args:
+        settings: by configuration key; equal widths of keys and values are one.
+    """
+    named = {SETTINGS.get(key) or key.rpartition(".")[2]: value_text(key, value) for key, value in settings.items()}
+    if "d_k" in named and named["d_k"] == named.get("d_v"):
+        del named["d_v"]
+        named = {"d_k=d_v" if name == "d_k" else name: value for name, value in named.items()}
+    return ", ".join(f"{name}={value}" for name, value in named.items())
 
 
 @cache

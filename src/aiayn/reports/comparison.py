@@ -22,6 +22,7 @@ from aiayn.evaluation.significance import (
     perplexities,
     sentence_columns,
 )
+from aiayn.reports.code_versions import CodeVersion, code_versions
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import State, read_ledger
 from aiayn.runs.record import Record
@@ -97,6 +98,26 @@ class Comparison:
     """The system that others are compared with; None where there is none."""
     buckets: Sequence[Bucket]
     """Empty where a run does not know its sources' lengths."""
+
+    @property
+    def versions(self) -> tuple[CodeVersion, ...]:
+        """Of the code, which made the runs."""
+        return code_versions((run.path, run.record) for system in self.systems for run in system.runs)
+
+    @property
+    def seeds_in_intervals(self) -> str:
+        """What the intervals say of other seeds."""
+        counts = [len(system.runs) for system in self.systems]
+        if max(counts) == 1:
+            return (
+                "every system has one seed: the intervals are of these sentences alone and leave the variation between "
+                "seeds out, so that a difference may be one of seeds"
+            )
+        ppl, bleu = (metric.seed_deviation or 0.0 for metric in (self.measured.ppl, self.measured.bleu))
+        single = sum(count == 1 for count in counts)
+        of_one = f"; systems with one seed: {single} of {len(counts)}" if single else ""
+        deviations = f"{ppl:.3f} PPL and {bleu:.2f} BLEU, from all systems"
+        return f"the intervals include the standard deviation between seeds ({deviations}){of_one}"
 
     @property
     def conditions(self) -> dict[str, str]:

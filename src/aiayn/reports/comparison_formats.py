@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
+from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
 from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
 from aiayn.reports.table3_formats import check_resampling
@@ -188,11 +189,12 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
             for key, value in names
             if value
         )
-        yield f"reference: {', '.join(stated)}; differences with 95% intervals"
+        yield f"reference: {', '.join(stated)}; differences with 95% intervals; {comparison.seeds_in_intervals}"
     if not comparison.buckets:
         yield "by source length: not all of these runs noted it; evaluate them again to have it"
     if any(bucket.is_unheard for bucket in comparison.buckets):
         yield f"{UNHEARD.strip()}: longer than every sentence of the training (data.max_length)"
+    yield from version_remarks(comparison.versions)
 
 
 def markdown(comparison: Comparison) -> str:
@@ -233,4 +235,6 @@ def json_page(comparison: Comparison) -> str:
         }
         for each in comparison.buckets
     ]
-    return json_text({"conditions": comparison.conditions, "systems": systems, "by_source_length": buckets})
+    content = {"conditions": comparison.conditions, "systems": systems, "by_source_length": buckets}
+    code = [version.plain() for version in comparison.versions]
+    return json_text({**content, "code": code, "remarks": list(_remarks(comparison))})

@@ -20,6 +20,7 @@ from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.resolvers import RESOLVERS
+from aiayn.config.schema import SearchConfig, SlurmConfig
 
 MISSING = "???"
 
@@ -35,8 +36,9 @@ SURROUNDINGS = (
 INTRODUCTION = """\
 # Configuration
 
-Every group, key and default of every command. Written by `aiayn report configuration` (in a checkout: `make docs`) from
-the schema in `src/aiayn/config/*schema.py`, the values in `conf/` and the comments there. Edit those, not this page.
+Every group, key and default of every command; of Hydra's own keys, those for sweeps. Written by
+`aiayn report configuration` (in a checkout: `make docs`) from the schema in `src/aiayn/config/*schema.py`,
+the values in `conf/` and the comments there. Edit those, not this page.
 
 A group is chosen by `group=option` and a value stated by `key=value`: `aiayn train scale=nano model.num_heads=4`.
 Defaults are shown as they come out at `scale=demo`, which is the default scale; where a file under `conf/` states an
@@ -46,6 +48,12 @@ expression, it stands beside its value. A value marked *required* has none and m
 EXPRESSIONS = """\
 Expressions reach other values: `${model.d_model}` by a key's full name, `${.d_model}` by a neighbour's;
 `${oc.env:NAME,value}` is an environment variable, or the value where it is not set. The rest are this project's own:
+"""
+
+
+REPRODUCE = """\
+Does the sweep of `table2`, `table3` or `table4`, and then its report. It takes the groups and values of
+[aiayn train](#aiayn-train), and of [aiayn report](#aiayn-report) `output`, `resamples`, `only.data` and `only.like`.
 """
 
 
@@ -73,6 +81,10 @@ def configuration_page() -> str:
     """The whole page in Markdown; it depends on the schema and conf/ alone."""
     commands = {verb: _sections(verb) for verb in store.COMMANDS}
     contents = [f"- [aiayn {verb}](#aiayn-{verb}): {_links(verb, commands[verb])}" for verb in commands]
+    contents += [
+        "- [aiayn reproduce](#aiayn-reproduce): as [aiayn train](#aiayn-train), and keys of the report",
+        "- [hydra/launcher](#hydralauncher), [hydra/sweeper](#hydrasweeper): sweeps",
+    ]
     resolvers = [[f"`${{{function.__name__}:...}}`", _first_line(inspect.getdoc(function))] for function in RESOLVERS]
     parts = [INTRODUCTION, "\n".join(contents), EXPRESSIONS, _table(["expression", "value"], resolvers)]
     for verb, sections in commands.items():
@@ -80,6 +92,7 @@ def configuration_page() -> str:
         parts += [f"## aiayn {verb}", _prose(purpose[:1].upper() + purpose[1:])]
         for group, lines in sections.items():
             parts += [f"### {verb}: {group}", *lines] if group else lines
+    parts += ["## aiayn reproduce", REPRODUCE, "## hydra/launcher", *_launchers(), "## hydra/sweeper", *_search()]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
@@ -236,6 +249,33 @@ def _options(group: str, chosen: str | None) -> str:
         for name in names
     ]
     return _table([f"`{group}=`", "meaning"], rows)
+
+
+def _launchers() -> list[str]:
+    """How jobs of a multirun are done, and the keys of jobs on Slurm; joblib's are Hydra's."""
+    files = {"joblib": store.conf_directory() / store.JOBLIB, "slurm": store.conf_directory() / store.SLURM}
+    options = [["`basic` (default)", "The jobs of a sweep one after another, each in a process of its own."]]
+    options += [[f"`{name}`", _prose(_heading_comment(path).partition(": ")[2])] for name, path in files.items()]
+    values = yaml.safe_load(files["slurm"].read_text(encoding="utf-8"))
+    return [
+        _table(["`hydra/launcher=`", "meaning"], options),
+        "Keys of `slurm`:",
+        _keys(list(_hydra_rows("hydra.launcher", SlurmConfig, values))),
+    ]
+
+
+def _search() -> list[str]:
+    """The keys of `sweeps=search`."""
+    values = yaml.safe_load((store.sweeps_directory() / "search.yaml").read_text(encoding="utf-8"))["hydra"]["sweeper"]
+    return ["Keys of `aiayn train sweeps=search`:", _keys(list(_hydra_rows("hydra.sweeper", SearchConfig, values)))]
+
+
+def _hydra_rows(prefix: str, kind: type, values: Mapping[str, Any]) -> Iterator[Row]:
+    """The keys of a part of Hydra that this project provides, with the values that its file states."""
+    explained = meanings(kind)
+    for name, hint in get_type_hints(kind).items():
+        if name in values and name in explained:
+            yield Row(f"{prefix}.{name}", _type(hint), _code(values[name]), "", explained[name])
 
 
 def _heading_comment(path: Path) -> str:

@@ -9,6 +9,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.paper.table2 import load_table2
+from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparison import any_matches
 from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.reports.plan import hours, operations
@@ -245,6 +246,7 @@ def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
     older = sum(run.record.cost is None for run in runs)
     if older:
         yield f"{older} of {len(runs)} records are older than this account: their training holds validation, not kills"
+    yield from version_remarks(code_versions((run.entry.directory.path, run.record) for run in runs))
 
 
 def markdown(runs: Sequence[CostOfRun]) -> str:
@@ -263,6 +265,8 @@ def _json(runs: Sequence[CostOfRun]) -> str:
                 "scale": run.record.scale,
                 "seed": run.record.seed,
                 "state": run.entry.state.value,
+                "commit": run.record.commit,
+                "dirty": run.record.dirty,
                 "lost_seconds": run.lost_seconds,
                 **run.account.plain(),
             }

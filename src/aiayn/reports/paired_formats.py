@@ -9,6 +9,7 @@ from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpus import Split
+from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.grids import Grid, console, markdown_page, markdown_table, rich_table
 from aiayn.reports.paired import Bucket, Example, Paired, compare_two
 from aiayn.reports.table3_formats import check_resampling
@@ -141,7 +142,12 @@ def _remarks(paired: Paired) -> Iterator[str]:
     yield f"sentence BLEU: A better on {paired.wins:,}, B on {paired.losses:,}, equal on {paired.ties:,}"
     yield from (f"{name}: {paired.signatures[name]}" for name in paired.tests if name in paired.signatures)
     yield "intervals and p are of these sentences alone; what other seeds change: aiayn report comparison"
+    yield from version_remarks(_versions(paired))
     yield from paired.notes
+
+
+def _versions(paired: Paired) -> tuple[CodeVersion, ...]:
+    return code_versions((evaluation.directory.path, evaluation.record) for evaluation in paired.evaluations)
 
 
 def markdown(paired: Paired) -> str:
@@ -171,6 +177,7 @@ def json_page(paired: Paired) -> str:
             letter: {"run": each.name, "experiment": each.record.experiment, "seed": each.record.seed}
             for letter, each in zip(("a", "b"), paired.evaluations, strict=True)
         },
+        "code": [version.plain() for version in _versions(paired)],
         "split": paired.split,
         "tests": {name: {**vars(test), "difference": test.difference} for name, test in paired.tests.items()},
         "signatures": dict(paired.signatures),

@@ -9,6 +9,8 @@ from rich.table import Table
 from aiayn.paper.table3 import Row, load_table3
 from aiayn.runs.record import Record, SplitScores, Status
 
+COMPARABILITY = "paper: other data, vocabulary or BLEU; no value of ours compares with it"
+
 
 def paper_row(experiment: str) -> Row | None:
     """The paper's row for an experiment such as table3/base; None for the user's own experiments."""
@@ -43,9 +45,13 @@ def row_table(record: Record) -> Table:
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="left" if not heading else "right")
     if paper is not None and dev.bleu is not None:
-        table.add_row("paper", *paper_cells(paper))
+        table.add_row(f"paper, {load_table3().caption.dev_set}", *paper_cells(paper))
     table.add_row(
-        "this run", f"{dev.ppl:.2f}", f"{dev.quality.score:.1f}", millions(record.parameters), record.steps_done()
+        f"this run, {record.data}",
+        f"{dev.ppl:.2f}",
+        f"{dev.quality.score:.1f}",
+        millions(record.parameters),
+        record.steps_done(),
     )
     return table
 
@@ -69,6 +75,8 @@ def footer(record: Record) -> str:
         several = f"the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}"
         lines.append(f"weights: {several if len(averaged) > 1 else f'of step {averaged[0]:,}'}")
     lines.append(f"{dev.quality_name}: {dev.quality.signature}")
+    if dev.bleu is not None and paper_row(record.experiment) is not None:
+        lines.append(COMPARABILITY)
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")
     return "\n".join(lines)

@@ -33,6 +33,7 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
             console.print(footer(record))
         console.print(f"status: {record.status.value}" + (f" ({record.message})" if record.message else ""))
         console.print(f"command: {record.command}")
+        console.print(f"code: {_code(record)}")
         return
     beside = _beside(output)
     config = directory.config.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")  # as one would type them here
@@ -123,7 +124,6 @@ def _definitions(record: Record) -> Iterator[str]:
 
 def facts(record: Record) -> dict[str, str]:
     """What a run was and what it cost, by name; empty text where it is not known."""
-    changes = " (with uncommitted changes)" if record.dirty else ""
     hardware, total = record.hardware, record.account.total
     threads = "thread" if hardware.get("threads") == 1 else "threads"
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
@@ -144,10 +144,17 @@ def facts(record: Record) -> dict[str, str]:
         "config hash": record.config_hash,
         "data fingerprint": record.data_fingerprint or "",
         "data": record.data_summary(),
-        "commit": f"{record.commit}{changes}" if record.commit else "not a checkout",
+        "commit": _code(record),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "started, ended": f"{record.started}, {record.ended}",
     }
+
+
+def _code(record: Record) -> str:
+    """The commit in full, and those by which the run was begun."""
+    changes = " (with uncommitted changes)" if record.dirty else ""
+    earlier = f", begun by {', '.join(record.earlier_commits)}" if record.earlier_commits else ""
+    return f"{record.commit}{changes}{earlier}" if record.commit else "not a checkout"
 
 
 def _table(named: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
+from aiayn.paper.table3 import in_symbols
 from aiayn.reports.table3_runs import is_chosen
 from aiayn.runs.ledger import Entry, State, read_ledger
 from aiayn.runs.record import Record, SplitScores
@@ -147,6 +148,20 @@ def _differing(run: ScoredRun, first: ScoredRun, free: Collection[str]) -> Itera
     for name in sorted(own_scores.keys() & other_scores.keys()):
         if own_scores[name].signature != other_scores[name].signature:
             yield name, own_scores[name].signature, other_scores[name].signature
+
+
+def sizes_remark(name: str, run: ScoredRun, printed: Mapping[str, Any]) -> Iterator[str]:
+    """A line where a run was trained with other sizes than the paper states.
+
+    Args:
+        name: of the run in the report.
+        run: whose frozen configuration is read.
+        printed: the paper's, by configuration key.
+    """
+    settings = run.settings
+    trained = {key: settings.get(key) for key in printed}
+    if trained != dict(printed):
+        yield f"{name}: trained here with {in_symbols(trained)}; in the paper with {in_symbols(printed)}"
 
 
 def _paths(*runs: ScoredRun) -> str:

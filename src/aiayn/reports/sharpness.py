@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.models.attention_sharpness import AttentionSharpness
+from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_formats import compared, name_headings, names_of
 from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
@@ -72,6 +73,7 @@ def _remarks(sharpness: SharpnessOfRuns) -> Iterator[str]:
     queries = sharpness.trained[0].encoder.queries
     yield f"variance: of a query's logits over the keys that it sees, mean over {queries:,} queries, layers and heads"
     yield "entropy: of its weights as a share of ln(keys); 1 is even, 0 is one key alone"
+    yield from version_remarks(sharpness.comparison.versions)
 
 
 def _markdown(sharpness: SharpnessOfRuns) -> str:
@@ -98,7 +100,8 @@ def _json(sharpness: SharpnessOfRuns) -> str:
         }
         for number, system in enumerate(comparison.systems)
     ]
-    return json_text({"conditions": comparison.conditions, "systems": systems})
+    code = [version.plain() for version in comparison.versions]
+    return json_text({"conditions": comparison.conditions, "systems": systems, "code": code})
 
 
 def _plain(sharpness: AttentionSharpness) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_twins, refuse_unlike, runs_of_table
 from aiayn.reports.table2_claims import JudgedTable2Claim, TestedSystem, judge
-from aiayn.reports.table3_runs import FOLLOWS_STEPS
+from aiayn.reports.table3_runs import FOLLOWS_STEPS, SCALED
 
 PREFIX = "table2/"
 
@@ -49,6 +49,18 @@ class TestedRun(ScoredRun):
         """Whether its test set is that of the paper, as far as names and sizes tell."""
         is_wmt14 = self.record.data == f"wmt14_{self.pair}"
         return is_wmt14 and self.test is not None and self.test.sentences == SENTENCES_OF_2014
+
+    @property
+    def is_papers(self) -> bool:
+        """Whether it may be held against what is printed: the paper's scale, and newstest2014."""
+        return self.is_on_newstest2014 and self.record.scale == "paper"
+
+    @property
+    def printed_sizes(self) -> dict[str, Any]:
+        """The paper's sizes and steps of its row, by configuration key."""
+        table = load_table3()
+        settings = table.row(self.record.experiment.removeprefix(PREFIX).partition("_")[0]).settings(table)
+        return {key: value for key, value in settings.items() if key in SCALED}
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,7 @@ def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> It
             place=place,
             bleu=each.mean_of(in_the_papers_definition),
             flops=each.mean_of(papers_flops),
-            is_papers=all(run.is_on_newstest2014 and run.record.scale == "paper" for run in each.finished),
+            is_papers=all(run.is_papers for run in each.finished),
         )
 
 

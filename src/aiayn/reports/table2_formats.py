@@ -6,9 +6,11 @@ from pathlib import Path
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
 from aiayn.paper.table2 import System, load_table2
+from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.cost import CostOfRun, cost_grids
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_or_write
 from aiayn.reports.plan import operations
+from aiayn.reports.scored_runs import sizes_remark
 from aiayn.reports.table2 import (
     DEFINITIONS,
     PAIRS,
@@ -27,7 +29,7 @@ from aiayn.runs.cost import RunCost
 from aiayn.runs.record import json_text
 
 ELSEWHERE = "*"
-"""Marks BLEU that is not of the paper's test set."""
+"""Marks BLEU that is not of the paper's test set, or not of the paper's sizes."""
 
 
 def report_table2(config: ReportConfig, output: Path | None) -> None:
@@ -82,7 +84,7 @@ def _line(report: Table2Report, system: System) -> tuple[str, ...]:
     for pair, printed in (("en_de", system.en_de), ("en_fr", system.en_fr)):
         ours = report.of(system.id, pair)
         bleu = _cell(ours, in_the_papers_definition, "{:.2f}".format)
-        is_elsewhere = ours is not None and not all(run.is_on_newstest2014 for run in ours.finished)
+        is_elsewhere = ours is not None and not all(run.is_papers for run in ours.finished)
         cells += [str(printed), f"{bleu} {ELSEWHERE}" if bleu and is_elsewhere else bleu]
     for pair, printed in (("en_de", system.flops_en_de), ("en_fr", system.flops_en_fr)):
         cells += [str(printed), _cell(report.of(system.id, pair), papers_flops, operations)]
@@ -129,9 +131,14 @@ def remarks(report: Table2Report) -> Iterator[str]:
         yield f"{name}: ours on {test.sentences:,} sentences of test; beside the paper's stands {title}"
         if not all(run.is_on_newstest2014 for run in of_pair):
             yield f"{ELSEWHERE} {name}: not newstest2014, so ours do not compare with the paper's column"
+        elif not all(run.is_papers for run in of_pair):
+            yield f"{ELSEWHERE} {name}: not of the paper's scale, so ours are not the paper's models"
     for run in finished:
         if run.test is not None and not run.test.averaged_steps:
             yield f"{run.entry.directory.path}: the last weights, not an average"
+    for each in report.ours:
+        yield from sizes_remark(each.experiment, each.runs[0], each.runs[0].printed_sizes)
+    yield from version_remarks(code_versions((run.path, run.record) for run in finished))
 
 
 def _markdown(report: Table2Report) -> str:
@@ -159,6 +166,8 @@ def _json(report: Table2Report) -> str:
             "scale": run.record.scale,
             "data": run.record.data,
             "data_fingerprint": run.record.data_fingerprint,
+            "commit": run.record.commit,
+            "dirty": run.record.dirty,
             "is_on_newstest2014": run.is_on_newstest2014,
             "sentences": None if run.test is None else run.test.sentences,
             "averaged_steps": [] if run.test is None else list(run.test.averaged_steps),

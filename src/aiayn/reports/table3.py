@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aiayn.config.errors import UserError
@@ -18,7 +18,9 @@ from aiayn.evaluation.significance import (
     sentence_columns,
 )
 from aiayn.paper.claims import Metric, load_claims
-from aiayn.paper.table3 import Cell, Row, load_table3
+from aiayn.paper.table3 import SETTINGS, Cell, Row, Setting, load_table3
+from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
+from aiayn.reports.scope import EVERYTHING, Scope, scope_of
 from aiayn.reports.table3_runs import ComparableRuns, RowRun, comparable_runs
 from aiayn.reports.verdicts import JudgedClaim, judge, of_metric
 from aiayn.runs.ledger import State
@@ -52,6 +54,14 @@ class Line:
     """Trainable parameters, ours."""
     measured: Mapping[Metric, Measurement]
     """Empty until a run has finished."""
+    trained: Mapping[str, Setting] = field(default_factory=dict)
+    """Ours of the settings that the table has columns for, by key, from the frozen configuration; empty as above."""
+
+    @property
+    def changes_trained(self) -> dict[str, Setting]:
+        """Ours of the settings that the row states: base all, the others those in which they differ from it."""
+        stated = load_table3().base if self.row.group == "base" else self.row.changes
+        return {key: self.trained[key] for key in stated if key in self.trained}
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,10 @@ class Report:
     """The finished runs that were read."""
     remarks: tuple[str, ...]
     """What else a reader has to know."""
+    scope: Scope = EVERYTHING
+    """What these runs can test."""
+    versions: tuple[CodeVersion, ...] = ()
+    """Of the code, which made the finished runs."""
 
 
 def paper_cell(row: Row, metric: Metric) -> Cell:
@@ -123,6 +137,7 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
         systems = [[_sentences(run) for run in found] for found in scored.values()]
         measured = bootstrap(systems, resamples=resamples, seed=seed)
     finished = [run for found in scored.values() for run in found]
+    versions = code_versions((run.path, run.record) for run in finished)
     return Report(
         lines=tuple(_line(row, comparable, measured, places) for row in load_table3().rows),
         claims=tuple(judge(claim, measured, places) for claim in load_claims()),
@@ -131,7 +146,9 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
         seed_deviations=_seed_deviations(measured),
         resamples=resamples,
         runs=tuple(run.path for run in finished),
-        remarks=tuple(_remarks(comparable, finished)),
+        remarks=(*_remarks(comparable, finished), *version_remarks(versions)),
+        scope=scope_of(finished),
+        versions=versions,
     )
 
 
@@ -160,6 +177,7 @@ def _line(row: Row, comparable: ComparableRuns, measured: Bootstrap | None, plac
         seeds=tuple(run.record.seed for run in scored),
         parameters=scored[0].record.parameters if scored else None,
         measured=values,
+        trained={key: scored[0].settings[key] for key in SETTINGS if key in scored[0].settings} if scored else {},
     )
 
 
@@ -213,9 +231,6 @@ def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> list[str
         for run in finished
         if run.record.max_steps is not None and run.record.steps < run.record.max_steps
     ]
-    commits = {run.record.commit for run in finished}
-    if len(commits) > 1:
-        remarks.append(f"The runs were made by {len(commits)} versions of the code; each record names its commit.")
     remarks += [
         f"{run.row.id}, seed {run.record.seed}, {run.entry.state}: {' '.join((run.entry.message or '').split())}"
         for run in comparable.runs

@@ -12,10 +12,11 @@ from aiayn.config.command_schema import TuneConfig
 from aiayn.config.errors import UserError
 from aiayn.config.report_schema import CompareConfig, DashboardConfig, ReportConfig
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.table3 import in_symbols, load_table3
 from aiayn.reports.grids import console, latex_table, latex_text, markdown_table, rich_table
 from aiayn.reports.table3 import Line, Report, paper_value, table3_report
-from aiayn.reports.table3_grids import grids
+from aiayn.reports.table3_grids import grids, printed_settings
+from aiayn.reports.verdicts import JudgedClaim
 from aiayn.runs.record import json_text
 
 FEWEST_RESAMPLES = 100
@@ -84,6 +85,8 @@ def show(report: Report, output: Path | None) -> None:
         print(output)  # noqa: T201
         return
     output_to = console()
+    if report.scope.sentence:
+        output_to.print(report.scope.sentence)
     for grid in grids(report, bleu_name=_bleu_name(report), has_settings=False):
         output_to.print(rich_table(grid))
     for line in (*summary(report), *report.remarks):
@@ -94,6 +97,7 @@ def markdown(report: Report) -> str:
     """A page."""
     sections = [
         "# Table 3, reproduced",
+        *([report.scope.sentence] if report.scope.sentence else []),
         "Written by `aiayn report table3` from the records of the runs.",
         *(markdown_table(grid) for grid in grids(report, bleu_name=_bleu_name(report), has_settings=True)),
         "## What the numbers are",
@@ -109,7 +113,9 @@ def latex(report: Report) -> str:
     tables = grids(report, bleu_name=_bleu_name(report), has_settings=True)
     notes = r"\\".join(f"\n{latex_text(line)}" for line in (*summary(report), *report.remarks))
     head = "% Written by aiayn report table3; needs \\usepackage{booktabs,graphicx,rotating}."
-    return "\n\n".join([head, *(latex_table(grid) for grid in tables), f"{{\\small\\noindent{notes}\\par}}"]) + "\n"
+    scope = [latex_text(report.scope.sentence)] if report.scope.sentence else []
+    body = [*scope, *(latex_table(grid) for grid in tables)]
+    return "\n\n".join([head, *body, f"{{\\small\\noindent{notes}\\par}}"]) + "\n"
 
 
 def comma_separated(report: Report) -> str:
@@ -127,15 +133,20 @@ def comma_separated(report: Report) -> str:
 def json_page(report: Report) -> str:
     """Everything, numbers as they are."""
     content: dict[str, Any] = {
+        "scope": report.scope.sentence or None,
         "conditions": dict(report.conditions),
         "resamples": report.resamples,
         "seed_deviations": dict(report.seed_deviations),
-        "rows": [_plain_line(line) for line in report.lines],
-        "claims": [dataclasses.asdict(claim) | {"seeds_needed": claim.seeds_needed} for claim in report.claims],
+        "rows": [
+            _plain_line(line) | {"settings_paper": line.row.settings(load_table3()), "settings": dict(line.trained)}
+            for line in report.lines
+        ],
+        "claims": [_plain_claim(report, claim) for claim in report.claims],
         "rank_correlations": {
             metric: dataclasses.asdict(correlation) for metric, correlation in report.correlations.items()
         },
         "runs": [str(path) for path in report.runs],
+        "code": [version.plain() for version in report.versions],
         "remarks": list(report.remarks),
     }
     return json_text(content)
@@ -150,9 +161,22 @@ FORMATS: Mapping[str, Callable[[Report], str]] = {
 """By the suffix of the file."""
 
 
+def _plain_claim(report: Report, judged: JudgedClaim) -> dict[str, Any]:
+    claim = dataclasses.asdict(judged.claim) | {"needs": sorted(judged.claim.needs)}
+    comparisons = [dataclasses.asdict(each) for each in judged.comparisons]
+    return {
+        "claim": claim,
+        "verdict": judged.verdict,
+        "is_evidence": judged.claim.id not in report.scope.not_evidence,
+        "comparisons": comparisons,
+        "seeds_needed": judged.seeds_needed,
+    }
+
+
 def _plain_line(line: Line) -> dict[str, Any]:
     row, base = line.row, load_table3().row("base")
-    plain: dict[str, Any] = {"row": row.id, "group": row.group, "change": row.label}
+    plain: dict[str, Any] = {"row": row.id, "group": row.group}
+    plain |= {"change_paper": in_symbols(printed_settings(row)), "change": in_symbols(line.changes_trained)}
     plain |= {"state": line.state, "seeds": list(line.seeds)}
     for metric in Metric:
         printed = paper_value(row, metric)
@@ -188,7 +212,10 @@ def summary(report: Report, *, code: str = "") -> Iterator[str]:
         return
     yield "ours: " + ", ".join(f"{key} {value}" for key, value in report.conditions.items() if "BLEU" not in key)
     yield from (f"{key}: {code}{value}{code}" for key, value in report.conditions.items() if key.startswith("BLEU"))
-    yield "Ours are of other data and sizes unless these say otherwise: compare differences with differences."
+    yield (
+        "Values of ours do not compare with the paper's: perplexity is per sub-word of our own vocabulary, BLEU "
+        "is sacreBLEU's, and data and sizes are others unless the lines above say so: compare differences."
+    )
     yield _intervals(report)
     for metric, correlation in report.correlations.items():
         rows = sum(bool(line.measured) for line in report.lines)

@@ -1,14 +1,14 @@
 """The report of Table 3 as tables of text, in the paper's layout and order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Comparison, Metric, Sameness
-from aiayn.paper.table3 import SETTINGS, Row, load_table3
+from aiayn.paper.table3 import SETTINGS, Row, Setting, in_symbols, load_table3, value_text
 from aiayn.reports.grids import Grid
 from aiayn.reports.table3 import Line, Measurement, Report, paper_cell, paper_value
-from aiayn.reports.verdicts import Judged, JudgedClaim
+from aiayn.reports.verdicts import Judged, JudgedClaim, Verdict
 
 
 def grids(report: Report, *, bleu_name: str, has_settings: bool) -> list[Grid]:
@@ -17,14 +17,24 @@ def grids(report: Report, *, bleu_name: str, has_settings: bool) -> list[Grid]:
     Args:
         report: what they show.
         bleu_name: heading of our BLEU.
-        has_settings: columns of groups and settings, as in the paper; the names of rows imply them.
+        has_settings: columns of groups and settings, as in the paper; otherwise ours have a table of their own, where
+            they are not the paper's.
     """
+    sizes = [] if has_settings or not _has_other_sizes(report) else [_sizes(report)]
     return [
         _results(report, bleu_name=bleu_name, has_settings=has_settings),
-        _differences(report, bleu_name=bleu_name),
+        *sizes,
+        differences_grid(report, bleu_name=bleu_name),
         _claims(report),
         _comparisons(report),
     ]
+
+
+IN_BRACKETS = "; settings in brackets are those trained here"
+"""Added to the title where they are not the paper's."""
+
+NO_EVIDENCE = "*"
+"""Marks verdicts on which these runs are no evidence."""
 
 
 def _ours(bleu_name: str) -> str:
@@ -38,8 +48,9 @@ def _groups(report: Report) -> Iterator[list[Line]]:
 
 def _results(report: Report, *, bleu_name: str, has_settings: bool) -> Grid:
     settings = ("<", "<row", *SETTINGS.values()) if has_settings else ("<row",)
+    brackets = IN_BRACKETS if has_settings and _has_other_sizes(report) else ""
     return Grid(
-        title="Table 3, the paper's numbers and ours",
+        title=f"Table 3, the paper's numbers and ours{brackets}",
         headings=(
             *settings,
             *("PPL paper", "ours", "BLEU paper", _ours(bleu_name)),
@@ -52,19 +63,55 @@ def _results(report: Report, *, bleu_name: str, has_settings: bool) -> Grid:
 def _result(line: Line, *, has_settings: bool) -> tuple[str, ...]:
     row = line.row
     group = f"({row.group})" if len(row.group) == 1 else ""
-    settings = (group, row.id, *(setting(row, key) for key in SETTINGS)) if has_settings else (row.id,)
+    settings = (group, row.id, *(_setting(line, key) for key in SETTINGS)) if has_settings else (row.id,)
     scores = [text for metric in Metric for text in (str(paper_cell(row, metric)), _measured(line, metric))]
     parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
 
 
-def setting(row: Row, key: str) -> str:
-    """As printed: base states all, the others what they change."""
-    value = load_table3().base[key] if row.group == "base" else row.changes.get(key)
-    if value is None:
+def _setting(line: Line, key: str) -> str:
+    """As printed, and in brackets ours where it is another."""
+    printed, ours = printed_settings(line.row).get(key), line.changes_trained.get(key)
+    if printed is None:
         return ""
-    return f"{value // 1000}K" if key == "optimization.max_steps" and isinstance(value, int) else str(value)
+    text = value_text(key, printed)
+    return text if ours in (None, printed) else f"{text} ({value_text(key, ours)})"
+
+
+def printed_settings(row: Row) -> Mapping[str, Setting]:
+    """Those that the paper prints: base states all, the others in which they differ from it."""
+    return load_table3().base if row.group == "base" else row.changes
+
+
+def settings_text(line: Line) -> str:
+    """The settings that a row was trained with, and in brackets the paper's where it prints others."""
+    printed, trained = in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)
+    return printed if trained in ("", printed) else f"{trained} (paper: {printed})"
+
+
+def settings_beside(line: Line) -> str:
+    """The paper's settings of a row, each with ours in brackets where it is another, as in "d_k=16 (4)"."""
+    return in_symbols({key: _setting(line, key) for key in printed_settings(line.row)})
+
+
+def _has_other_sizes(report: Report) -> bool:
+    """Whether a row was trained with other settings than those that the paper prints for it."""
+    return any(line.changes_trained not in ({}, printed_settings(line.row)) for line in report.lines)
+
+
+def _sizes(report: Report) -> Grid:
+    return Grid(
+        title="What each row states: the paper's settings, and those trained here",
+        headings=("<row", "<paper", "<trained here"),
+        groups=tuple(
+            tuple(
+                (line.row.id, in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained))
+                for line in group
+            )
+            for group in _groups(report)
+        ),
+    )
 
 
 def _measured(line: Line, metric: Metric) -> str:
@@ -78,7 +125,8 @@ def mean_and_deviation(measurement: Measurement, decimals: int) -> str:
     return mean if measurement.deviation is None else f"{mean} ± {measurement.deviation:.{decimals}f}"
 
 
-def _differences(report: Report, *, bleu_name: str) -> Grid:
+def differences_grid(report: Report, *, bleu_name: str) -> Grid:
+    """Each row less base."""
     return Grid(
         title="Differences to base, with 95% intervals of ours",
         headings=("<row", "PPL paper", "<ours", "BLEU paper", f"<{_ours(bleu_name)}"),
@@ -113,17 +161,27 @@ def interval_text(interval: Interval | None, decimals: int) -> str:
 
 
 def _claims(report: Report) -> Grid:
+    marks = f" ({NO_EVIDENCE} not evidence: see the first lines)" if report.scope.not_evidence else ""
     return Grid(
-        title="What the paper concludes, and what these runs say",
+        title=f"What the paper concludes, and what these runs say{marks}",
         headings=("<id", "<section", "<claim", "<verdict", "seeds to decide"),
         groups=tuple(
             tuple(
-                (each.claim.id, each.claim.section, each.claim.statement, each.verdict, str(each.seeds_needed or ""))
+                (
+                    *(each.claim.id, each.claim.section, each.claim.statement),
+                    verdict_text(report, each.claim.id, each.verdict),
+                    str(each.seeds_needed or ""),
+                )
                 for each in claims
             )
             for claims in _by_group(report)
         ),
     )
+
+
+def verdict_text(report: Report, claim: str, verdict: Verdict) -> str:
+    """A verdict on a claim or a part of it, marked where these runs are no evidence."""
+    return f"{verdict} {NO_EVIDENCE}" if claim in report.scope.not_evidence else verdict.value
 
 
 def _by_group(report: Report) -> Iterator[list[JudgedClaim]]:
@@ -135,16 +193,18 @@ def _comparisons(report: Report) -> Grid:
         title="The comparisons behind the verdicts",
         headings=("<claim", "<claimed", "paper", "<ours, first minus second", "<verdict"),
         groups=tuple(
-            tuple(_comparison(claim.claim.id, judged) for judged in claim.comparisons) for claim in report.claims
+            tuple(_comparison(report, claim.claim.id, judged) for judged in claim.comparisons)
+            for claim in report.claims
         ),
     )
 
 
-def _comparison(claim: str, judged: Judged) -> tuple[str, ...]:
+def _comparison(report: Report, claim: str, judged: Judged) -> tuple[str, ...]:
     comparison = judged.comparison
     decimals = paper_cell(load_table3().row(comparison.rows[0]), comparison.metric).decimals
     interval = interval_text(judged.interval, decimals + 1)
-    return claim, claimed(comparison), printed_difference(comparison), interval, judged.verdict
+    verdict = verdict_text(report, claim, judged.verdict)
+    return claim, claimed(comparison), printed_difference(comparison), interval, verdict
 
 
 def claimed(comparison: Comparison) -> str:

@@ -22,6 +22,9 @@ WSJ = "wsj"
 SILVER = "_silver"
 """How a treebank's name ends where trees of parsers are trained on as well: the test set is the same."""
 
+PRINTED_SIZES = {"model.num_layers": 4, "model.d_model": 1024}
+"""Of the paper's parser (section 6.3), by configuration key."""
+
 SENTENCES_OF_SECTION_23 = 2416
 
 

@@ -7,16 +7,20 @@ from pathlib import Path
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, SentenceBrackets, by_length, total
 from aiayn.paper.table4 import Parser, load_table4
+from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_or_write
-from aiayn.reports.scored_runs import mean_text
+from aiayn.reports.scored_runs import mean_text, sizes_remark
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
-from aiayn.reports.table4 import ROWS, WSJ, Ours, Table4Report, read_table4
+from aiayn.reports.table4 import PRINTED_SIZES, ROWS, WSJ, Ours, Table4Report, read_table4
 from aiayn.runs.record import SplitScores, json_text
 
 SENTENCES_OF_SECTIONS_02_TO_21 = 39832
 
 _TWO = "{:.2f}".format
 """How scores are shown."""
+
+OTHER_SIZES = "*"
+"""Marks numbers of ours that are not of the paper's sizes."""
 
 OTHER_DATA = "not section 23 of the Wall Street Journal"
 """Why a number of ours does not compare with one of the paper's."""
@@ -63,11 +67,10 @@ def _beside(report: Table4Report, row: Parser) -> str:
     if not ours:
         return ""
     (of_wsj,) = ours
-    return (
-        _mean([run.test for run in of_wsj.finished if run.test], "F1")
-        if of_wsj.finished
-        else of_wsj.runs[-1].entry.state.value
-    )
+    if not of_wsj.finished:
+        return of_wsj.runs[-1].entry.state.value
+    mark = "" if of_wsj.finished[0].record.scale == "paper" else f" {OTHER_SIZES}"
+    return _mean([run.test for run in of_wsj.finished if run.test], "F1") + mark
 
 
 def _by_treebank(finished: Sequence[Ours]) -> Grid:
@@ -139,8 +142,12 @@ def remarks(report: Table4Report) -> Iterator[str]:
             yield f"{name}: trained on {pairs or 0:,} trees; sections 02 to 21 have {SENTENCES_OF_SECTIONS_02_TO_21:,}"
         if not each.stands_beside_the_paper:
             yield f"{name}: {OTHER_DATA}, so ours does not compare with the paper's column"
+        elif record.scale != "paper":
+            yield f"{OTHER_SIZES} {name}: not of the paper's scale, so ours is not the paper's parser"
+        yield from sizes_remark(name, each.finished[0], PRINTED_SIZES)
     signatures = {run.brackets.signature for each in report.ours for run in each.finished if run.brackets is not None}
     yield f"brackets: {'; '.join(sorted(signatures))}; well-formed is before outputs were repaired, all else after"
+    yield from version_remarks(code_versions((run.path, run.record) for each in report.ours for run in each.finished))
 
 
 def _markdown(report: Table4Report) -> str:
@@ -168,6 +175,8 @@ def _json(report: Table4Report) -> str:
             "scale": run.record.scale,
             "data": run.record.data,
             "data_fingerprint": run.record.data_fingerprint,
+            "commit": run.record.commit,
+            "dirty": run.record.dirty,
             "is_on_section_23": run.is_on_section_23,
             "sentences": None if run.test is None else run.test.sentences,
             "scores": {} if run.brackets is None else vars(run.brackets),

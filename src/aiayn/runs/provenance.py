@@ -8,6 +8,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+COMMIT_DIGITS = 12
+"""Shown of a commit."""
+
 PACKAGES = ("aiayn", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "tokenizers", "datasets", "sacrebleu")
 
 
@@ -30,6 +33,13 @@ def code_version() -> tuple[str | None, bool | None]:
     commit = _git(root, "rev-parse", "HEAD")
     changes = _git(root, "status", "--porcelain", "--untracked-files=no")
     return commit, None if changes is None else bool(changes)
+
+
+def commit_text(commit: str | None, dirty: bool | None) -> str:
+    """What `code_version` gives, in words."""
+    if commit is None:
+        return "an installed package (no commit known)"
+    return f"commit {commit[:COMMIT_DIGITS]}{' with uncommitted changes' if dirty else ''}"
 
 
 def code() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`run.json`: what a run was and what came of it; reports read records and nothing else."""
+"""`run.json`: what a run was and what came of it."""
 
 import dataclasses
 import json
@@ -177,6 +177,8 @@ class Record:
     commit: str | None = None
     dirty: bool | None = None
     """Whether the checkout had changes that the commit does not hold."""
+    earlier_commits: list[str] = field(default_factory=list)
+    """Other commits by which training was begun, before `commit` resumed it."""
     hardware: dict[str, Any] = field(default_factory=dict)
     precision: str | None = None
     parameters: int | None = None

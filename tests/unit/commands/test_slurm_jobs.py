@@ -85,4 +85,7 @@ def test_without_submitit_it_is_one_line(tmp_path: Path) -> None:
         [sys.executable, "-c", line, *words], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (said.returncode, said.stdout) == (2, "")
-    assert said.stderr == "aiayn: hydra/launcher=slurm: submitit is not installed; pip install 'aiayn[slurm]'\n"
+    assert (
+        said.stderr
+        == "aiayn: hydra/launcher=slurm: submitit is not installed; pip install -e '.[slurm]' in the checkout\n"
+    )

@@ -12,7 +12,7 @@ from aiayn.evaluation.bleu import bleu_from_statistics
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.reports import grids as grids_of_text
 from aiayn.reports.comparison import Comparison, compare
-from aiayn.reports.comparison_formats import grids
+from aiayn.reports.comparison_formats import grids, json_page, markdown
 from aiayn.runs.directory import RunDirectory
 
 MakeRun = Callable[..., Path]
@@ -64,6 +64,31 @@ def test_experiments_under_several_values_of_a_key_make_a_grid(tmp_path: Path, m
     assert ppl.title == "PPL: experiment down, d_k across"
     assert ppl.headings == ("<experiment", "4", "8", "16")
     assert [line[0] for (lines,) in [ppl.groups] for line in lines] == ["table3/base", "table3/c_n2"]
+
+
+def seeds_and_code(folder: Path) -> tuple[str, str]:
+    """What the page says of seeds and of commits."""
+    content = json.loads(json_page(compared(folder)))
+    page = markdown(compared(folder))
+    (seeds,) = (line for line in content["remarks"] if line.startswith("reference: "))
+    (code,) = (line for line in content["remarks"] if line.startswith("code: "))
+    assert f"- {seeds}\n" in page
+    assert f"- {code}\n" in page
+    return seeds, code
+
+
+def test_intervals_without_seeds_say_so_and_commits_are_named(tmp_path: Path, make_run: MakeRun) -> None:
+    make_run("base", commit="a" * 40)
+    make_run("d_drop0", match=0.5, commit="a" * 40)
+    seeds, code = seeds_and_code(tmp_path)
+    assert "every system has one seed" in seeds
+    assert "leave the variation between seeds out" in seeds
+    assert code == f"code: commit {'a' * 12}"
+    make_run("base", seed=2, commit="b" * 40)
+    seeds, code = seeds_and_code(tmp_path)
+    assert "include the standard deviation between seeds" in seeds
+    assert seeds.endswith("; systems with one seed: 1 of 2")
+    assert f"commit {'b' * 12}: " in code
 
 
 def test_two_keys_make_a_grid(tmp_path: Path, make_run: MakeRun) -> None:

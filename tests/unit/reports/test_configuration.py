@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from aiayn.commands.front_end import COMMANDS
+from aiayn.commands.reproduce import OF_THE_REPORT
 from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
@@ -45,6 +47,16 @@ def test_every_key_has_a_row(page: str, verb: str) -> None:
 def test_a_verb_with_the_keys_of_another_points_there(page: str) -> None:
     assert "[aiayn train](#aiayn-train)" in section(page, "prepare")
     assert compose_command("prepare").keys() == compose_command("train").keys()
+
+
+def test_every_verb_and_every_group_is_on_the_page(page: str) -> None:
+    assert set(re.findall(r"^## aiayn (\w+)$", page, re.MULTILINE)) == set(COMMANDS)
+    for key in OF_THE_REPORT:
+        assert f"`{key}`" in section(page, "reproduce")
+    for launcher in ("basic` (default)", "joblib`", "slurm`"):
+        assert f"| `{launcher}" in page.partition("## hydra/launcher")[2]
+    assert "`hydra.launcher.partition`" in page
+    assert "`hydra.sweeper.trials`" in page
 
 
 def test_every_option_has_a_row_and_says_what_it_is(page: str) -> None:

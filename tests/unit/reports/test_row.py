@@ -45,8 +45,14 @@ def test_the_papers_cells_are_as_printed_and_a_blank_one_is_bases_in_brackets(ro
 
 def test_paper_and_run_stand_one_above_the_other(make_record: MakeRecord, scores: Scores) -> None:
     paper, own = cells(row_table(make_record(experiment="table3/a_h1", scores=scores)))
-    assert paper == ["paper", *paper_cells(load_table3().row("a_h1"))]
-    assert own == ["this run", f"{scores['dev'].ppl:.2f}", f"{scores['dev'].quality.score:.1f}", "1.2M", "12,345"]
+    assert paper == ["paper, newstest2013", *paper_cells(load_table3().row("a_h1"))]
+    assert own == [
+        "this run, grammar",
+        f"{scores['dev'].ppl:.2f}",
+        f"{scores['dev'].quality.score:.1f}",
+        "1.2M",
+        "12,345",
+    ]
 
 
 def test_an_average_is_told_from_single_weights(make_record: MakeRecord, scores: Scores) -> None:
@@ -70,18 +76,19 @@ def test_bleu_of_words_given_is_not_called_bleu(make_record: MakeRecord, scores:
 
 
 def test_without_a_paper_row_the_run_stands_alone(make_record: MakeRecord, scores: Scores) -> None:
-    assert [row[0] for row in cells(row_table(make_record(experiment="mine", scores=scores)))] == ["this run"]
+    assert [row[0] for row in cells(row_table(make_record(experiment="mine", scores=scores)))] == ["this run, grammar"]
 
 
 def test_the_footer_has_the_test_scores_and_the_signature(make_record: MakeRecord, scores: Scores) -> None:
     record = make_record(scores=scores, seconds=3723.4, tokens=9_876_543, tokens_per_second=1234.5)
-    test, bleu, training = footer(record).splitlines()
+    test, bleu, comparability, training = footer(record).splitlines()
+    assert "no value of ours compares" in comparability
     assert f"PPL {scores['test'].ppl:.2f}, BLEU {scores['test'].quality.score:.1f}" in test
     assert bleu == f"BLEU: {scores['dev'].quality.signature}"
     assert "9,876,543 tokens" in training
     assert "tokens/s" in training
     record = make_record(scores={"dev": scores["dev"]})
-    assert len(footer(record).splitlines()) == 2
+    assert len(footer(record).splitlines()) == 3
     assert "tokens/s" not in footer(record)
 
 

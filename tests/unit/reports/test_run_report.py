@@ -108,7 +108,8 @@ def test_the_terminal_shows_status_message_and_command(
 ) -> None:
     record = make_record(status=status, message="out of patience")
     report_run(a_run(record, tmp_path), None)
-    assert capsys.readouterr().out == f"status: {status.value} (out of patience)\ncommand: {record.command}\n"
+    lines = [f"status: {status.value} (out of patience)", f"command: {record.command}", "code: not a checkout"]
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_a_damaged_record_is_refused(tmp_path: Path) -> None:

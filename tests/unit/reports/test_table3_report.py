@@ -20,6 +20,7 @@ from aiayn.config.errors import UserError
 from aiayn.evaluation.significance import bootstrap
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.table3 import load_table3
+from aiayn.reports import grids as grids_of_text
 from aiayn.reports.grids import Grid, latex_table, latex_text, markdown_table
 from aiayn.reports.table3 import Line, Report, table3_report
 from aiayn.reports.table3_formats import FORMATS, show
@@ -142,6 +143,91 @@ def test_a_table_can_be_made_without_base(make_run: MakeRun, tmp_path: Path) -> 
     make_run("c_n2")
     (line,) = (line for line in report(tmp_path / "runs").lines if line.measured)
     assert line.measured[Metric.ppl].difference is None
+
+
+def test_what_was_trained_stands_beside_what_the_paper_has(half_finished: Path) -> None:
+    make = FORMATS[".md"](report(half_finished))
+    assert "settings in brackets are those trained here" in make
+    line = next(line for line in make.splitlines() if line.startswith("|  | big |"))
+    assert [cell.strip() for cell in line.split("|")][3:13] == [
+        *("", "1024 (256)", "4096 (1024)", "16", "", "", "0.3", "", "", "300K (4,200)")
+    ]
+    content = json.loads(FORMATS[".json"](report(half_finished)))
+    small = next(row for row in content["rows"] if row["row"] == "c_n2")
+    assert (small["change_paper"], small["change"]) == ("N=2", "N=1")
+    assert (small["settings_paper"]["model.d_model"], small["settings"]["model.d_model"]) == (512, 128)
+    missing = next(row for row in content["rows"] if row["row"] == "c_n4")
+    assert (missing["change_paper"], missing["change"], missing["settings"]) == ("N=4", "", {})
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_tells_what_was_trained_at_any_width(
+    half_finished: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(grids_of_text, "WIDTH_OF_A_FILE", width)
+    show(report(half_finished), None)
+    said = capsys.readouterr().out
+    sizes = said[said.index("What each row states") : said.index("Differences to base")]
+    assert max(map(len, sizes.splitlines())) <= width
+    (line,) = (line for line in sizes.splitlines() if line.split()[:1] == ["c_n2"])
+    assert line.split() == ["c_n2", "N=2", "N=1"]
+
+
+def test_at_the_papers_own_sizes_there_is_nothing_beside_them(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("base", "scale=paper")
+    found = report(tmp_path / "runs")
+    page = FORMATS[".md"](found)
+    assert "in brackets" not in page
+    assert "| 100K |" in page
+
+
+def trained(tokens: int, steps: int = 1400, **changes: Any) -> dict[str, Any]:
+    counts = {"train": {"pairs": 100, "source_tokens": 1000, "target_tokens": 1000}}
+    return {"tokens": tokens, "steps": steps, "data_counts": counts, **changes}
+
+
+def test_a_report_opens_with_what_short_runs_can_test(make_run: MakeRun, tmp_path: Path) -> None:
+    for row in ("base", "a_h1", "d_drop0", "d_ls0", "e_learned"):
+        make_run(row, **trained(6000))
+    make_run("base", seed=2, **trained(6000))
+    found = report(tmp_path / "runs")
+    assert found.scope.not_evidence == {"dropout", "label_smoothing", "learned_positions"}
+    sentence = found.scope.sentence
+    assert sentence.startswith(
+        "These runs (scale nano, 1,400 steps, warm-up over 71% of them, 3.0 passes over the training data, "
+        "1 to 2 seeds a row) can test at most what the paper says of heads, "
+    )
+    assert "Their verdicts on dropout, label smoothing and positions are not evidence: training ends" in sentence
+    page = FORMATS[".md"](found)
+    assert page.splitlines()[2] == sentence
+    assert re.search(r"\| dropout \| 6.2 \| .* \| \w+ \* \|", page)
+    content = json.loads(FORMATS[".json"](found))
+    assert content["scope"] == sentence
+    assert {each["claim"]["id"] for each in content["claims"] if not each["is_evidence"]} == found.scope.not_evidence
+    assert sentence.partition("(")[0] in FORMATS[".tex"](found)
+
+
+def test_long_runs_that_read_their_data_often_test_every_claim(make_run: MakeRun, tmp_path: Path) -> None:
+    for row in ("base", "d_drop0", "e_learned"):
+        make_run(row, **trained(24_000, steps=8000))
+    scope = report(tmp_path / "runs").scope
+    assert not scope.not_evidence
+    assert "evidence" not in scope.sentence
+    make_run("base", "scale=paper", **trained(24_000, steps=100_000, data_fingerprint="e" * 64))
+    assert report(tmp_path / "runs", scale="paper").scope.sentence == ""
+
+
+def test_a_report_names_its_commits_and_the_runs_of_each(make_run: MakeRun, tmp_path: Path) -> None:
+    for row in ("base", "a_h1"):
+        make_run(row, commit="a" * 40, dirty=False)
+    assert f"code: commit {'a' * 12}" in report(tmp_path / "runs").remarks
+    other = make_run("base", seed=2, commit="b" * 40, dirty=True, earlier_commits=["c" * 40])
+    (remark,) = (line for line in report(tmp_path / "runs").remarks if line.startswith("code: "))
+    assert remark.startswith("code: the runs are of 2 versions, whose results may differ: ")
+    assert f"commit {'b' * 12} with uncommitted changes, begun by {'c' * 12}: {other.name}" in remark
+    assert remark in FORMATS[".md"](report(tmp_path / "runs"))
+    code = json.loads(FORMATS[".json"](report(tmp_path / "runs")))["code"]
+    assert [(each["commit"][0], each["dirty"], len(each["runs"])) for each in code] == [("a", False, 2), ("b", True, 1)]
 
 
 def test_json_holds_every_number(half_finished: Path) -> None:

@@ -103,7 +103,10 @@ def test_ours_stand_in_their_own_rows(tmp_path: Path, make_parser: MakeRun) -> N
     make_parser("semi_supervised", 91.75, data="wsj_silver")
     report = read(tmp_path)
     assert treebanks(report).keys() == {("wsj", "wsj_only"), ("wsj", "semi_supervised")}
-    assert ours(report) == {"WSJ only": "90.25", "semi-supervised": "91.75"}
+    assert ours(report) == {"WSJ only": "90.25 *", "semi-supervised": "91.75 *"}, "of scale demo"
+    assert "* wsj_only on wsj: not of the paper's scale, so ours is not the paper's parser" in remarks(report)
+    (sizes,) = (line for line in remarks(report) if line.startswith("wsj_only on wsj: trained here"))
+    assert sizes.endswith("; in the paper with N=4, d_model=1024")
     assert not any("does not compare" in line for line in remarks(report))
     others = [line for group in next(grids(report)).groups for line in group if not line[0].startswith("Transformer")]
     assert {line[3] for line in others} == {""}
@@ -184,7 +187,7 @@ def test_f1_by_length_has_a_column_for_each_experiment_of_a_treebank(tmp_path: P
 def test_seeds_are_one_number_with_its_deviation(tmp_path: Path, make_parser: MakeRun) -> None:
     make_parser("wsj_only", 90.0, seed=1)
     make_parser("wsj_only", 92.0, seed=2)
-    assert ours(read(tmp_path))["WSJ only"] == "91.00 ± 1.41"
+    assert ours(read(tmp_path))["WSJ only"] == "91.00 ± 1.41 *"
 
 
 def test_f1_by_length_has_a_column_for_each_search(tmp_path: Path, make_parser: MakeRun) -> None:
@@ -317,7 +320,7 @@ def test_every_format_has_all_of_it(tmp_path: Path, make_parser: MakeRun, capsys
     for suffix in (".md", ".tex", ".json"):
         assert main([*words, f"output={tmp_path / 'table4'}{suffix}"]) == 0
     markdown = (tmp_path / "table4.md").read_text(encoding="utf-8")
-    assert "| Transformer (4 layers) | WSJ only | 91.3 | 90.25 |" in markdown
+    assert "| Transformer (4 layers) | WSJ only | 91.3 | 90.25 * |" in markdown
     assert str(folder) in markdown
     content = json.loads((tmp_path / "table4.json").read_text(encoding="utf-8"))
     assert content["paper"]["transformer_semi"] == 92.7

@@ -1,6 +1,7 @@
 """The paper's claims with their verdicts, and the comparisons behind each."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from aiayn.paper.claims import Metric, Ordering, Sameness
@@ -8,7 +9,7 @@ from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.cells import heading, scroller
 from aiayn.reports.page.markup import Html, tag, with_symbols
 from aiayn.reports.table3 import Report, paper_cell
-from aiayn.reports.table3_grids import claimed, interval_text, printed_difference
+from aiayn.reports.table3_grids import claimed, interval_text, printed_difference, verdict_text
 from aiayn.reports.verdicts import Judged, JudgedClaim, Verdict
 
 MARKS = {
@@ -20,30 +21,34 @@ MARKS = {
 }
 """A shape for each verdict, so that none is told by colour alone."""
 
+NOT_EVIDENCE = "not evidence"
+"""How verdicts are counted that these runs are no evidence for."""
+
 
 def verdict_counts(report: Report) -> Html:
     """How many claims came out how, as the first thing on the page."""
-    counts = {verdict: sum(claim.verdict is verdict for claim in report.claims) for verdict in Verdict}
-    shown = [(verdict, count) for verdict, count in counts.items() if count]
+    no_evidence = report.scope.not_evidence
+    counts = Counter(NOT_EVIDENCE if claim.claim.id in no_evidence else claim.verdict.value for claim in report.claims)
     numbers = [
         tag(
             "div",
-            tag("dt", verdict.value),
-            tag("dd", str(count)),
-            class_=f"count {verdict}",
-            style=f"flex-grow:{count}",
+            tag("dt", name),
+            tag("dd", str(counts[name])),
+            class_=f"count {name.replace(' ', '-')}",
+            style=f"flex-grow:{counts[name]}",
         )
-        for verdict, count in shown
+        for name in (*Verdict, NOT_EVIDENCE)
+        if counts[name]
     ]
     return tag("dl", *numbers, class_="counts")
 
 
 def claim_list(report: Report) -> Html:
     """Each claim with its verdict; the comparisons behind it open on demand."""
-    return tag("div", *map(_claim, report.claims), class_="claims")
+    return tag("div", *(_claim(report, claim) for claim in report.claims), class_="claims")
 
 
-def _claim(judged: JudgedClaim) -> Html:
+def _claim(report: Report, judged: JudgedClaim) -> Html:
     dots = [
         tag("i", class_=f"dot {each.verdict}", title=f"{claimed(each.comparison)}: {each.verdict}")
         for each in judged.comparisons
@@ -53,11 +58,14 @@ def _claim(judged: JudgedClaim) -> Html:
         tag("span", MARKS[judged.verdict], class_="mark", aria_hidden="true"),
         tag("span", with_symbols(judged.claim.statement), class_="statement"),
         tag("span", *dots, class_="dots", aria_hidden="true"),
-        tag("span", judged.verdict.value, class_="verdict"),
+        tag("span", verdict_text(report, judged.claim.id, judged.verdict), class_="verdict"),
     )
     seeds = judged.seeds_needed
     advice = f" About {seeds:,} seeds of each row would decide what is open." if seeds else ""
-    note = tag("p", f"Section {judged.claim.section} of the paper, group {judged.claim.group}.{advice}", class_="note")
+    evidence = " * These runs are no evidence on it: see the head of the page."
+    caveat = evidence if judged.claim.id in report.scope.not_evidence else ""
+    place = f"Section {judged.claim.section} of the paper, group {judged.claim.group}."
+    note = tag("p", f"{place}{advice}{caveat}", class_="note")
     return tag("details", summary, _comparisons(judged.comparisons), note, class_=f"claim {judged.verdict}")
 
 

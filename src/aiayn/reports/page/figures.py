@@ -9,6 +9,7 @@ from aiayn.reports.page.attention_maps import PackedMaps
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.curves import METRICS
 from aiayn.reports.table3 import Line, Measurement, paper_value
+from aiayn.reports.table3_grids import settings_text
 
 DIGITS = 5
 """Significant digits of numbers that are drawn."""
@@ -62,7 +63,7 @@ def _row(line: Line, runs: tuple[RunContent, ...]) -> dict[str, Any]:
     }
     return {
         "id": line.row.id,
-        "label": line.row.label,
+        "label": line.row.label if line.row.group == "base" else settings_text(line),
         "group": line.row.group,
         "anchor": next((run.anchor for run in runs if run.row == line.row.id), None),
         "paperParameters": parameters_of(line),

@@ -7,16 +7,18 @@ from importlib import resources
 from string import Template
 
 from aiayn.paper.table3 import load_table3
+from aiayn.reports.code_versions import code_versions
 from aiayn.reports.page.bundle import Bundle, script_hash
 from aiayn.reports.page.cells import GROUPS, chip, group_name
 from aiayn.reports.page.claims import claim_list, verdict_counts
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.figures import figure_data
-from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag
+from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag, with_symbols
 from aiayn.reports.page.run_sections import run_sections
 from aiayn.reports.page.tables import bleu_name, cost_summary, cost_table, plain_table, results_table
 from aiayn.reports.table3_formats import summary
-from aiayn.reports.table3_grids import grids
+from aiayn.reports.table3_grids import differences_grid
+from aiayn.runs.ledger import State
 
 SCRIPTS = ("theme.js", "tables.js", "figures.js", "charts.js", "attention.js", "live.js")
 """Of the page, in order; they share one scope."""
@@ -30,13 +32,13 @@ def page(content: PageContent, bundle: Bundle) -> str:
     """The whole file."""
     script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "})();"
     report, runs = content.report, content.runs
-    tables = grids(report, bleu_name=bleu_name(report), has_settings=False)
     return Template(_asset("page.html")).substitute(
         title=escaped(_title(content)),
         policy=escaped(_policy(script, bundle)),
         style=_asset("page.css"),
         refresh=str(content.refresh_seconds or ""),
         heading=HEADING,
+        scope=tag("p", with_symbols(report.scope.sentence), class_="scope") if report.scope.sentence else "",
         lead=_lead(content),
         counts=verdict_counts(report),
         claims=claim_list(report),
@@ -44,11 +46,11 @@ def page(content: PageContent, bundle: Bundle) -> str:
         chips=_chips(content),
         results=results_table(content),
         remarks=tag("ul", *(tag("li", line) for line in (*list(summary(report))[2:], *report.remarks)), class_="note"),
-        differences=plain_table(tables[1]),
+        differences=plain_table(differences_grid(report, bleu_name=bleu_name(report))),
         cost_summary=cost_summary(runs) if runs else "",
         cost=cost_table(runs),
         runs=run_sections(runs) if runs else _nothing(),
-        count=f"{len(runs)} runs" if len(runs) != 1 else "One run",
+        count=_counted(content),
         written=escaped(content.written),
         command=escaped(content.command),
         data=data_block(figure_data(content), id="data"),
@@ -97,7 +99,7 @@ def _conditions(content: PageContent) -> Html:
         "trained by": "; ".join(_commands(content.runs)),
         "trained": _when(content.runs),
         "versions": _versions(content.runs),
-        "commits": ", ".join(sorted({(run.record.commit or "no checkout")[:12] for run in content.runs if run.record})),
+        "code": "; ".join(_code(content.runs)),
         "intervals": f"{content.report.resamples:,} paired resamples of the sentences",
         "paper": f"{caption.dev_set}, {caption.language_pair}, {caption.source}",
         "this page": f"{content.command}, {content.written}",
@@ -114,6 +116,21 @@ def _commands(runs: Sequence[RunContent], most: int = 3) -> Iterator[str]:
     yield from (command for command, _ in typed.most_common(most))
     if len(typed) > most:
         yield f"and {len(typed) - most} other commands"
+
+
+def _code(runs: Sequence[RunContent]) -> Iterator[str]:
+    """The versions of the code, and how many of the runs each has made."""
+    for version in code_versions((run.entry.directory.path, run.record) for run in runs if run.record):
+        yield f"{version.text}: {'1 run' if len(version.runs) == 1 else f'{len(version.runs)} runs'}"
+
+
+def _counted(content: PageContent) -> str:
+    """How many runs there are, in which states, and how many of them are in the table."""
+    runs = content.runs
+    states = Counter(run.entry.state for run in runs)
+    counts = ", ".join(f"{states[state]} {state}" for state in State if state in states)
+    total = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    return f"{total}: {counts}; the table's numbers are of {len(content.report.runs)} of them."
 
 
 def _when(runs: Sequence[RunContent]) -> str:

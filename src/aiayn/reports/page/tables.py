@@ -5,14 +5,14 @@ from typing import Any
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import SETTINGS, Row
 from aiayn.reports.grids import Grid
 from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain, scroller, sortable
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
 from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.table3_grids import mean_and_deviation, setting, signed
+from aiayn.reports.table3_grids import mean_and_deviation, settings_beside, settings_text, signed
+from aiayn.runs.ledger import State
 
 
 def results_table(content: PageContent) -> Html:
@@ -30,7 +30,7 @@ def results_table(content: PageContent) -> Html:
         ),
         tag(
             "tr",
-            *(sortable(text) for text in ("<row", "<change")),
+            *(sortable(text) for text in ("<row", "<setting (trained here)")),
             *(sortable(text) for _ in Metric for text in ("paper", "ours", "ours − base")),
             *(sortable(text) for text in ("paper", "ours", "<seeds", "<state")),
         ),
@@ -45,7 +45,7 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     of_row = [run for run in runs if run.row == row.id and run.record is not None]
     cells = [
         tag("th", chip(row.group), row.id, scope="row", data_v=row.id),
-        tag("td", with_symbols(_change(row)), class_="change"),
+        tag("td", with_symbols(settings_beside(line)), class_="change"),
     ]
     for metric in Metric:
         measurement = line.measured.get(metric)
@@ -59,27 +59,20 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     cells.append(number(printed, row.parameters.value, class_="paper"))
     cells.append(number(millions(line.parameters), line.parameters, class_="ours"))
-    links = [
-        tag(
-            "a",
-            str(run.record.seed),
-            href=f"#{run.anchor}",
-            class_=f"seed {run.entry.state}",
-            title=f"{run.title}: {run.entry.state}",
-        )
-        for run in of_row
-        if run.record
-    ]
-    cells.append(tag("td", joined(links, " "), data_v=len(line.seeds)))
-    cells.append(tag("td", line.state, class_="state pending" if not of_row else "state"))
-    return tag("tr", *cells, **filtered(row.group, f"{row.id} {row.label} {line.state}"))
+    counted = [run for run in of_row if run.entry.state is State.finished]
+    others = [run for run in of_row if run.entry.state is not State.finished]
+    states = [*(["finished"] if counted else []), *map(_link, others)]
+    cells.append(tag("td", joined(map(_link, counted), " "), data_v=len(line.seeds)))
+    cells.append(tag("td", joined(states, ", ") or line.state, class_="state" if of_row else "state pending"))
+    return tag("tr", *cells, **filtered(row.group, f"{row.id} {settings_text(line)} {line.state}"))
 
 
-def _change(row: Row) -> str:
-    """What the row prints as different from base: its label, or where that is but a name, the settings."""
-    if row.label != row.id or row.group == "base":
-        return row.label if row.label != row.id else ""
-    return ", ".join(f"{SETTINGS[key]}={setting(row, key)}" for key in row.changes)
+def _link(run: RunContent) -> Html:
+    """To a run's section: its seed, and its state unless it has finished."""
+    assert run.record is not None, "runs of rows have records"
+    state = run.entry.state
+    text = str(run.record.seed) if state is State.finished else f"seed {run.record.seed} {state}"
+    return tag("a", text, href=f"#{run.anchor}", class_=f"seed {state}", title=f"{run.title}: {state}")
 
 
 def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Html:

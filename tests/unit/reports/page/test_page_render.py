@@ -15,6 +15,7 @@ from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.bundle import Bundle, script_hash
 from aiayn.reports.page.cells import GROUPS
 from aiayn.reports.page.content import PageContent, Reader, RunContent
+from aiayn.reports.page.markup import escaped
 from aiayn.reports.page.render import SCRIPTS, page
 from aiayn.runs.record import Record, Status
 
@@ -120,11 +121,32 @@ def test_nothing_is_fetched_and_only_the_two_scripts_run(some_runs: Path) -> Non
 
 
 def test_no_path_of_the_machine_is_in_the_page(tmp_path: Path, make_run: MakeRun) -> None:
-    make_run("base")
-    make_run("a_h1")
+    make_run("base", commit="a" * 40)
+    make_run("a_h1", commit="b" * 40)
     text = page(contents(tmp_path / "runs"), BUNDLE)
+    assert f"commit {'a' * 12}: " in text
     assert str(tmp_path) not in text
     assert str(Path.cwd()) not in text
+
+
+def test_what_was_trained_and_what_it_can_test_stand_beside_the_papers(tmp_path: Path, make_run: MakeRun) -> None:
+    counts = {"train": {"pairs": 100, "source_tokens": 1000, "target_tokens": 1000}}
+    short = {"steps": 1400, "tokens": 6000, "data_counts": counts}
+    make_run("base", **short)
+    make_run("b_dk16", **short)
+    make_run("d_drop0", **short)
+    make_run("d_drop0", seed=2, status=Status.interrupted, scores={})
+    content = contents(tmp_path / "runs")
+    text = page(content, BUNDLE)
+    said = Outline(text).said
+    assert content.report.scope.sentence in said
+    assert text.index(escaped(content.report.scope.sentence)) < text.index('<p class="lead">')
+    assert "not evidence" in said
+    row = text.partition('data-v="b_dk16"')[2].partition("</tr>")[0]
+    assert "<sub>k</sub>=16 (4)" in row
+    dropout = text.partition('data-v="d_drop0"')[2].partition("</tr>")[0]
+    assert ">seed 2 interrupted</a>" in dropout, "linked, and not counted"
+    assert "4 runs: 3 finished, 1 interrupted; the table's numbers are of 3 of them." in text
 
 
 def test_runs_stand_as_in_the_paper_and_ones_own_come_last(some_runs: Path) -> None:

@@ -1,0 +1,72 @@
+"""Which versions of the code made the runs of a report: a result may differ between two commits."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiayn.runs.provenance import COMMIT_DIGITS, commit_text
+from aiayn.runs.record import Record
+
+MOST_RUNS = 4
+"""Runs of a version that a remark names; of more it gives the number."""
+
+
+@dataclass(frozen=True)
+class CodeVersion:
+    """One version, and the runs that it made."""
+
+    commit: str | None
+    """None where the program did not run from a checkout."""
+    dirty: bool
+    """Whether the checkout had changes that the commit does not hold."""
+    earlier: tuple[str, ...]
+    """Commits by which these runs were begun, before they were resumed by this one."""
+    runs: tuple[Path, ...]
+    names: tuple[str, ...]
+    """Of the same runs, below the folder of runs."""
+
+    @property
+    def text(self) -> str:
+        """As in "commit 0123456789ab with uncommitted changes"."""
+        begun = f", begun by {', '.join(commit[:COMMIT_DIGITS] for commit in self.earlier)}" if self.earlier else ""
+        return f"{commit_text(self.commit, self.dirty)}{begun}"
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "commit": self.commit,
+            "dirty": self.dirty,
+            "earlier_commits": list(self.earlier),
+            "runs": list(map(str, self.runs)),
+        }
+
+
+def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...]:
+    """The versions that made some runs, that of the most runs first.
+
+    Args:
+        runs: folder and record of each.
+    """
+    found: dict[tuple[str | None, bool, tuple[str, ...]], list[tuple[Path, str]]] = {}
+    for path, record in runs:
+        version = record.commit, bool(record.dirty), tuple(record.earlier_commits)
+        found.setdefault(version, []).append((path, record.name))
+    versions = [
+        CodeVersion(*version, runs=tuple(path for path, _ in made), names=tuple(name for _, name in made))
+        for version, made in found.items()
+    ]
+    return tuple(sorted(versions, key=lambda version: -len(version.runs)))
+
+
+def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
+    """A line for a report: the one version, or all of them with their runs."""
+    if len(versions) == 1:
+        yield f"code: {versions[0].text}"
+    elif versions:
+        each = "; ".join(f"{version.text}: {_runs(version.names)}" for version in versions)
+        yield f"code: the runs are of {len(versions)} versions, whose results may differ: {each}"
+
+
+def _runs(names: Sequence[str]) -> str:
+    return f"{len(names)} runs" if len(names) > MOST_RUNS else ", ".join(names)

@@ -190,8 +190,8 @@ def steps_of(entry: Entry) -> str:
 
 
 def scores_of(entry: Entry) -> dict[str, str]:
-    """Perplexity, and BLEU or F1, on the development set under their names; empty before the evaluation."""
-    dev = None if entry.record is None else entry.record.scores.get("dev")
+    """Perplexity, and BLEU or F1, on dev under their names; empty before the evaluation, and of trials."""
+    dev = None if entry.record is None or entry.record.trial else entry.record.scores.get("dev")
     return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.quality_name: f"{dev.quality.score:.1f}"}
 
 

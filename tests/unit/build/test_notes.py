@@ -23,14 +23,14 @@ def test_a_row_says_what_the_paper_prints_at_every_scale(row: str) -> None:
 
 def test_what_a_run_changes_besides_its_row_is_said() -> None:
     words = ["model.dropout=0.4", "decoding.beam_size=1", "seed=7", "data.sentences=50", "launch.compile=true"]
-    assert note("experiment=table3/c_n4", *words) == "N=4; here P_drop=0.4, beam_size=1"
+    assert note("experiment=table3/c_n4", *words) == "N=4; here sentences=50 dropout=0.4 beam_size=1"
 
 
-def test_many_changes_are_counted() -> None:
+def test_many_changes_in_base_are_counted() -> None:
     words = [f"optimization.{key}=7" for key in ("warmup_steps", "source_tokens", "target_tokens", "max_steps")]
     words += [f"model.{key}=2" for key in ("num_layers", "d_model", "d_ff", "num_heads")]
-    text = note(*words, "tokenizer.vocabulary_size=300", "data.max_length=5")
-    assert text.startswith("base; here ")
+    text = note("experiment=positions/rotary", *words, "tokenizer.vocabulary_size=300", "data.max_length=5")
+    assert text.startswith("vocabulary_size=300, d_model=2, N=2, ")
     assert text.endswith(" more")
 
 

@@ -1,14 +1,15 @@
 """What a run changes in its experiment, and the name that follows: one home for W&B, sweeps and reports.
 
 The difference is between the configuration and the same experiment, composed with the same scale, fidelity profile and
-corpus and without further overrides. Keys that can change a result count, and those of the scale. A key that keeps its
-interpolation follows from others, as d_k from num_heads, and is no difference of its own.
+corpus and without further overrides. Keys that can change a result count, and those of the scale. A key that follows
+from others, as d_k from num_heads, is no difference of its own.
 """
 
 import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from typing import Any
 
@@ -81,21 +82,25 @@ def job_type(row: str, difference: str) -> str:
 
 
 def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
-    """The keys that `here` states otherwise than `there`, and its values; None for a key that it lacks.
+    """The keys in which `here` differs from `there`, and its values; None for a key that it lacks.
+
+    What counts are values, however they were stated. A key that `there` derives from others is left out where its value
+    follows from these.
 
     Args:
         here: composed or frozen.
         there: composed; a value that it leaves to the user is none to differ from.
     """
-    own, other = _stated(here), _stated(there)
-    found = {}
-    for key in {**own, **other}:
-        if (key in own and key in other and own[key] == other[key]) or other.get(key) == MISSING or key == "seed":
-            continue
+    own, other, followed = _stated(here), _stated(there), deepcopy(there)
+    keys = [key for key in {**other, **own} if other.get(key) != MISSING and key != "seed"]
+    found: dict[str, Any] = {}
+    for key in sorted(keys, key=lambda key: "${" in str(other.get(key))):  # derived ones after what they derive from
         value = _plain(OmegaConf.select(here, key))
-        if key not in other or key not in own or value != _value(there, key):
+        if (key in own) != (key in other) or value != _value(followed, key):
             found[key] = value
-    return found
+        if key in own and key in found:
+            OmegaConf.update(followed, key, value, force_add=True)
+    return {key: found[key] for key in keys if key in found}
 
 
 def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ def test_many_changes_in_base_are_counted() -> None:
     words = [f"optimization.{key}=7" for key in ("warmup_steps", "source_tokens", "target_tokens", "max_steps")]
     words += [f"model.{key}=2" for key in ("num_layers", "d_model", "d_ff", "num_heads")]
     text = note("experiment=positions/rotary", *words, "tokenizer.vocabulary_size=300", "data.max_length=5")
-    assert text.startswith("vocabulary_size=300, d_model=2, N=2, ")
+    assert text.startswith("vocabulary_size=300, d_model=2, d_ff=2, ")
     assert text.endswith(" more")
 
 

@@ -41,7 +41,9 @@ def test_a_run_is_named_by_what_it_changes(words: str, difference: str, title: s
     ("words", "difference"),
     [
         ("model.num_heads=4", "num_heads=4"),  # and so d_k and d_v
-        ("model.num_heads=4 model.d_k=${scaled:64}", "num_heads=4 d_k=16"),
+        ("scale=nano model.num_heads=4 model.d_k=32 optimization.validation_interval=140", "num_heads=4"),
+        ("scale=nano model.num_heads=4 model.d_k=${scaled:64}", "num_heads=4 d_k=16"),
+        ("scale=nano model.num_heads=4 model.d_k=16 model.d_v=16", "num_heads=4 d_k=16 d_v=16"),
         ("model.dropout=0.1 model.d_k=16 optimization.label_smoothing=0.1", ""),  # as it is anyway
         ("launch.compile=true trainer.devices=2 paths.runs=elsewhere logger=none", ""),  # no result changes
     ],

@@ -9,6 +9,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,7 @@ from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import MISSING, DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import OmegaConfBaseException, ValidationError
 
 from aiayn.config.compose import beside_the_command, compose_command
 from aiayn.config.errors import UserError
@@ -99,7 +100,8 @@ def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
         if (key in own) != (key in other) or value != _value(followed, key):
             found[key] = value
         if key in own and key in found:
-            OmegaConf.update(followed, key, value, force_add=True)
+            with suppress(ValidationError):  # of another kind of model: nothing there follows from it
+                OmegaConf.update(followed, key, value, force_add=True)
     return {key: found[key] for key in keys if key in found}
 
 

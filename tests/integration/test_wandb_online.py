@@ -221,8 +221,9 @@ def test_the_runs_of_a_multirun_have_names_of_their_own(
 def test_a_run_that_another_command_resumes_keeps_its_name(
     train: Train, only_run: Find, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for the job's process
     disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 2}"
-    assert train("-m", "model.dropout=0.3,", disturber, tracker="wandb") == 1
+    assert train("-m", "model.dropout=choice(0.3)", disturber, tracker="wandb") == 1
     _, run = server.only_run()
     name = run.described("displayName")
     assert name.startswith("base dropout=0.3 ")

@@ -24,7 +24,7 @@ from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.errors import UserError
-from aiayn.runs.wandb_goes import mark_if_sent
+from aiayn.runs.wandb_goes import PROGRAM, mark_if_sent
 from aiayn.training.leaves import locate, make
 from aiayn.training.tracking import BestCheckpoint, RunDescription
 from aiayn.training.wandb_session import has_credentials, host, session
@@ -48,9 +48,6 @@ ENVIRONMENT = {
 
 VALIDATED, BEST = "val/ppl", "val/ppl_min"
 """What is logged at every validation, and the key of the summary that has its lowest value."""
-
-PROGRAM = "aiayn"
-"""What W&B notes as the program; by itself it would name the process that trains."""
 
 LOGS = {"console": "off", "capture_loggers": {"root": "INFO"}}
 """Settings by which W&B gets what is logged, with its level; it takes every line of standard error for an error."""

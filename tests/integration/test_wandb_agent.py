@@ -104,5 +104,6 @@ def test_a_run_that_was_interrupted_is_the_agents_from_its_beginning(
     (directory,) = directories(tmp_path).values()
     assert run_id == read_record(directory.record).run_id == "agent0run"
     assert steps(run) == list(range(1, 13))
+    assert run.summary["val/ppl_min"] == min(directory.validation_perplexities().values())
     assert train(tracker="wandb") == 0, "the agent knows it by now"
     assert len(run.exit_codes) == 1

@@ -98,7 +98,8 @@ def tracked(
     if _is_wandb(settings):
         from aiayn.training.wandb_tracker import open_wandb
 
-        best = min((row["val/ppl"] for _, row in logged(metrics) if "val/ppl" in row), default=math.inf)
+        known = () if is_new else logged(metrics)  # a new W&B run is told all of it below
+        best = min((row["val/ppl"] for _, row in known if "val/ppl" in row), default=math.inf)
         tracker: Logger | None = open_wandb(settings, describe(), metrics.parent, best=best)
     else:
         tracker = make(settings, key="logger") if settings.get("_target_") is not None else None

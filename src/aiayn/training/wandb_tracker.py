@@ -271,9 +271,7 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
     """The arguments of WandbLogger, but for the mode."""
     stated, own = os.environ.get(ENVIRONMENT["name"]), settings.get("settings") or {}
     derived = {
-        "name": f"{stated} {description.name}"
-        if stated
-        else description.name,  # runs of a sweep keep names of their own
+        "name": f"{stated} {description.name}" if stated else description.name,
         "group": description.group,
         "job_type": description.job_type,
         "tags": list(description.tags),

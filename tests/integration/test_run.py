@@ -157,6 +157,7 @@ def test_a_trial_says_that_it_is_one(train: Train, only_run: Find, capsys: pytes
     assert record.message == "ended by trainer.fast_dev_run after 2 of 12 steps"
     assert "2 of 12" in capsys.readouterr().out
     assert {scores.sentences for scores in record.scores.values()} == {8}
+    assert record.trial == "trainer.fast_dev_run=2"
 
 
 def test_overfitting_repeats_ten_batches(train: Train, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sw
     assert "\x1b" not in result.stderr + result.stdout
     assert "\r" not in result.stderr
     for number, factor in (("1/2", "1.0"), ("2/2", "2.0")):
-        job = f"{number} table3/base seed 1 learning_rate_factor={factor}  "
+        job = f"{number} table3/base learning_rate_factor={factor} seed 1  "
         lines = [line.removeprefix(job) for line in result.stderr.splitlines() if line.startswith(job)]
         assert lines[0] == "begun"
         assert lines[1].startswith("finished  PPL ")

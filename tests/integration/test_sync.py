@@ -65,6 +65,8 @@ def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
     assert run_id == read_record(only_run() / "run.json").run_id
     assert steps(run) == list(range(1, 13))
     assert run.exit_codes == [1, 0]
+    assert run.described("program") == "aiayn"
+    assert any(" INFO:aiayn:dev: " in line for line in run.console)
     (line,) = capfd.readouterr().out.splitlines()
     assert "2 goes sent" in line
     assert line.endswith(f"/aiayn/runs/{run_id}")

@@ -1,6 +1,7 @@
 """The real W&B client against a stand-in for its server: what is sent, and what happens when nothing can be."""
 
 import json
+import re
 import shlex
 import shutil
 import socket
@@ -54,9 +55,12 @@ def test_an_online_run_sends_what_a_dashboard_needs(
     record = read_record(only_run() / "run.json")
     run_id, run = server.only_run()
     assert run_id == record.run_id
-    assert run.described("displayName") == "a_h4 demo seed 1"
-    assert (run.described("groupName"), run.described("jobType")) == ("table3", "a_h4")
-    assert set(run.described("tags")) == {"paper", "table3", "a_h4", "demo", "grammar"}
+    assert run.described("groupName") == "table3"
+    assert run.described("displayName") == f"{run.described('jobType')} seed 1"
+    assert run.described("jobType").startswith("a_h4 ")
+    assert set(run.described("tags")) == {"paper", "table3", "a_h4", "demo", "grammar", "variation"}
+    assert run.described("program") == "aiayn"
+    assert json.loads(server.uploads["wandb-metadata.json"])["program"] == "aiayn"
     assert run.described("project") == "aiayn"
     assert run.described("notes").startswith("h=4, d_k=d_v=4 (paper: h=4, d_k=d_v=128); here ")
     assert run.config()["model"]["num_heads"] == 4
@@ -68,6 +72,11 @@ def test_an_online_run_sends_what_a_dashboard_needs(
         assert steps(run, key) == [6, 12]
     assert run.summary["dev/bleu"] == pytest.approx(record.scores["dev"].quality.score)
     assert run.summary["parameters"] == record.parameters
+    perplexities = [row["val/ppl"] for row in run.history if "val/ppl" in row]
+    assert (run.summary["val/ppl"], run.summary["val/ppl_min"]) == (perplexities[-1], min(perplexities))
+    assert any(line.endswith("on 12 sentences") and " INFO:aiayn:dev: " in line for line in run.console)
+    assert any(" INFO:aiayn:train: step 12/12 " in line for line in run.console)
+    assert not [line for line in run.console if line.startswith("ERROR")]
     assert run.exit_codes == [0]
     told = capfd.readouterr()
     assert "W&B" not in told.out
@@ -94,7 +103,8 @@ def test_a_run_shows_translations_and_uploads_its_best_checkpoint(
     assert run.summary["samples"]["nrows"] == len(table["data"])
     (model,) = (artifact for artifact in run.artifacts if artifact["artifactTypeName"] == "model")
     step, best = directory.checkpoint("best")
-    assert model["artifactCollectionName"] == f"base-demo-seed-1-{run_id}"
+    name = re.sub(r"[^\w.-]+", "-", f"{run.described('displayName')} {run_id}")
+    assert model["artifactCollectionName"] == name
     assert {"best", f"step-{step}"} <= {entry["alias"] for entry in model["aliases"]}
     assert json.loads(model["metadata"]) == {"step": step, "val/ppl": directory.validation_perplexities()[step]}
     assert server.uploads[best.name] == best.read_bytes()
@@ -187,7 +197,46 @@ def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: Sta
     first, last = (run.config(upsert) for upsert in (0, -1))
     del first["callbacks"]["disturber"]
     assert last == first
-    assert run.described("tags") == ["paper", "table3", "base", "demo", "grammar"]
+    assert run.described("tags") == ["paper", "table3", "base", "demo", "grammar", "variation"]
+    assert run.summary["val/ppl_min"] == min(row["val/ppl"] for row in run.history if "val/ppl" in row)
+
+
+def test_the_runs_of_a_multirun_have_names_of_their_own(
+    train: Train, tmp_path: Path, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("-m", "model.dropout=0.1,0.3", "model.positions=learned", "optimization.max_steps=1")
+    monkeypatch.setenv("WANDB_NAME", "mine")
+    assert train(*words, tracker="wandb") == 0
+    groups = {run.described("groupName") for run in server.runs.values()}
+    assert len(groups) == 1
+    assert groups.pop().startswith("model.dropout=0.1,0.3 ")
+    names = [run.described("displayName") for run in server.runs.values()]
+    assert names[1].startswith("mine base dropout=0.3 ")
+    assert not names[0].startswith("mine base dropout")
+    assert names[0].startswith("mine base ")
+    assert len({run.described("jobType") for run in server.runs.values()}) == 2
+    assert all("variation" in run.described("tags") for run in server.runs.values())
+
+
+def test_a_run_that_another_command_resumes_keeps_its_name(
+    train: Train, only_run: Find, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for the job's process
+    disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 2}"
+    assert train("-m", "model.dropout=choice(0.3)", disturber, tracker="wandb") == 1
+    _, run = server.only_run()
+    name = run.described("displayName")
+    assert name.startswith("base dropout=0.3 ")
+    assert train("model.dropout=0.3", tracker="wandb") == 0
+    assert run.exit_codes == [1, 0]
+    assert run.described("displayName") == name
+
+
+def test_a_trial_is_tagged_as_one(train: Train, server: StandIn, somebody: None) -> None:
+    assert train("trainer.overfit_batches=2", "optimization.max_steps=2", tracker="wandb") == 0
+    _, run = server.only_run()
+    assert run.described("tags")[-2:] == ["variation", "trial"]
+    assert run.described("jobType") != "base"
 
 
 def test_the_run_that_an_agent_names_is_the_run(

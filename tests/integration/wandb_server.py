@@ -33,6 +33,8 @@ class SentRun:
     exit_codes: list[int] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     """What the machine did meanwhile."""
+    console: list[str] = field(default_factory=list)
+    """The lines of the Logs tab; W&B shows those that begin with ERROR as errors."""
     artifacts: list[dict[str, Any]] = field(default_factory=list)
     """As they were created: collection, type, aliases, metadata."""
 
@@ -295,6 +297,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, run: SentRun, sent: dict[str, Any]) -> dict[str, Any]:
         for name, chunk in sent.get("files", {}).items():
+            if name == "output.log":
+                run.console += chunk["content"]
             rows = [json.loads(line) for line in chunk["content"]] if name.endswith((".json", ".jsonl")) else []
             if name == "wandb-history.jsonl":
                 run.history += rows

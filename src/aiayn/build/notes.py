@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from aiayn.config import store
 from aiayn.config.compose import beside_the_command, compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.difference import changed
+from aiayn.config.freeze import plain
 from aiayn.config.identity import result_leaves
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.table3 import SETTINGS, load_table3
 
 TABLE = "table3/"
-
-NAMED_ELSEWHERE = ("seed", "data.")
-"""What the name and the tags of a run say already, as keys or their beginnings."""
 
 MOST = 8
 """Differences that are named; of others there is only the number."""
@@ -22,36 +22,30 @@ MOST = 8
 def printed_difference(config: TrainConfig) -> str:
     """What the row changes against base, as in "N=2 (paper: N=4)", and what else the run changes.
 
-    A run of no row of the paper is compared with base. What its scale changes is no difference, unless the scale is one
-    of the user's own, which cannot be composed here.
+    A run of no row of the paper is compared with base, its corpus aside. Its scale's changes are no difference. A scale
+    of the user's own cannot be composed here, and is compared with nothing.
     """
     rows = {f"{TABLE}{row.id}": row for row in load_table3().rows}
     row = rows.get(config.identity.experiment)
-    others = _differences(config, config.identity.experiment if row else f"{TABLE}base")
     if row is None:
-        return _in_words(others) or "as base"
+        return _in_words(_changes_in_base(config)) or "as base"
     own = result_leaves(plain(config))
     trained = {key: own.get(key) for key in row.changes}
     printed = _in_words(row.changes) or row.label
-    others = {key: value for key, value in others.items() if key not in trained}
     if trained != row.changes:
         printed = f"{_in_words(trained)} (paper: {printed})"
-    return f"{printed}; here {_in_words(others)}" if others else printed
+    return f"{printed}; here {config.identity.difference}" if config.identity.difference else printed
 
 
-def _differences(config: TrainConfig, experiment: str) -> dict[str, Any]:
-    """The keys in which a configuration differs from an experiment at its scale, and its values."""
+def _changes_in_base(config: TrainConfig) -> dict[str, Any]:
+    """The keys in which a configuration differs from base at its scale, and its values."""
     identity = config.identity
     if identity.scale not in store.options("scale") or identity.fidelity not in store.options("fidelity"):
         return {}
-    words = [f"experiment={experiment}", f"scale={identity.scale}", f"fidelity={identity.fidelity}"]
+    words = [f"experiment={TABLE}base", f"scale={identity.scale}", f"fidelity={identity.fidelity}"]
     with beside_the_command():
-        reference = result_leaves(plain(typed(compose_command("train", words), TrainConfig)))
-    return {
-        key: value
-        for key, value in result_leaves(plain(config)).items()
-        if reference.get(key) != value and not key.startswith(NAMED_ELSEWHERE)
-    }
+        changes = changed(OmegaConf.structured(config), compose_command("train", words))
+    return {key: value for key, value in changes.items() if not key.startswith("data.")}
 
 
 def _in_words(changes: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The objects of a training and of a search."""
 
+import os
 from typing import Any
 
 import torch
@@ -8,8 +9,10 @@ from aiayn.build.architecture import accumulation, architecture_of, embedding_ro
 from aiayn.build.corpus import validation_sentences
 from aiayn.build.notes import printed_difference
 from aiayn.config.devices import stated_devices
+from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import plain
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
+from aiayn.config.trials import trial_reason
 from aiayn.data.prepared import PreparedData
 from aiayn.models.architecture import Architecture
 from aiayn.models.convolutional import ConvolutionalTranslator
@@ -27,6 +30,9 @@ from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
 from aiayn.training.tracking import RunDescription
 from aiayn.training.validation_sample import ValidationSample
+
+VARIATION, TRIAL = "variation", "trial"
+"""Tags of runs that W&B shows in no run set of a row."""
 
 LENGTH_MULTIPLE = 8
 """Of sentences for a compiled model: what GPUs multiply in one go in half precision."""
@@ -120,14 +126,19 @@ def describe(
         commit: of the code, where it runs from a checkout.
         dirty: whether the checkout has changes.
     """
-    table, _, row = config.identity.experiment.partition("/")
-    row = row or table
+    identity = config.identity
+    table, row = identity.experiment.partition("/")[0], row_of(identity.experiment)
+    marks = {VARIATION: identity.difference, TRIAL: trial_reason(config.trainer)}
     return RunDescription(
         run_id=run_id,
-        name=f"{row} {config.identity.scale} seed {config.seed}",
-        group=config.identity.sweep or table,
-        job_type=row,
-        tags=(config.identity.fidelity, table, row, config.identity.scale, config.data.name),
+        name=identity.title,
+        is_swept=identity.sweep is not None or "WANDB_SWEEP_ID" in os.environ,
+        group=identity.sweep or table,
+        job_type=job_type(row, identity.difference),
+        tags=(
+            *(identity.fidelity, table, row, identity.scale, config.data.name),
+            *(mark for mark, is_so in marks.items() if is_so),
+        ),
         notes=printed_difference(config),
         config={**plain(config), "code": {"commit": commit, "dirty": dirty}},
         checkout=checkout(),

@@ -1,12 +1,14 @@
 """`aiayn dashboard`."""
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
 from aiayn import files
+from aiayn.config.difference import job_type, row_of
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content, typed
 from aiayn.config.report_schema import DashboardConfig
@@ -55,7 +57,13 @@ def _subject(config: DashboardConfig, table: Report) -> "Subject":
         )
     directory = RunDirectory(table.runs[0])
     record = read_record(directory.record)
-    tracker = frozen_content(directory.config).get("logger") or {}
+    contents = [frozen_content(RunDirectory(path).config) for path in table.runs]
+    tracker = contents[0].get("logger") or {}
+    job_types: dict[str, list[str]] = {}
+    for experiment, difference in map(_identity, contents):
+        known = job_types.setdefault(row := row_of(experiment), [])
+        if (each := job_type(row, difference)) not in known:
+            known.append(each)
     project = config.project or tracker.get("project")
     if not project:
         raise UserError(
@@ -68,7 +76,15 @@ def _subject(config: DashboardConfig, table: Report) -> "Subject":
         bleu_name=record.scores["dev"].bleu_name,
         project=project,
         entity=config.entity or tracker.get("entity") or "",
+        difference=_identity(contents[0])[1],
+        job_types=job_types,
     )
+
+
+def _identity(content: Mapping[str, Any]) -> tuple[str, str]:
+    """The experiment of a frozen configuration, and what it changes there."""
+    identity = content.get("identity") or {}
+    return str(identity.get("experiment")), identity.get("difference") or ""
 
 
 def _show(table: Report, subject: "Subject", output: str | None) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Self
 from omegaconf import DictConfig
 
 from aiayn import files
+from aiayn.config.difference import swept_words
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import SweptJob
 
@@ -52,6 +53,7 @@ class Outcome:
                 seed=composed.seed,
                 overrides=overrides,
                 directory=RunDirectory(runs / composed.identity.name),
+                swept=tuple(swept_words(composed).values()),
             )
         return cls(number, overrides, os.getpid(), os.uname().nodename, swept)
 
@@ -62,7 +64,8 @@ class Outcome:
         content["overrides"] = tuple(content["overrides"])
         if content["swept"] is not None:
             directory = RunDirectory(Path(content["swept"]["directory"]["path"]))
-            content["swept"] |= {"overrides": content["overrides"], "directory": directory}
+            words = tuple(content["swept"]["swept"])
+            content["swept"] |= {"overrides": content["overrides"], "directory": directory, "swept": words}
             content["swept"] = SweptJob(**content["swept"])
         return cls(**content)
 

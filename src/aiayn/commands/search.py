@@ -236,7 +236,7 @@ class Search:
             if job is None or not job.directory.record.is_file():
                 continue  # not begun yet, or refused
             entry = read_entry(job.directory)
-            if entry.state is State.finished:
+            if entry.state in (State.finished, State.trial):
                 self._study.tell(trial.number, self._value(entry), skip_if_finished=True)
             elif entry.state is State.failed:
                 self._study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)

@@ -47,7 +47,7 @@ class Sweep:
 
     @cached_property
     def _values(self) -> dict[str, int]:
-        """The keys that are swept, and how many values each has; 0 for an interval."""
+        """How many values each swept key has; 0 for an interval."""
         hydra = self.config.hydra
         params = hydra.sweeper.get("params") or {}
         words = [*(f"{key}={value}" for key, value in params.items()), *hydra.overrides.task]
@@ -70,11 +70,8 @@ class Sweep:
         """Which job it is."""
         job = outcome.swept
         assert job is not None
-        keys = [key for key in self._values if key not in ("experiment", "seed")]
-        words = [word for word in outcome.overrides if word.partition("=")[0] in keys]
-        words = [f"{key.rpartition('.')[2]}={value}" for key, _, value in (word.partition("=") for word in words)]
         number = f"{outcome.number + 1:>{len(str(self.size))}}/{self.size}"
-        return f"{number} {' '.join([f'{job.experiment} seed {job.seed}', *words]):<24}"
+        return f"{number} {' '.join([job.experiment, *job.swept, f'seed {job.seed}']):<24}"
 
 
 @final

@@ -32,5 +32,7 @@ BEFORE: Final[Mapping[str, Any]] = {
     "data.filters.duplicates": False,
     "data.filters.contaminated": False,
     "data.streaming": False,
+    "identity.difference": "",
+    "identity.title": "",
 }
 """By dotted key, as YAML has it. A run with this value is the run that it was before there was the key."""

@@ -60,16 +60,17 @@ def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def stated_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
     """The same with nothing left out: keys that are younger than the configuration say what it did without them."""
-    leaves = {key: value for key, value in flatten(content).items() if not _is_neutral(key)}
+    leaves = {key: value for key, value in flatten(content).items() if not is_neutral(key)}
     kind = leaves.get("model.kind", BEFORE["model.kind"])
     of_a_transformer = (kind.name if isinstance(kind, enum.Enum) else kind) == BEFORE["model.kind"]
     for key, value in BEFORE.items():
-        if not _is_neutral(key) and (of_a_transformer or not key.startswith("model.")):
+        if not is_neutral(key) and (of_a_transformer or not key.startswith("model.")):
             leaves.setdefault(key, value)
     return leaves
 
 
-def _is_neutral(key: str) -> bool:
+def is_neutral(key: str) -> bool:
+    """Whether a dotted key never changes a result."""
     return key.split(".", 1)[0] in NEUTRAL_GROUPS or key in NEUTRAL_KEYS
 
 

@@ -70,6 +70,20 @@ def run_hash(*, _root_: DictConfig) -> str:
     return configuration_hash(content, fidelity=_root_.identity.fidelity)
 
 
+def run_difference(*, _root_: DictConfig) -> str:
+    """What the run changes in its experiment; see `aiayn.config.difference`."""
+    from aiayn.config import difference  # composes, for which this module is imported
+
+    return difference.difference(_root_)
+
+
+def run_title(*, _root_: DictConfig) -> str:
+    """What the run is called; see `aiayn.config.difference`."""
+    from aiayn.config import difference
+
+    return difference.title(_root_)
+
+
 @cache
 def scratch() -> str:
     """A folder that goes when this process ends, for what Hydra writes of a multirun and nobody wants."""
@@ -78,7 +92,17 @@ def scratch() -> str:
     return folder
 
 
-RESOLVERS: tuple[Callable[..., Any], ...] = (scaled, head_width, share, last_part, jobs_at_once, run_hash, scratch)
+RESOLVERS: tuple[Callable[..., Any], ...] = (
+    scaled,
+    head_width,
+    share,
+    last_part,
+    jobs_at_once,
+    run_hash,
+    run_difference,
+    run_title,
+    scratch,
+)
 """Each under its own name."""
 
 

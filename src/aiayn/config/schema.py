@@ -202,6 +202,10 @@ class IdentityConfig:
     """Of everything in the configuration that can change a result."""
     name: str = MISSING
     """Folder of the run below paths.runs."""
+    difference: str = MISSING
+    """What the run changes in its experiment, as in dropout=0.3; empty: nothing."""
+    title: str = MISSING
+    """What W&B calls the run: its row, its difference and its seed."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from aiayn import files, machine
 from aiayn.config.errors import RunFailedError, UserError
-from aiayn.config.freeze import frozen_text
+from aiayn.config.freeze import frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.launch import processes
 from aiayn.launch.agent import tell_agent
@@ -73,6 +73,7 @@ def _hold_and_run(
             return record
         for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
             left_over.unlink(missing_ok=True)
+        config.identity.title = _title(directory) or config.identity.title
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
@@ -105,6 +106,12 @@ def _follow(config: TrainConfig, directory: RunDirectory, command: str) -> Recor
 
 def _is_finished(directory: RunDirectory) -> bool:
     return directory.record.is_file() and read_record(directory.record).status is Status.finished
+
+
+def _title(directory: RunDirectory) -> str | None:
+    """What an earlier go called the run, which keeps its name; None where there was none."""
+    earlier = frozen_content(directory.config) if directory.config.is_file() else {}
+    return (earlier.get("identity") or {}).get("title")
 
 
 def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aiayn.launch.disk import refusals_explained
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
-from aiayn.runs.wandb_goes import WandbGo, wandb_goes
+from aiayn.runs.wandb_goes import PROGRAM, WandbGo, wandb_goes
 
 SHOWN_AT = re.compile(r"\] View run .* at (\S+)$", re.MULTILINE)
 """Said when the server has taken the run up."""
@@ -130,4 +130,4 @@ def _wandb_sync(go: WandbGo, patience: Patience, meanwhile: Callable[[], object]
 
 def _environment(own: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in own.items() if name not in ENVIRONMENT_OF_A_RUN}
-    return {**kept, "WANDB_SILENT": "false", "WANDB_QUIET": "false"}
+    return {**kept, "WANDB_PROGRAM": PROGRAM, "WANDB_SILENT": "false", "WANDB_QUIET": "false"}

@@ -15,6 +15,7 @@ from aiayn.build import training as build
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
+from aiayn.config.trials import trial_reason
 from aiayn.launch import processes
 from aiayn.launch.agent import agent_run_id
 from aiayn.launch.allocator import keep_memory
@@ -128,6 +129,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
             command=command,
             config_hash=config.identity.hash,
             data=config.data.name,
+            trial=trial_reason(config.trainer),
             status=Status.running,
             started=_now(),
         )

@@ -24,7 +24,7 @@ from aiayn.evaluation.significance import (
 )
 from aiayn.reports.code_versions import CodeVersion, code_versions
 from aiayn.runs.directory import open_run
-from aiayn.runs.ledger import State, read_ledger
+from aiayn.runs.ledger import State, read_results
 from aiayn.runs.record import Record
 
 BASE = "table3/base"
@@ -193,7 +193,7 @@ def compare(
 
 
 def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator[ScoredRun]:
-    for entry in read_ledger(runs):
+    for entry in read_results(runs):
         record = entry.record
         if record is None or entry.state is not State.finished or "dev" not in record.scores:
             continue

@@ -16,7 +16,7 @@ from aiayn.reports.plan import hours, operations
 from aiayn.reports.row import duration
 from aiayn.reports.table3_runs import is_chosen
 from aiayn.runs.cost import Go, RunCost, Total
-from aiayn.runs.ledger import Entry, State, read_ledger
+from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record, json_text
 
 ANALYTIC = "analytic FLOPs"
@@ -86,7 +86,7 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
         UserError: there are none such, or a file cannot be read.
     """
     found = []
-    for entry in read_ledger(runs):
+    for entry in read_results(runs):
         if entry.record is not None and _is_wanted(entry, entry.record, only):
             account = RunCost.kept(entry.directory.cost) or entry.record.account
             if account.goes:

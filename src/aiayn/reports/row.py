@@ -36,15 +36,17 @@ def print_row(record: Record, directory: Path) -> None:
 
 
 def row_table(record: Record) -> Table:
-    """Paper and run, one line each; the paper's columns are of its development set, so ours are too."""
+    """Paper and run, one line each; the paper's columns are of its development set, so ours are too.
+
+    A trial is compared with nothing.
+    """
     paper = paper_row(record.experiment)
-    table = Table(
-        title=f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}", min_width=64
-    )
+    title = f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}"
+    table = Table(title=title if record.trial is None else f"{title}: a trial ({record.trial})", min_width=64)
     dev = record.scores["dev"]
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="left" if not heading else "right")
-    if paper is not None and dev.bleu is not None:
+    if paper is not None and dev.bleu is not None and record.trial is None:
         table.add_row(f"paper, {load_table3().caption.dev_set}", *paper_cells(paper))
     table.add_row(
         f"this run, {record.data}",

@@ -31,7 +31,7 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
         if record.scores:
             console.print(row_table(record))
             console.print(footer(record))
-        console.print(f"status: {record.status.value}" + (f" ({record.message})" if record.message else ""))
+        console.print(f"status: {_status(record)}")
         console.print(f"command: {record.command}")
         console.print(f"code: {_code(record)}")
         return
@@ -80,16 +80,22 @@ def markdown(record: Record, config: str) -> str:
     return "\n\n".join(sections) + "\n"
 
 
+def _status(record: Record) -> str:
+    """The status and the message, and whether the run is a trial."""
+    status = record.status.value + (f" ({record.message})" if record.message else "")
+    return status if record.trial is None else f"{status}; a trial and no result ({record.trial})"
+
+
 def _scores(record: Record) -> str:
     if not record.scores:
-        return f"No scores: {record.status.value}" + (f" ({record.message})." if record.message else ".")
+        return f"No scores: {_status(record)}."
     first = next(iter(record.scores.values()))
     lines = [
         f"| | split | PPL | {' | '.join(first.shown)} | parameters | steps |",
         f"|---|---|---:|{'---:|' * len(first.shown)}---:|---:|",
     ]
     paper = paper_row(record.experiment)
-    if paper is not None and first.bleu is not None:
+    if paper is not None and first.bleu is not None and record.trial is None:
         ppl, bleu, parameters, steps = paper_cells(paper)
         lines.append(f"| paper (newstest2013) | dev | {ppl} | {bleu} | | {parameters} | {steps} |")
     for split, result in record.scores.items():
@@ -128,7 +134,7 @@ def facts(record: Record) -> dict[str, str]:
     threads = "thread" if hardware.get("threads") == 1 else "threads"
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
     return {
-        "status": record.status.value + (f" ({record.message})" if record.message else ""),
+        "status": _status(record),
         "training time": duration(record.seconds),
         "tokens": f"{record.tokens:,} source and target tokens",
         "tokens/s": f"{record.tokens_per_second:,.0f}" if record.tokens_per_second else "",

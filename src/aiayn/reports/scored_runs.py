@@ -11,7 +11,7 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.paper.table3 import in_symbols
 from aiayn.reports.table3_runs import is_chosen
-from aiayn.runs.ledger import Entry, State, read_ledger
+from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record, SplitScores
 
 
@@ -53,24 +53,14 @@ def runs_of_table(
     Raises:
         UserError: a record cannot be read, or there are runs and none is chosen.
     """
-    entries = read_ledger(folder) if folder.is_dir() else []
-    there = [
-        (entry, entry.record)
-        for entry in entries
-        if entry.record and entry.record.experiment in experiments and not _is_trial(entry)
-    ]
+    entries = read_results(folder) if folder.is_dir() else []
+    there = [(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in experiments]
     chosen = [(entry, record) for entry, record in there if is_chosen(record, scale=scale, data=data)]
     if there and not chosen:
         known = sorted({f"scale {record.scale}, data {record.data}" for _, record in there})
         message = f"only.scale={scale}, only.data={data}: no such run below {folder}; there are {'; '.join(known)}"
         raise UserError(message)
     return chosen
-
-
-def _is_trial(entry: Entry) -> bool:
-    """Whether it was a step or two to see whether it runs (debug=one_step), which scores a batch."""
-    trainer = frozen_content(entry.directory.config).get("trainer") or {}
-    return bool(trainer.get("fast_dev_run"))
 
 
 CONDITIONS: Mapping[str, Callable[[Record], str | None]] = {

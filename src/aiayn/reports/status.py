@@ -78,12 +78,16 @@ def status_parts(
 
 
 def variants_of(entries: Iterable[Entry]) -> dict[Path, str]:
-    """In what the runs of a row differ where it has several of one seed, as trials of a search do, by their folders."""
+    """In what a row's runs differ where several have one seed, and what makes a run a trial; by their folders."""
     rows: dict[tuple[str, str, str], dict[Path, Record]] = {}
-    for entry in entries:
-        if (record := entry.record) is not None:
-            rows.setdefault((record.scale, record.data, record.experiment), {})[entry.directory.path] = record
     variants: dict[Path, str] = {}
+    for entry in entries:
+        if (record := entry.record) is None:
+            continue
+        if record.trial is not None:
+            variants[entry.directory.path] = record.trial
+        else:
+            rows.setdefault((record.scale, record.data, record.experiment), {})[entry.directory.path] = record
     for runs in rows.values():
         if len({record.seed for record in runs.values()}) < len(runs):
             settings = {path: _settings(path, record.config_hash) for path, record in runs.items()}
@@ -190,8 +194,8 @@ def steps_of(entry: Entry) -> str:
 
 
 def scores_of(entry: Entry) -> dict[str, str]:
-    """Perplexity, and BLEU or F1, on the development set under their names; empty before the evaluation."""
-    dev = None if entry.record is None else entry.record.scores.get("dev")
+    """Perplexity, and BLEU or F1, on dev under their names; empty before the evaluation, and of trials."""
+    dev = None if entry.record is None or entry.record.trial else entry.record.scores.get("dev")
     return {} if dev is None else {"PPL": f"{dev.ppl:.2f}", dev.quality_name: f"{dev.quality.score:.1f}"}
 
 

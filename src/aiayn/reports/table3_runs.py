@@ -11,7 +11,7 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.paper.table3 import Row, Setting, load_table3
 from aiayn.runs.directory import open_run
-from aiayn.runs.ledger import Entry, State, read_ledger
+from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
 
 PREFIX = "table3/"
@@ -83,7 +83,7 @@ class ComparableRuns:
 
 def comparable_runs(runs: Path, *, scale: str | None, data: str | None, like: str | None) -> ComparableRuns:
     """The runs below a folder that make one table; arguments and errors as of `comparable_entries`."""
-    return comparable_entries(read_ledger(runs), runs, scale=scale, data=data, like=like)
+    return comparable_entries(read_results(runs), runs, scale=scale, data=data, like=like)
 
 
 def comparable_entries(

@@ -1,12 +1,13 @@
 """What a dashboard of W&B shows of the runs of Table 3: which runs, and panels over the names that runs log under."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import wandb_workspaces.reports.v2 as wr
 
+from aiayn.config.difference import job_type
 from aiayn.paper.table3 import SETTINGS, load_table3
 
 STEP = "trainer/global_step"
@@ -29,7 +30,7 @@ AXES = (
 """Settings of the parallel coordinates; nested keys of the configuration."""
 
 ROW = "JobType"
-"""W&B's name of what the tracker sets to the row."""
+"""W&B's name of what the tracker sets to the row and to what the run changes in it."""
 
 MOST_ROWS = 100
 """Shown in one panel; W&B's own default is 10."""
@@ -50,12 +51,17 @@ class Subject:
     project: str
     entity: str
     """Empty: the default one of whoever saves."""
+    difference: str = ""
+    """What all of the table's runs change in their rows, as the run of base does."""
+    job_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Those of the table's own runs, by row; a row that has none yet is expected to change what base changes."""
 
     @property
     def title(self) -> str:
         """Of the report and of the workspace, by which they are found again; W&B takes no symbols there."""
-        fidelity = "" if self.fidelity == "paper" else f", {self.fidelity}"
-        return re.sub(r"[^\w., -]", "_", f"Table 3, {self.scale}, {self.data}{fidelity}")[:128]
+        more = [self.fidelity] if self.fidelity != "paper" else []
+        words = ", ".join(["Table 3", self.scale, self.data, *more, *filter(None, [self.difference])])
+        return re.sub(r"[^\w., -]", "_", words)[:128]
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -73,9 +79,10 @@ class Subject:
         return [f"summary:{key}" for key in (*self.scores, "parameters")]
 
     def filters(self, rows: Iterable[str]) -> str:
-        """The expression that chooses the runs of some rows."""
+        """The expression that chooses the runs of some rows, as the table has them: other variations are left out."""
+        types = [each for row in rows for each in self.job_types.get(row) or [job_type(row, self.difference)]]
         tagged = [f"Metric('Tags') in [{_literal(tag)}]" for tag in self.tags]
-        return " and ".join([f"Metric('{ROW}') in [{', '.join(map(_literal, rows))}]", *tagged])
+        return " and ".join([f"Metric('{ROW}') in [{', '.join(map(_literal, types))}]", *tagged])
 
 
 def _literal(text: str) -> str:

@@ -78,15 +78,15 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
         key: the configuration key to blame.
 
     Raises:
-        UserError: it is neither, or a file is damaged.
+        UserError: it is neither, or of a trial, or a file is damaged.
     """
     folder = Path(path)
-    if not (folder / SCORES).is_file():
-        directory = open_run(path, key=key)
-        record = read_record(directory.record)
-        return Evaluation(directory, record, record.scores, path)
-    directory = open_run(str(folder.resolve().parents[1]), key=key)
-    return Evaluation(directory, read_record(directory.record), _read_scores(folder / SCORES), path)
+    has_scores = (folder / SCORES).is_file()
+    directory = open_run(str(folder.resolve().parents[1]) if has_scores else path, key=key)
+    record = read_record(directory.record)
+    if record.trial is not None:
+        raise UserError(f"{key}={path}: a trial ({record.trial}), which is no result; aiayn report run shows it")
+    return Evaluation(directory, record, _read_scores(folder / SCORES) if has_scores else record.scores, path)
 
 
 def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:

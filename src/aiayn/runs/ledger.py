@@ -20,6 +20,8 @@ class State(StrEnum):
 
     running = "running"
     finished = "finished"
+    trial = "trial"
+    """It has finished, and is no result; see `aiayn.config.trials`."""
     failed = "failed"
     interrupted = "interrupted"
     killed = "killed"
@@ -61,6 +63,8 @@ class SweptJob:
     overrides: tuple[str, ...]
     """All that it was composed with, in the order of the command line."""
     directory: RunDirectory
+    swept: tuple[str, ...] = ()
+    """What it has for the keys that are swept, as in dropout=0.3; the experiment and the seed aside."""
     was_refused: bool | None = None
     """Whether the job itself was refused, or failed; None where only its run can tell, by having a record or not."""
 
@@ -85,6 +89,15 @@ def read_ledger(runs: Path) -> list[Entry]:
     return [read_entry(directory) for directory in run_directories(runs)]
 
 
+def read_results(runs: Path) -> list[Entry]:
+    """Every run below a folder that is a result, or may become one, by path: trials never do.
+
+    Raises:
+        UserError: there is no such folder.
+    """
+    return [entry for entry in read_ledger(runs) if entry.record is None or entry.record.trial is None]
+
+
 def read_entry(directory: RunDirectory) -> Entry:
     """How one run stands."""
     try:
@@ -92,7 +105,10 @@ def read_entry(directory: RunDirectory) -> Entry:
     except UserError as error:
         return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
     if record.status not in (Status.running, Status.failed):
-        return Entry(directory, State(record.status), record, record.steps, record.seconds, record.message)
+        is_trial = record.status is Status.finished and record.trial is not None
+        state = State.trial if is_trial else State(record.status)
+        message = f"{record.trial}: in no report" if is_trial else record.message
+        return Entry(directory, state, record, record.steps, record.seconds, message)
     logged = _latest_metrics(directory.metrics)  # who was killed has not counted its steps
     step = max(record.steps, int(logged.get("step", 0)))
     seconds = max(record.seconds, logged.get("train/seconds", 0.0))

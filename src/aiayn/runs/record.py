@@ -167,6 +167,8 @@ class Record:
     data: str
     """The corpus's name."""
     status: Status
+    trial: str | None = None
+    """What makes the run a trial and no result, as in trainer.fast_dev_run=true; None where it is none."""
     message: str | None = None
     """Why a run failed, stopped, or ended before its last step."""
     data_fingerprint: str | None = None

@@ -8,6 +8,9 @@ from aiayn.runs.directory import RunDirectory
 FOLDER = "wandb"
 OFFLINE = "offline-"
 
+PROGRAM = "aiayn"
+"""What W&B notes as the program of a run; by itself it would name the process that trains, or that sends."""
+
 REFUSED = ("filestream: fatal error", "file transfer: upload: failed")
 """What W&B writes into its log where it has given up to send a part."""
 

@@ -1,5 +1,6 @@
 """What accompanies a training run: the progress bar, and the way to stop it without loss."""
 
+import logging
 import math
 import signal
 import threading
@@ -10,9 +11,11 @@ from typing import Any
 from pytorch_lightning import Callback, LightningModule, Trainer
 
 from aiayn.data.collation import TranslationBatch
-from aiayn.progress import Bar, Shown, has_bars, say, shown
+from aiayn.progress import Bar, Shown, has_bars, shown
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, Number, ProcessGroup
+
+logger = logging.getLogger("aiayn")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 """What ends training with a checkpoint; SIGUSR1 is how Slurm announces that its time is up."""
@@ -152,7 +155,7 @@ class TrainingBar(Callback):
             self._bars[0].reach(step, _brief(pl_module.latest_metrics))
         elif shown() is Shown.all and (time.monotonic() - self._spoke > self.PLAIN_INTERVAL or step == total):
             self._spoke = time.monotonic()
-            say(f"train: step {step}/{total} {_brief(pl_module.latest_metrics)}")
+            logger.info("train: step %d/%d %s", step, total, _brief(pl_module.latest_metrics))
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Let validation have the place of the bar."""

@@ -1,5 +1,6 @@
 """The trackers of a run: metrics.jsonl always, W&B or another of Lightning's loggers beside it."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +20,12 @@ class RunDescription:
     run_id: str
     """The same over all goes."""
     name: str
+    is_swept: bool
+    """Whether it is one of several runs that one command, or one agent, makes."""
     group: str
     """The sweep or table."""
     job_type: str
-    """The row."""
+    """The row, and what the run changes in it."""
     tags: tuple[str, ...]
     notes: str
     """What it changes."""
@@ -95,7 +98,9 @@ def tracked(
     if _is_wandb(settings):
         from aiayn.training.wandb_tracker import open_wandb
 
-        tracker: Logger | None = open_wandb(settings, describe(), metrics.parent)
+        known = () if is_new else logged(metrics)  # a new W&B run is told all of it below
+        best = min((row["val/ppl"] for _, row in known if "val/ppl" in row), default=math.inf)
+        tracker: Logger | None = open_wandb(settings, describe(), metrics.parent, best=best)
     else:
         tracker = make(settings, key="logger") if settings.get("_target_") is not None else None
     loggers += [] if tracker is None else [tracker]

@@ -11,6 +11,7 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, final
 
@@ -23,7 +24,7 @@ from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.errors import UserError
-from aiayn.runs.wandb_goes import mark_if_sent
+from aiayn.runs.wandb_goes import PROGRAM, mark_if_sent
 from aiayn.training.leaves import locate, make
 from aiayn.training.tracking import BestCheckpoint, RunDescription
 from aiayn.training.wandb_session import has_credentials, host, session
@@ -43,7 +44,13 @@ ENVIRONMENT = {
     "tags": "WANDB_TAGS",
     "notes": "WANDB_NOTES",
 }
-"""The variables that override what is derived from the run."""
+"""The variables that override what is derived from the run; of a sweep's runs the name is added to what they say."""
+
+VALIDATED, BEST = "val/ppl", "val/ppl_min"
+"""What is logged at every validation, and the key of the summary that has its lowest value."""
+
+LOGS = {"console": "off", "capture_loggers": {"root": "INFO"}}
+"""Settings by which W&B gets what is logged, with its level; it takes every line of standard error for an error."""
 
 NOT_LOGGED_IN = "not logged in"
 
@@ -67,13 +74,16 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
         raise UserError(f"logger: W&B refuses logger.settings, a WANDB_* variable or its own file: {reason}") from None
 
 
-def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> "WandbTracker | None":
+def open_wandb(
+    settings: Mapping[str, Any], description: RunDescription, folder: Path, *, best: float = math.inf
+) -> "WandbTracker | None":
     """Start a W&B run, or take it up again; None where W&B is disabled or cannot even be offline.
 
     Args:
         settings: the `logger` group: `_target_`, the keys of `OURS`, and arguments of WandbLogger and wandb.init.
         description: what to call the run.
         folder: the run directory; W&B's files go to `wandb` in it.
+        best: the lowest `val/ppl` of earlier goes.
 
     Raises:
         UserError: W&B refuses an argument, such as the name of the project.
@@ -82,17 +92,19 @@ def open_wandb(settings: Mapping[str, Any], description: RunDescription, folder:
     if mode == "disabled":
         return None
     arguments = _arguments(settings, description, folder)
-    with_model, patience = settings.get("log_model") is True, float(settings["init_timeout"])
+    opened = partial(
+        WandbTracker, with_model=settings.get("log_model") is True, patience=float(settings["init_timeout"]), best=best
+    )
     if mode != "offline":
         try:
-            online = WandbTracker(_start(arguments, mode, folder / "wandb"), with_model=with_model, patience=patience)
+            online = opened(_start(arguments, mode, folder / "wandb"))
         except FAILURES as error:
             why_offline = f"{host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
     try:
-        offline = WandbTracker(_start(arguments, "offline", folder / "wandb"), with_model=with_model, patience=patience)
+        offline = opened(_start(arguments, "offline", folder / "wandb"))
     except UsageError as error:
         raise UserError(f"logger: {_reason(error)}") from error
     except FAILURES as error:
@@ -112,13 +124,15 @@ class WandbTracker(Logger):
         started: Lightning's own, its run started.
         with_model: whether the best checkpoint is uploaded at the end.
         patience: seconds that the server has to answer before it gets an artifact.
+        best: the lowest `val/ppl` so far.
     """
 
-    def __init__(self, started: WandbLogger, *, with_model: bool, patience: float) -> None:
+    def __init__(self, started: WandbLogger, *, with_model: bool, patience: float, best: float = math.inf) -> None:
         super().__init__()
         self._logger = started
         self._with_model = with_model
         self._patience = patience
+        self._best = best
         self._is_lost = False
 
     @property
@@ -143,8 +157,11 @@ class WandbTracker(Logger):
         return self._logger.version
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log numbers at an optimizer step."""
+        """Log numbers at an optimizer step; the summary has the last of each, and the lowest `val/ppl` besides."""
         self._attempt(lambda: self._logger.log_metrics(metrics, step))
+        if metrics.get(VALIDATED, math.nan) < self._best:
+            self._best = metrics[VALIDATED]
+            self.summarize({BEST: self._best})
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *arguments: Any, **keywords: Any) -> None:
         """Add to the configuration."""
@@ -252,16 +269,22 @@ def _choose_mode(stated: str) -> tuple[str, str | None]:
 
 def _arguments(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> dict[str, Any]:
     """The arguments of WandbLogger, but for the mode."""
+    stated, own = os.environ.get(ENVIRONMENT["name"]), settings.get("settings") or {}
     derived = {
-        "name": description.name,
+        "name": f"{stated} {description.name}" if stated else description.name,
         "group": description.group,
         "job_type": description.job_type,
         "tags": list(description.tags),
         "notes": description.notes,
     }
     git = {} if description.checkout is None else {"git_root": str(description.checkout)}
+    has_console = "console" in own or "WANDB_CONSOLE" in os.environ
     return {
-        **{key: value for key, value in derived.items() if not os.environ.get(ENVIRONMENT[key])},
+        **{
+            key: value
+            for key, value in derived.items()
+            if not os.environ.get(ENVIRONMENT[key]) or (key == "name" and description.is_swept)
+        },
         **{key: value for key, value in settings.items() if key not in OURS},
         "log_model": "all" if settings.get("log_model") == "all" else False,
         "id": description.run_id,
@@ -272,8 +295,10 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
             "init_timeout": settings["init_timeout"],
             "finish_timeout": settings["finish_timeout"],
             "finish_timeout_raises": True,
+            "program": PROGRAM,
+            **({} if has_console else LOGS),
             **git,
-            **(settings.get("settings") or {}),
+            **own,
         },
     }
 

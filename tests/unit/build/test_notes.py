@@ -25,21 +25,21 @@ def test_a_row_says_what_is_trained_and_what_the_paper_prints_where_that_differs
 
 def test_what_a_run_changes_besides_its_row_is_said() -> None:
     words = ["model.dropout=0.4", "decoding.beam_size=1", "seed=7", "data.sentences=50", "launch.compile=true"]
-    assert note("experiment=table3/c_n4", *words) == "N=1 (paper: N=4); here P_drop=0.4, beam_size=1"
+    assert note("experiment=table3/c_n4", *words) == ("N=1 (paper: N=4); here sentences=50 dropout=0.4 beam_size=1")
 
 
-def test_many_changes_are_counted() -> None:
+def test_many_changes_in_base_are_counted() -> None:
     words = [f"optimization.{key}=7" for key in ("warmup_steps", "source_tokens", "target_tokens", "max_steps")]
     words += [f"model.{key}=2" for key in ("num_layers", "d_model", "d_ff", "num_heads")]
-    text = note(*words, "tokenizer.vocabulary_size=300", "data.max_length=5")
-    assert text.startswith("base; here ")
+    text = note("experiment=positions/rotary", *words, "tokenizer.vocabulary_size=300", "data.max_length=5")
+    assert text.startswith("vocabulary_size=300, d_model=2, d_ff=2, ")
     assert text.endswith(" more")
 
 
 def test_a_run_of_no_row_is_compared_with_base() -> None:
     config = typed(compose_command("train", ["model.num_heads=4", "scale=nano"]), TrainConfig)
     config.identity.experiment = "mine"
-    assert printed_difference(config) == "h=4, d_k=d_v=32"
+    assert printed_difference(config) == "h=4", "and the widths that follow"
     config.identity.scale = "my own"  # which cannot be composed here
     assert printed_difference(config) == "as base"
 

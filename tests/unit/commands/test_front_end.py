@@ -113,12 +113,23 @@ def test_a_reader_that_leaves_is_no_mistake(tmp_path: Path) -> None:
         assert process.stderr.read() == ""
 
 
-def test_a_multirun_is_named_by_what_was_typed(aiayn: CommandLine) -> None:
-    same = ("train", "seed=1,2", "hydra.verbose=false", "--cfg", "job", "--multirun")
-    aiayn(*same)
-    assert os.environ[SWEEP_VARIABLE] == "seed=1,2"
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("seed=1,2", "seeds"),
+        ("model.positions=learned model.dropout=0.1,0.3", "model.dropout=0.1,0.3 model.positions=learned"),
+        ("scale=nano experiment=table3/base,table3/big", "experiment=table3/base,table3/big scale=nano"),
+    ],
+)
+def test_a_multirun_is_named_by_what_was_typed_whatever_the_seeds(
+    words: str, name: str, aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for more in ([], ["seed=1,2,3", "paths.runs=elsewhere", "logger.mode=offline", "trainer.devices=1"]):
+        monkeypatch.delenv(SWEEP_VARIABLE, raising=False)
+        aiayn("train", *words.split(), *more, "hydra.verbose=false", "--cfg", "job", "--multirun")
+        assert os.environ[SWEEP_VARIABLE] == name
     composed = compose_command("train", ["seed=1"])
-    assert composed.identity.sweep == "seed=1,2"
+    assert composed.identity.sweep == name
     assert composed.identity.hash == compose_command("train", ["seed=1", "identity.sweep=other"]).identity.hash
 
 
@@ -128,7 +139,7 @@ def test_a_long_name_of_a_multirun_is_cut_but_stays_its_own(
     names = set()
     for last in (98, 99):
         monkeypatch.delenv(SWEEP_VARIABLE, raising=False)
-        aiayn("train", f"seed={','.join(map(str, [*range(60), last]))}", "--cfg", "job", "-m")
+        aiayn("train", f"model.d_ff={','.join(map(str, [*range(60), last]))}", "--cfg", "job", "-m")
         names.add(os.environ[SWEEP_VARIABLE])
     assert len(names) == 2
     assert max(map(len, names)) <= 120

@@ -14,6 +14,7 @@ from aiayn import files
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, typed
 from aiayn.config.schema import TrainConfig
+from aiayn.config.trials import trial_reason
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
 
@@ -123,6 +124,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
             matrix={name: SignedScore(score, f"{name}:1") for name, score in (matrix or {}).items()},
         )
         fields = {"data_fingerprint": "f" * 64, "scores": {split: scores}, "scale": scale} | changes
+        fields = {"trial": trial_reason(config.trainer)} | fields
         record = make_record(**{"name": folder.name, "experiment": experiment, "seed": seed} | fields)
         record.write(folder / "run.json")
         return folder

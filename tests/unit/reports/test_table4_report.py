@@ -14,6 +14,7 @@ from aiayn.commands.front_end import main
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
+from aiayn.config.trials import trial_reason
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table4 import load_table4
@@ -66,6 +67,7 @@ def make_parser(tmp_path: Path, make_record: Callable[..., Record], frozen_row: 
             "data": data,
             "data_fingerprint": f"{data}-{experiment}",
             "scores": {"test": scores},
+            "trial": trial_reason(config.trainer),
         }
         make_record(**fields | changes).write(folder / "run.json")
         return folder

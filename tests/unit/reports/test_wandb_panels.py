@@ -79,6 +79,29 @@ def test_runs_of_another_scale_or_corpus_are_in_none(others: Subject, described:
     assert not any(hold(conditions, described("base")) for conditions in run_set_conditions(others).values())
 
 
+def test_a_variation_is_in_no_run_set_of_its_row(frozen_row: FrozenRow) -> None:
+    varied, trial = (
+        describe(frozen_row("table3/base", word), run_id="0")
+        for word in ("model.dropout=0.3", "trainer.fast_dev_run=true")
+    )
+    assert varied.tags[-1] == "variation"
+    assert trial.tags[-1] == "trial"
+    assert varied.job_type == "base dropout=0.3"
+    sets = run_set_conditions(subject())
+    assert not any(hold(conditions, each) for conditions in sets.values() for each in (varied, trial))
+
+
+def test_what_all_runs_of_a_table_change_is_in_its_run_sets_and_its_title(frozen_row: FrozenRow) -> None:
+    shared = "max_steps=500"
+    ours = dataclasses.replace(subject(), difference=shared, job_types={"a_h1": ["a_h1 mine", "a_h1 other"]})
+    sets = run_set_conditions(ours)
+    assert sets["(A)"][0]["value"][:3] == ["a_h1 mine", "a_h1 other", f"a_h4 {shared}"]
+    described = describe(frozen_row("table3/c_n4", f"optimization.{shared}"), run_id="0")
+    assert [name for name, conditions in sets.items() if hold(conditions, described)] == ["(C)"]
+    assert not any(hold(each, described) for each in run_set_conditions(subject()).values())
+    assert ours.title == "Table 3, nano, grammar, max_steps_500"
+
+
 def test_the_axes_are_keys_of_the_configuration_that_rows_change(described: Described) -> None:
     assert set(AXES) <= set(flatten(described("base").config))
     assert set(AXES) <= {key for row in ROWS for key in row.changes}

@@ -17,7 +17,7 @@ from aiayn.reports.page.samples import SPLIT, Sample, Texts, read_samples
 from aiayn.reports.row import paper_row
 from aiayn.reports.table3 import Report, report_of
 from aiayn.reports.table3_runs import comparable_entries, is_chosen
-from aiayn.runs.ledger import Entry, State, read_ledger
+from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
 
 OWN = "own"
@@ -104,7 +104,7 @@ class Reader:
         Raises:
             UserError: there is no such folder, runs of the table do not compare, or their scores cannot be read.
         """
-        entries = read_ledger(self._runs)
+        entries = read_results(self._runs)
         only = self._only
         comparable = comparable_entries(entries, self._runs, scale=only.scale, data=only.data, like=only.like)
         report = report_of(comparable, resamples=self._resamples, seed=self._seed)

@@ -1,0 +1,191 @@
+"""What a run changes in its experiment, and the name that follows: one home for W&B, sweeps and reports.
+
+The difference is between the configuration and the same experiment, composed with the same scale, fidelity profile and
+corpus and without further overrides. Keys that can change a result count, and those of the scale. A key that follows
+from others, as d_k from num_heads, is no difference of its own.
+"""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import deepcopy
+from functools import lru_cache
+from typing import Any
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException, ValidationError
+
+from aiayn.config.compose import beside_the_command, compose_command
+from aiayn.config.errors import UserError
+from aiayn.config.identity import NEUTRAL_GROUPS, flatten, is_neutral
+
+SWEPT_VARIABLE = "AIAYN_SWEPT"
+"""Environment variable: the swept keys of a multirun as typed, separated by spaces."""
+
+UNSAID = ("demo", "paper")
+"""The scale and the fidelity profile that names leave out."""
+
+SAID_OTHERWISE = ("scale", "data.name")
+"""Neutral keys, or their beginnings, that a name says besides its changes."""
+
+LONGEST = 64
+"""Characters of the changes in a name; W&B refuses names of artifacts, which begin with the run's, beyond 128."""
+
+
+def difference(root: DictConfig) -> str:
+    """The words of a run's changes, as in "dropout=0.3 positions=learned"; empty where it is exactly its experiment."""
+    return shortened(list(_changes(root).values()))
+
+
+def title(root: DictConfig) -> str:
+    """The run's name: its row, the scale and the corpus chosen, its changes, swept ones first, and its seed."""
+    identity, swept, changes = root.identity, swept_words(root), _changes(root)
+    chosen = [name for name in (identity.scale, identity.fidelity) if name not in UNSAID]
+    if root.data.name != _experiment(root).data.name:
+        chosen.append(root.data.name)
+    neutral = [word for key, word in swept.items() if is_neutral(key) and not key.startswith(SAID_OTHERWISE)]
+    in_order = sorted(changes, key=lambda key: key not in swept)
+    words = shortened([*(changes[key] for key in in_order), *neutral])
+    return " ".join(filter(None, [row_of(identity.experiment), *chosen, words, f"seed {root.seed}"]))
+
+
+def swept_words(root: DictConfig) -> dict[str, str]:
+    """What this job of a multirun has for each key that is swept, typed or in a file of sweeps/, by key.
+
+    The experiment and the seed are left out, which names say anyway.
+    """
+    hydra = HydraConfig.get()
+    if hydra.mode is not RunMode.MULTIRUN:
+        return {}
+    swept = {*os.environ.get(SWEPT_VARIABLE, "").split(), *(hydra.sweeper.get("params") or {})}
+    found: dict[str, Any] = {}
+    for key, _, value in (word.lstrip("+").partition("=") for word in hydra.overrides.task):
+        if key in swept and key not in ("experiment", "seed"):
+            here = _value(root, key)
+            found[key] = value if isinstance(here, dict | None) else here  # of a group there is only its option's name
+    return in_words(found, _stated(root))
+
+
+def row_of(experiment: str) -> str:
+    """The name of an experiment without its folder."""
+    return experiment.partition("/")[2] or experiment
+
+
+def job_type(row: str, difference: str) -> str:
+    """W&B's job type of a run: its row and its changes, so that runs share one only where they differ by seed alone."""
+    return f"{row} {difference}" if difference else row
+
+
+def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
+    """The keys in which `here` differs from `there`, and its values; None for a key that it lacks.
+
+    What counts are values, however they were stated. A key that `there` derives from others is left out where its value
+    follows from these.
+
+    Args:
+        here: composed or frozen.
+        there: composed; a value that it leaves to the user is none to differ from.
+    """
+    own, other, followed = _stated(here), _stated(there), deepcopy(there)
+    keys = [key for key in {**other, **own} if other.get(key) != MISSING and key != "seed"]
+    found: dict[str, Any] = {}
+    for key in sorted(keys, key=lambda key: "${" in str(other.get(key))):  # derived ones after what they derive from
+        value = _plain(OmegaConf.select(here, key))
+        if (key in own) != (key in other) or value != _value(followed, key):
+            found[key] = value
+        if key in own and key in found:
+            with suppress(ValidationError):  # of another kind of model: nothing there follows from it
+                OmegaConf.update(followed, key, value, force_add=True)
+    return {key: found[key] for key in keys if key in found}
+
+
+def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
+    """Each change as key=value, with the last part of its key where no other key ends so.
+
+    Args:
+        changes: values by dotted key.
+        keys: all keys of the configuration.
+    """
+    ends = Counter(key.rpartition(".")[2] for key in {*keys, *changes})
+    short = {key: end if ends[end := key.rpartition(".")[2]] == 1 else key for key in changes}
+    return {key: f"{short[key]}={_text(value)}" for key, value in changes.items()}
+
+
+def shortened(words: Sequence[str]) -> str:
+    """The words in a line of at most `LONGEST` characters; a checksum stands for those that are left out."""
+    text = " ".join(words)
+    if len(text) <= LONGEST:
+        return text
+    digest = hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:8]
+    kept: list[str] = []
+    for word in words:
+        if len(" ".join([*kept, word, f"and {len(words)} more {digest}"])) > LONGEST:
+            break
+        kept.append(word)
+    left = len(words) - len(kept)
+    return " ".join([*kept, f"and {left} more {digest}" if kept else f"{left} changes {digest}"])
+
+
+def _changes(root: DictConfig) -> dict[str, str]:
+    """The words of the changes by key, in the order of the configuration."""
+    words: list[str] = []
+    reference = _experiment(root)
+    if any(key.startswith("data.") for key in changed(root, reference)):
+        words.append(f"data={HydraConfig.get().runtime.choices['data']}")
+    kinds: dict[str, Any] = {}
+    if (kind := _value(root, "model.kind")) != _value(reference, "model.kind"):  # which has keys of its own
+        kinds["model"] = kind
+        words.append(f"model={kind}")
+    reference = _experiment(root, *words)
+    return in_words(kinds | changed(root, reference), {**_stated(root), **_stated(reference)})
+
+
+def _experiment(root: DictConfig, *words: str) -> DictConfig:
+    """The run's experiment at its scale, composed with nothing but some words."""
+    identity = root.identity
+    chosen = [f"{key}={identity[key]}" for key in ("experiment", "scale", "fidelity")]
+    hydra = GlobalHydra.instance()
+    return _composed(hydra.config_loader() if hydra.is_initialized() else None, (*chosen, *words))
+
+
+@lru_cache(maxsize=8)
+def _composed(loader: ConfigLoader | None, words: tuple[str, ...]) -> DictConfig:
+    """A configuration of `aiayn train`, from the files that the command line was composed from."""
+    if loader is None:
+        with beside_the_command():
+            return compose_command("train", words)
+    return loader.load_configuration("train", list(words), run_mode=RunMode.RUN)
+
+
+def _stated(config: DictConfig) -> dict[str, Any]:
+    """The keys that count and what the configuration states for each, interpolations as they are written."""
+    groups = [str(key) for key in config if key == "scale" or key not in (*NEUTRAL_GROUPS, "hydra")]
+    content = OmegaConf.to_container(OmegaConf.masked_copy(config, groups), enum_to_str=True)
+    assert isinstance(content, dict)
+    leaves = flatten({str(key): value for key, value in content.items()})
+    return {key: value for key, value in leaves.items() if key.startswith("scale.") or not is_neutral(key)}
+
+
+def _value(config: DictConfig, key: str) -> Any:
+    """What a key has; `MISSING` where only more words of the user's would give it a value."""
+    try:
+        return _plain(OmegaConf.select(config, key))
+    except (OmegaConfBaseException, UserError):
+        return MISSING
+
+
+def _plain(value: object) -> Any:
+    return OmegaConf.to_container(value) if OmegaConf.is_config(value) else getattr(value, "name", value)
+
+
+def _text(value: object) -> str:
+    """A value as it is typed."""
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else str(value).lower()
+    return "[" + ",".join(map(_text, value)) + "]" if isinstance(value, list) else str(value)

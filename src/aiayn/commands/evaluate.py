@@ -7,9 +7,18 @@ from aiayn.config.freeze import typed
 from aiayn.runs.directory import named_runs, open_run
 
 
+def checked(composed: DictConfig) -> EvaluateConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, EvaluateConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Decode and score a checkpoint, and print the scores."""
-    config = typed(composed, EvaluateConfig)
+    config = checked(composed)
     names = named_runs(config.run)
     for name in names:  # before torch is imported, which takes seconds
         open_run(name)

@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.config.outputs import output_file
 from aiayn.config.report_schema import ReportConfig
 from aiayn.launch.signals import SignalledInterrupt
 
@@ -15,12 +16,19 @@ PAGE = "report.html"
 """Where the page goes unless it is said: it is no reading for a terminal."""
 
 
+def checked(composed: DictConfig) -> ReportConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, ReportConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Print a report, or write it."""
-    config = typed(composed, ReportConfig)
-    if config.output == "":
-        raise UserError("output has no value: state a file, as in output=report.md")
-    output = None if config.output is None else Path(config.output)
+    config = checked(composed)
+    output = output_file(config.output)
     try:
         _report(config, output)
     except OSError as error:

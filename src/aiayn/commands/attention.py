@@ -12,6 +12,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw, typed
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
+from aiayn.config.values import whole
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import open_run
 
@@ -71,7 +72,7 @@ def chosen(asked: object, *, of: int, key: str) -> list[int]:
     """
     if asked is None:
         return list(range(of))
-    numbers = asked if isinstance(asked, list) else [asked]
+    numbers = [whole(each) for each in (asked if isinstance(asked, list) else [asked])]
     if not numbers or any(type(number) is not int or not 1 <= number <= of for number in numbers):
         raise UserError(f"{key}={asked}: the run's model has {of}; state numbers from 1 to {of}, as in {key}=[1,{of}]")
     return [number - 1 for number in dict.fromkeys(numbers)]

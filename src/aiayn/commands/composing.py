@@ -52,7 +52,8 @@ def checked_when_composed(check: Callable[[DictConfig], None]) -> Iterator[None]
 
     def compose_and_check(hydra: Hydra, *arguments: Any, **settings: Any) -> DictConfig:
         composed = compose(hydra, *arguments, **settings)
-        check(composed)
+        if settings.get("from_shell", True):  # else a command composes another beside itself
+            check(composed)
         return composed
 
     Hydra.compose_config = compose_and_check  # type: ignore[assignment, method-assign]

@@ -4,6 +4,7 @@ from omegaconf import DictConfig
 
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.config.freeze import typed
+from aiayn.config.validation import validate_wait
 from aiayn.runs.directory import named_runs, open_run
 
 
@@ -13,7 +14,9 @@ def checked(composed: DictConfig) -> EvaluateConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, EvaluateConfig)
+    config = typed(composed, EvaluateConfig)
+    validate_wait(config.launch.timeout_seconds)
+    return config
 
 
 def main(composed: DictConfig) -> None:

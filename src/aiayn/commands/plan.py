@@ -4,6 +4,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from aiayn.config.computed import refuse_stated_identity
+from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import PlanConfig
 from aiayn.config.validation import validate
@@ -20,6 +21,9 @@ def checked(composed: DictConfig) -> PlanConfig:
     refuse_stated_identity(composed)
     config = typed(composed, PlanConfig)
     validate(config)
+    for name, value in vars(config.hardware).items():
+        if isinstance(value, int | float) and value <= 0:
+            raise UserError(f"hardware.{name}={value}: must be greater than 0, or null")
     return config
 
 

@@ -223,8 +223,9 @@ def _validate_counts(config: TrainConfig) -> None:
                 "checkpoint_interval",
             ),
         ),
-        "launch": (config.launch, ("timeout_seconds", "jobs_per_device", "preparation_processes")),
+        "launch": (config.launch, ("jobs_per_device", "preparation_processes")),
     }
+    validate_wait(config.launch.timeout_seconds)
     if config.launch.cores_per_job is not None and config.launch.cores_per_job < 1:
         raise UserError(f"launch.cores_per_job={config.launch.cores_per_job}: must be at least 1, or null")
     if isinstance(config.model, TransformerConfig):
@@ -236,6 +237,17 @@ def _validate_counts(config: TrainConfig) -> None:
                 raise UserError(f"{key}={value}: must be at least 1")
             if value > LARGEST.get(key, value):
                 raise UserError(f"{key}={value}: must be at most {LARGEST[key]}")
+
+
+def validate_wait(seconds: int) -> None:
+    """Refuse a time that no rank can wait for another.
+
+    Raises:
+        UserError: naming the key, the value and what is allowed.
+    """
+    longest = LARGEST["launch.timeout_seconds"]
+    if not 1 <= seconds <= longest:
+        raise UserError(f"launch.timeout_seconds={seconds}: must be from 1 to {longest}, a year")
 
 
 def _refuse_uneven_heads(model: TransformerConfig) -> None:

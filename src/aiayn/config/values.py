@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Iterator
+from typing import Any
 
 from omegaconf import IntegerNode
 
@@ -52,6 +53,14 @@ def _fields(node: object, prefix: str) -> Iterator[tuple[str, object]]:
             yield key, value
 
 
+def whole(value: Any) -> Any:
+    """A number without a fraction as an integer; everything else as it is.
+
+    For keys without a type, too: `last`, `steps` and the like, which take a number or something else.
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def accept_whole_floats() -> None:
     """Let a key that counts take a number such as 1e3, which YAML reads as 1000.0; 1.5 stays refused.
 
@@ -60,6 +69,6 @@ def accept_whole_floats() -> None:
     convert = IntegerNode.validate_and_convert
 
     def convert_whole(node: IntegerNode, value: object) -> object:
-        return convert(node, int(value) if isinstance(value, float) and value.is_integer() else value)
+        return convert(node, whole(value))
 
     IntegerNode.validate_and_convert = convert_whole  # type: ignore[assignment, method-assign]

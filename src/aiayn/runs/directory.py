@@ -158,13 +158,22 @@ class RunDirectory:
         return next(iter(averages.values()))
 
     def validation_perplexities(self) -> dict[int, float]:
-        """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart."""
+        """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart.
+
+        Raises:
+            UserError: a line of the metrics holds something else than numbers.
+        """
         found = {}
-        lines = self.metrics.read_text(encoding="utf-8").splitlines() if self.metrics.is_file() else []
+        lines = (
+            self.metrics.read_text(encoding="utf-8", errors="replace").splitlines() if self.metrics.is_file() else []
+        )
         for line in lines:
             if '"val/ppl"' in line and line.endswith("}"):
-                row = json.loads(line)
-                found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+                try:
+                    row = json.loads(line)
+                    found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+                except (KeyError, TypeError, ValueError) as error:
+                    raise UserError(f"{self.metrics}: a line holds no numbers ({error}); mend or remove it") from error
         return found
 
     @property

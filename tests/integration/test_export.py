@@ -107,9 +107,10 @@ def test_scores_of_another_engine_lie_apart(say: Say, run: Path) -> None:
 
 def test_an_exported_folder_translates_by_itself(say: Say, run: Path, tmp_path: Path) -> None:
     """As docs/translate.md shows it."""
-    said = say("export", f"run={run}", "checkpoint=1", "output=model")
-    assert said == Said(0, "model\n", "")
-    folder = tmp_path / "model"
+    (tmp_path / "there").mkdir()
+    said = say("export", f"run={run}", "checkpoint=1", "output=there/model")
+    assert said == Said(0, "there/model\n", "")
+    folder = tmp_path / "there" / "model"
     assert sorted(path.name for path in folder.parent.iterdir()) == ["model"], "nothing is left beside it"
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     translator = ctranslate2.Translator(str(folder))

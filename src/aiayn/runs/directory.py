@@ -99,8 +99,15 @@ class RunDirectory:
 
     @property
     def sweeps(self) -> list[str]:
-        """Which sweeps asked for the run, the first one first; runs from before this was noted have none."""
-        return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
+        """Which sweeps asked for the run, the first one first; runs from before this was noted have none.
+
+        Raises:
+            UserError: the file is no text.
+        """
+        try:
+            return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
+        except UnicodeDecodeError as error:
+            raise UserError(f"{self.sweeps_file}: not the names of sweeps ({error}); remove it") from error
 
     def join_sweep(self, name: str) -> None:
         """Note that a sweep asked for the run, also where it was done before; the caller holds the lock."""

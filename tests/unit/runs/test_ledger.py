@@ -120,3 +120,10 @@ def test_perplexities_that_are_no_numbers_are_named(tmp_path: Path, line: str) -
     log(directory, torn=f"{line}\n")
     with pytest.raises(UserError, match=rf"^{directory.metrics}: a line holds no numbers "):
         directory.validation_perplexities()
+
+
+def test_names_of_sweeps_that_are_no_text_are_named(tmp_path: Path) -> None:
+    directory = a_run(tmp_path, "a", Status.finished)
+    directory.sweeps_file.write_bytes(b"\xff")
+    with pytest.raises(UserError, match=rf"^{directory.sweeps_file}: not the names of sweeps "):
+        _ = directory.sweeps

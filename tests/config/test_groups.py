@@ -9,7 +9,7 @@ import yaml
 
 from aiayn.config.compose import compose_command
 from aiayn.config.store import COMMANDS, conf_directory
-from aiayn.config.validation import STATED_ELSEWHERE
+from aiayn.config.third_parties import STATED_ELSEWHERE
 
 CONF = conf_directory()
 GROUPS = ["experiment", "scale", "data", "tokenizer", "model", "optimization", "decoding", "fidelity", "trainer"]

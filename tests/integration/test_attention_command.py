@@ -128,9 +128,9 @@ def test_words_are_sums_and_means_of_tokens(say: Say, run: Path) -> None:
 
 
 def test_what_is_drawn_can_be_chosen(say: Say, run: Path) -> None:
-    said = say("the dog\n", "kind=encoder", "format=svg", "heads=2", "layers=[1]", "word=dog", "output=there/it")
+    said = say("the dog\n", "kind=encoder", "format=svg", "heads=2", "layers=[1]", "word=dog", "output=it")
     names = ["sentence-1-encoder.svg", "sentence-1-encoder-layer1.svg"]
-    assert said == Said(0, [f"there/it/{name}" for name in names], "")
+    assert said == Said(0, [f"it/{name}" for name in names], "")
     maps, lines = (Path(path).read_text(encoding="utf-8") for path in said.out)
     assert "head 2" in maps
     assert "head 1" not in maps
@@ -176,7 +176,7 @@ def test_what_is_left_out_is_said(say: Say, run: Path) -> None:
         (
             "a\n",
             ["output=file/there"],
-            "output=file/there: no folder can be made there (Not a directory); state another",
+            "output=file/there: there is no folder file; make it, or state another place",
         ),
         ("", [], "standard input: no sentence to draw; give it lines, as in < sentences.txt"),
         ("\n \n", [], "standard input: no sentence to draw"),

@@ -145,3 +145,31 @@ def test_weights_of_a_damaged_run_start_no_other(
     capsys.readouterr()
     assert main([*intact[0], f"init_from={copied}", f"paths.runs={tmp_path / 'new'}"]) == 2
     check(capsys.readouterr().err, f"{{run}}/{LAST}: not a readable checkpoint (", copied)
+
+
+def test_scores_that_cannot_be_read_are_replaced(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = copied.glob("evaluations/*/scores.json")
+    path.write_text("{")
+    capsys.readouterr()
+    assert main(["evaluate", f"run={copied}", "splits=[dev]"]) == 0
+    assert f"{path}: not the scores of an evaluation (" in capsys.readouterr().err
+    assert list(json.loads(path.read_text())) == ["dev"]
+
+
+REPORTED: dict[str, tuple[str, bytes, list[str], str]] = {
+    "sentences that are no text": ("evaluations/*/dev.sentences.jsonl", b"\xff", ["table3"], "not the scores of sen"),
+    "sentences that are lost": ("evaluations/*/dev.sentences.jsonl", b"", ["comparison"], "0 lines where "),
+    "another configuration": ("config.yaml", b"a: 1", ["comparison"], "not the configuration of a run ("),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_damaged_run_is_not_reported(copied: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pattern, content, words, answer = REPORTED[name]
+    (path,) = copied.glob(pattern)
+    path.write_bytes(content)
+    capsys.readouterr()
+    assert main(["report", *words, "resamples=100", f"paths.runs={copied.parents[2]}"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"aiayn: {path}: {answer}")
+    assert said.count("\n") == 1

@@ -107,6 +107,7 @@ def test_scores_of_another_engine_lie_apart(say: Say, run: Path) -> None:
 
 def test_an_exported_folder_translates_by_itself(say: Say, run: Path, tmp_path: Path) -> None:
     """As docs/translate.md shows it."""
+    (tmp_path / "there").mkdir()
     said = say("export", f"run={run}", "checkpoint=1", "output=there/model")
     assert said == Said(0, "there/model\n", "")
     folder = tmp_path / "there" / "model"
@@ -143,7 +144,10 @@ def test_safetensors_are_the_weights(say: Say, run: Path, tmp_path: Path, quanti
         (["export"], "output has no value"),
         (["export", "output=x", "format=onnx"], "format: Invalid value 'onnx'"),
         (["export", "output=x", "quantization=int8", "format=safetensors"], "quantization=int8: format=safetensors "),
-        (["export", "output=run.json/x"], "output=run.json/x: lies below a file; state another place"),
+        (
+            ["export", "output=run.json/x"],
+            "output=run.json/x: there is no folder run.json; make it, or state another place",
+        ),
         (["export", "output=x", "checkpoint=7"], "checkpoint=7: "),
         (["translate", "quantization=int8"], "quantization=int8: engine=torch has none; add engine=ctranslate2"),
         (["evaluate", "quantization=int8"], "quantization=int8: engine=torch has none; add engine=ctranslate2"),

@@ -11,6 +11,8 @@ from aiayn.config.command_schema import AttentionConfig, AttentionKind
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw, typed
 from aiayn.config.model_schema import TransformerConfig
+from aiayn.config.outputs import output_folder
+from aiayn.config.values import whole
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import open_run
 
@@ -18,9 +20,18 @@ if TYPE_CHECKING:
     from aiayn.runs.attention_maps import AttentionMaps
 
 
+def checked(composed: DictConfig) -> AttentionConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, AttentionConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Draw what the model attends to in each line of standard input, and print where the pictures lie."""
-    config = typed(composed, AttentionConfig)
+    config = checked(composed)
     run = open_run(config.run)  # before torch is imported, which takes seconds
     if importlib.util.find_spec("matplotlib") is None:
         raise UserError("aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout")
@@ -31,9 +42,9 @@ def main(composed: DictConfig) -> None:
         )
     layers = chosen(config.layers, of=model.num_layers, key="layers")
     heads = chosen(config.heads, of=model.num_heads, key="heads")
-    folder = run.attention if config.output is None else Path(config.output).expanduser()
+    folder = run.attention if config.output is None else output_folder(config.output)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(exist_ok=True)
     except OSError as error:  # before anything is computed
         raise UserError(f"output={folder}: no folder can be made there ({error.strerror}); state another") from error
     from aiayn.launch.disk import refusals_explained
@@ -61,7 +72,7 @@ def chosen(asked: object, *, of: int, key: str) -> list[int]:
     """
     if asked is None:
         return list(range(of))
-    numbers = asked if isinstance(asked, list) else [asked]
+    numbers = [whole(each) for each in (asked if isinstance(asked, list) else [asked])]
     if not numbers or any(type(number) is not int or not 1 <= number <= of for number in numbers):
         raise UserError(f"{key}={asked}: the run's model has {of}; state numbers from 1 to {of}, as in {key}=[1,{of}]")
     return [number - 1 for number in dict.fromkeys(numbers)]

@@ -7,9 +7,18 @@ from aiayn.config.freeze import typed
 from aiayn.runs.directory import open_run
 
 
+def checked(composed: DictConfig) -> AverageConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, AverageConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Average a run's checkpoints; print the new one's file, and of which steps it is the mean."""
-    config = typed(composed, AverageConfig)
+    config = checked(composed)
     open_run(config.run)  # before torch is imported, which takes seconds
     from aiayn.launch.averaging import average_run
 

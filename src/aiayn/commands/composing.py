@@ -1,12 +1,13 @@
 """Composing a command, and the jobs of a multirun, once instead of twice."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hydra._internal.hydra import Hydra
-from omegaconf import DictConfig
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, open_dict, read_write
 
 from aiayn.config import store
 
@@ -36,6 +37,39 @@ def mode_known_by(words: Sequence[str]) -> Iterator[None]:
         yield
     finally:
         Hydra.get_mode = composed  # type: ignore[method-assign]
+
+
+@contextmanager
+def checked_when_composed(check: Callable[[DictConfig], None]) -> Iterator[None]:
+    """Have every configuration that Hydra composes within the block judged before Hydra makes folders or prints it.
+
+    Hydra's callbacks cannot do this: what they raise becomes a warning, and there is none before `--cfg` prints.
+
+    Args:
+        check: raises where the configuration, Hydra's own node included, is refused.
+    """
+    compose = Hydra.compose_config
+
+    def compose_and_check(hydra: Hydra, *arguments: Any, **settings: Any) -> DictConfig:
+        composed = compose(hydra, *arguments, **settings)
+        if settings.get("from_shell", True):  # else a command composes another beside itself
+            check(composed)
+        return composed
+
+    Hydra.compose_config = compose_and_check  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        Hydra.compose_config = compose  # type: ignore[method-assign]
+
+
+def without_hydra(composed: DictConfig) -> DictConfig:
+    """A copy of what a command is called with; expressions in it refer to Hydra's node of the original."""
+    HydraConfig.instance().set_config(composed)
+    content = deepcopy(composed)
+    with read_write(content), open_dict(content):
+        del content["hydra"]
+    return content
 
 
 def _may_state_a_mode(word: str) -> bool:

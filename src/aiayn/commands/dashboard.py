@@ -11,29 +11,41 @@ from aiayn import files
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content, typed
+from aiayn.config.outputs import output_folder
 from aiayn.config.report_schema import DashboardConfig
-from aiayn.reports.table3 import Report
-from aiayn.reports.table3_formats import read_table3
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import json_text, read_record
 
 if TYPE_CHECKING:
+    from aiayn.reports.table3 import Report
     from aiayn.reports.wandb_panels import Subject
+
+
+def checked(composed: DictConfig) -> DashboardConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, DashboardConfig)
 
 
 def main(composed: DictConfig) -> None:
     """Make or update the report and the workspace and print their addresses, or show what they would hold."""
-    config = typed(composed, DashboardConfig)
+    config = checked(composed)
     if config.output is not None and not config.dry_run:
         raise UserError(f"output={config.output}: is for what is not sent; state dry_run=true as well")
+    output = None if config.output is None else output_folder(config.output)
     if importlib.util.find_spec("wandb_workspaces") is None:
         raise UserError(
             "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
         )
+    from aiayn.reports.table3_formats import read_table3  # imports numpy
+
     table = read_table3(config)
     subject = _subject(config, table)
     if config.dry_run:
-        _show(table, subject, config.output)
+        _show(table, subject, output)
         return
     from aiayn.launch.quiet import quiet_libraries
     from aiayn.reports.wandb_views import save_dashboard
@@ -43,7 +55,7 @@ def main(composed: DictConfig) -> None:
         print(url)  # noqa: T201
 
 
-def _subject(config: DashboardConfig, table: Report) -> "Subject":
+def _subject(config: DashboardConfig, table: "Report") -> "Subject":
     """The table's runs as W&B knows them.
 
     Raises:
@@ -87,7 +99,7 @@ def _identity(content: Mapping[str, Any]) -> tuple[str, str]:
     return str(identity.get("experiment")), identity.get("difference") or ""
 
 
-def _show(table: Report, subject: "Subject", output: str | None) -> None:
+def _show(table: "Report", subject: "Subject", output: Path | None) -> None:
     """What would be sent, to a folder or to standard output."""
     from aiayn.reports.wandb_dashboard import build_dashboard
 
@@ -97,7 +109,7 @@ def _show(table: Report, subject: "Subject", output: str | None) -> None:
         return
     try:
         for name, view in content.items():
-            files.write_text(Path(output) / f"{name}.json", json_text(view))
+            files.write_text(output / f"{name}.json", json_text(view))
     except OSError as error:
         raise UserError(f"output={output}: {error.strerror}; choose another folder") from error
     print(output)  # noqa: T201

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from aiayn import __version__
+from aiayn.commands.flags import ordered
 from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.config.errors import RunFailedError, UserError
 from aiayn.launch import processes
@@ -21,6 +23,8 @@ from aiayn.launch.torch_environment import set_torch_environment
 from aiayn.progress import say
 
 if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
     from aiayn.commands.jobs import Jobs
 
 
@@ -30,7 +34,7 @@ class Command:
 
     summary: str
     module: str
-    """Holds `main(config)`; imported only when the verb runs, so that help is quick."""
+    """Holds `main(composed)`, and `checked(composed)`, which judges what is not on disk. Help does not import it."""
     nouns: tuple[str, ...] = ()
     """What the verb can be applied to, where it must be said."""
 
@@ -75,11 +79,6 @@ COMMANDS = {
 }
 
 SHELLS = ("bash", "fish", "zsh")
-
-FLAGS = {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m", "--info", "-i"}
-FLAGS_WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--config-name", "-cn", "--config-path"}
-FLAGS_WITH_VALUE |= {"-cp", "--shell-completion", "-sc", "--experimental-rerun"}
-"""Hydra's own flags."""
 
 LOOKING = {"--cfg", "-c", "--info", "-i"}
 """Flags under which nothing is run."""
@@ -139,7 +138,7 @@ def _run(words: list[str]) -> int:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
     if verb == "reproduce":
         return reproduce(rest, _run)
-    words = _ordered(_with_noun(verb, rest))
+    words = ordered(_with_noun(verb, rest))
     from aiayn.commands.sweep_words import sweep_words  # imports Hydra, which the words above need not wait for
 
     return _hydra(verb, sweep_words(words))
@@ -166,37 +165,13 @@ def _with_noun(verb: str, words: list[str]) -> list[str]:
     return words
 
 
-def _ordered(words: list[str]) -> list[str]:
-    """Overrides first, flags after them: Hydra refuses overrides on both sides of a flag."""
-    overrides, flags = [], []
-    rest = iter(words)
-    for word in rest:
-        name = word.split("=", 1)[0]
-        if "=" in word and not name.lstrip("+~").partition("@")[0]:
-            raise UserError(f"{word}: a value without a key; write key=value without spaces around the =")
-        if not word.startswith("-"):
-            overrides.append(word)
-        elif name in FLAGS:
-            flags.append(word)
-        elif name in FLAGS_WITH_VALUE:
-            value = next(rest, "") if name == word else word.partition("=")[2]
-            if name in ("--cfg", "-c") and value not in ("job", "hydra", "all"):
-                raise UserError(f"{name}: state job, hydra or all, as in --cfg job")
-            if not value:
-                raise UserError(f"{name}: has no value; state it, as in {name} <value>")
-            flags += [name, value]
-        else:
-            raise UserError(f"{name}: no such flag; an override has no dashes, as in key=value; see --help")
-    return [*overrides, *flags]
-
-
 def _hydra(verb: str, words: list[str]) -> int:
     """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
     from concurrent.futures import BrokenExecutor
 
     import hydra
 
-    from aiayn.commands.composing import mode_known_by
+    from aiayn.commands.composing import checked_when_composed, mode_known_by
     from aiayn.commands.jobs import Jobs
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
     from aiayn.config import store
@@ -208,7 +183,7 @@ def _hydra(verb: str, words: list[str]) -> int:
     complain = _complain_once if verb == "plan" else _complain  # all jobs of a plan tend to have the same mistake
     with Jobs(COMMANDS[verb].module, complain=complain) as jobs:
         try:
-            with mode_known_by(words):
+            with mode_known_by(words), checked_when_composed(partial(_check, verb=verb, words=words)):
                 hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
         except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
             if isinstance(error, BrokenPipeError) or (jobs.task.was_called and not jobs.are_a_multirun):
@@ -226,6 +201,22 @@ def _hydra(verb: str, words: list[str]) -> int:
             raise UserError(f"aiayn {typed}: no job to run; a swept key has no values: write some out")
         _conclude(verb, jobs)
     return 0
+
+
+def _check(composed: "DictConfig", *, verb: str, words: Sequence[str]) -> None:
+    """Refuse what states keys that are computed; and what is only to be shown, where the command would refuse it.
+
+    Raises:
+        UserError: the command would refuse the configuration.
+    """
+    from aiayn.commands.composing import without_hydra
+    from aiayn.config.computed import refuse_stated
+
+    if {"--help", "-h", "--hydra-help"} & {*words}:
+        return
+    refuse_stated(composed, verb)
+    if {"--cfg", "-c"} & {*words}:
+        import_module(COMMANDS[verb].module).checked(without_hydra(composed))
 
 
 def _conclude(verb: str, jobs: "Jobs") -> None:

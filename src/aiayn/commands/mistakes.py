@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
 from aiayn.config.errors import UserError
-from aiayn.config.validation import STATED_ELSEWHERE
+from aiayn.config.third_parties import STATED_ELSEWHERE
 
 BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
 """What Hydra raises while it reads the command line, composes, and makes the folder of a run."""

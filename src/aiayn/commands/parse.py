@@ -8,9 +8,18 @@ from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import named_runs, open_run
 
 
+def checked(composed: DictConfig) -> ParseConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, ParseConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Parse standard input line by line to trees on standard output."""
-    config = typed(composed, ParseConfig)
+    config = checked(composed)
     for name in named_runs(config.run):  # before torch is imported, which takes seconds
         open_run(name)
     from aiayn.launch.parsing import parse_input

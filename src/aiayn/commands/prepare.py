@@ -4,16 +4,30 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from aiayn.config.computed import check_computed, refuse_stated_identity
+from aiayn.config.data_validation import validate_data
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
-from aiayn.config.validation import validate_data, validate_vocabulary
+from aiayn.config.validation import validate_vocabulary
+
+
+def checked(composed: DictConfig) -> TrainConfig:
+    """The configuration of a corpus. Settings of the training are not judged: they do not matter here.
+
+    Raises:
+        UserError: the corpus would be refused.
+    """
+    refuse_stated_identity(composed, "prepare")
+    config = typed(composed, TrainConfig)
+    check_computed(config)
+    validate_data(config.data)
+    validate_vocabulary(config)
+    return config
 
 
 def main(composed: DictConfig) -> None:
     """Bring the corpus into the cache, where every run with these settings finds it, and print what it holds."""
-    config = typed(composed, TrainConfig)
-    validate_data(config.data)  # settings of the training are not looked at: they do not matter here
-    validate_vocabulary(config)
+    config = checked(composed)
     config.paths.cache = str(Path(config.paths.cache).expanduser())
     from aiayn.launch.preparation import bring_into_cache
     from aiayn.reports.preparation import print_preparation

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.config.outputs import output_file
 from aiayn.config.report_schema import ReportConfig
 from aiayn.launch.signals import SignalledInterrupt
 
@@ -15,12 +17,26 @@ PAGE = "report.html"
 """Where the page goes unless it is said: it is no reading for a terminal."""
 
 
+def checked(composed: DictConfig) -> ReportConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    config = typed(composed, ReportConfig)
+    if config.noun not in REPORTS:
+        raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
+    for word in HydraConfig.get().overrides.task:
+        key = word.partition("=")[0].lstrip("+~")
+        if key in OF_FEW and config.noun not in OF_FEW[key]:
+            raise UserError(f"{word}: is for report {', '.join(OF_FEW[key])}; leave it out")
+    return config
+
+
 def main(composed: DictConfig) -> None:
     """Print a report, or write it."""
-    config = typed(composed, ReportConfig)
-    if config.output == "":
-        raise UserError("output has no value: state a file, as in output=report.md")
-    output = None if config.output is None else Path(config.output)
+    config = checked(composed)
+    output = output_file(config.output)
     try:
         _report(config, output)
     except OSError as error:
@@ -30,8 +46,6 @@ def main(composed: DictConfig) -> None:
 
 
 def _report(config: ReportConfig, output: Path | None) -> None:
-    if config.noun not in REPORTS:
-        raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
     writes = WRITES.get(config.noun, (".md",))
     if output is not None and output.suffix not in writes:
         raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(writes)}")
@@ -151,6 +165,22 @@ CHOOSES_BY: Mapping[str, Sequence[str]] = {
     "table4": ("scale", "data"),
 }
 """By noun: the keys below `only` that it goes by."""
+
+OF_FEW: Mapping[str, Sequence[str]] = {
+    "run": ("run", "matrix"),
+    "table": ("paper",),
+    "watch": ("page",),
+    "plotly_bundle": ("page",),
+    "profiles": ("fidelity",),
+    "against": ("comparison",),
+    "metrics": ("matrix",),
+    "comet_model": ("matrix",),
+    "sentences": ("sharpness",),
+    "device": ("sharpness",),
+    "resamples": ("comparison", "page", "table2", "table3"),
+    "seed": ("comparison", "page", "table1", "table2", "table3"),
+}
+"""By key: the nouns that heed it; for the others it would change nothing."""
 
 WRITES: Mapping[str, Sequence[str]] = {
     "comparison": (".md", ".json"),

@@ -139,6 +139,7 @@ def _refuse_before_training(table: str, key: str, value: str) -> None:
         UserError: the report chooses by no such key, or writes no such file.
     """
     from aiayn.commands.report import CHOOSES_BY, WRITES  # imports OmegaConf, which help does without
+    from aiayn.config.outputs import output_file
 
     name = key.removeprefix("only.")
     if name != key and name not in CHOOSES_BY[table]:
@@ -146,6 +147,8 @@ def _refuse_before_training(table: str, key: str, value: str) -> None:
         raise UserError(f"{key}={value}: report {table} chooses runs by {by}")
     if key == "output" and Path(value).suffix not in WRITES[table]:
         raise UserError(f"output={value}: the suffix says the format; choose from {', '.join(WRITES[table])}")
+    if key == "output":
+        output_file(value)
     if key == "resamples" and table not in RESAMPLED:
         raise UserError(f"{key}={value}: report {table} draws no samples; leave it out")
     if key == "resamples" and not value.isdecimal():

@@ -8,9 +8,18 @@ from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import named_runs, open_run
 
 
+def checked(composed: DictConfig) -> ScoreConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, ScoreConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Write the likelihood of each sentence pair to standard output."""
-    config = typed(composed, ScoreConfig)
+    config = checked(composed)
     for name in named_runs(config.run):  # before torch is imported, which takes seconds
         open_run(name)
     from aiayn.launch.pair_scoring import score_input

@@ -9,9 +9,18 @@ from aiayn.config.freeze import typed
 from aiayn.launch.signals import SignalledInterrupt
 
 
+def checked(composed: DictConfig) -> StatusConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, StatusConfig)
+
+
 def main(composed: DictConfig) -> None:
     """List the runs, once or until Ctrl-C."""
-    config = typed(composed, StatusConfig)
+    config = checked(composed)
     runs = Path(config.paths.runs)
     if not config.watch:
         from aiayn.reports.status import print_status

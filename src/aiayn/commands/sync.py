@@ -15,9 +15,18 @@ from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
 
 
+def checked(composed: DictConfig) -> SyncConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, SyncConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Send W&B what it has kept on disk, and say a line for each run."""
-    config = typed(composed, SyncConfig)
+    config = checked(composed)
     for key, value in {"retries": config.retries, "timeout": config.timeout}.items():
         if value < 1:
             raise UserError(f"{key}={value}: has to be at least 1")

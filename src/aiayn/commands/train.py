@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 
 from aiayn import machine
 from aiayn.commands.launchers import BASIC, SLURM, launcher_of, remove_empty
+from aiayn.config.computed import refuse_stated_identity
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
@@ -26,6 +27,18 @@ ALONE = (BASIC, SLURM)
 """Launchers under which a job has what it finds: Hydra's own does one after another, and Slurm allocates."""
 
 
+def checked(composed: DictConfig) -> TrainConfig:
+    """The configuration of a run, as far as it can be judged without files.
+
+    Raises:
+        UserError: a run would be refused.
+    """
+    refuse_stated_identity(composed, "train")
+    config = typed(composed, TrainConfig)
+    validate(config)
+    return config
+
+
 def main(composed: DictConfig) -> None:
     """Do the run that the configuration describes, and print its row beside the paper's."""
     try:
@@ -37,8 +50,7 @@ def main(composed: DictConfig) -> None:
 
 def _train(composed: DictConfig) -> None:
     hydra = HydraConfig.get()
-    config = typed(composed, TrainConfig)
-    validate(config)
+    config = checked(composed)
     is_swept = hydra.mode is RunMode.MULTIRUN
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     _make_absolute(config)

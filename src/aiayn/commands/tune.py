@@ -1,24 +1,33 @@
 """`aiayn tune`."""
 
-from pathlib import Path
-
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import TuneConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
+from aiayn.config.outputs import output_file
+from aiayn.config.values import whole as whole_number
 from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import named_runs, open_run
 
 
+def checked(composed: DictConfig) -> TuneConfig:
+    """The configuration, as far as it can be judged without files.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    return typed(composed, TuneConfig)
+
+
 def main(composed: DictConfig) -> None:
     """Choose beam size and alpha on the development set, and print what every setting gives."""
-    config = typed(composed, TuneConfig)
+    config = checked(composed)
     for name in named_runs(config.run):  # before torch is imported, which takes seconds
         open_run(name)
     beam_sizes = [int(each) for each in numbers(config.beam_sizes, key="beam_sizes", whole=True)]
     alphas = numbers(config.alphas, key="alphas")
-    output = None if config.output is None else Path(config.output)
+    output = output_file(config.output)
     if output is not None and output.suffix not in (".md", ".json"):
         raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
     from aiayn.reports.table3_formats import check_resampling
@@ -49,6 +58,7 @@ def numbers(asked: object, *, key: str, whole: bool = False) -> list[float]:
         UserError: it is something else.
     """
     listed = asked if isinstance(asked, list) else [asked]
+    listed = [whole_number(each) for each in listed] if whole else listed
     allowed = (int,) if whole else (int, float)
     if not listed or not all(type(each) in allowed for each in listed):
         kind = "whole numbers" if whole else "numbers"

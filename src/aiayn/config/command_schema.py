@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import EndsAmong, PathsConfig, ProcessConfig, RankConfig
+from aiayn.config.schema import EndsAmong, ProcessConfig, RankConfig, RunsPathConfig
 
 
 @dataclass
@@ -281,7 +281,7 @@ class StatusConfig:
     interval: float = MISSING
     """Seconds between two looks."""
 
-    paths: PathsConfig = MISSING
+    paths: RunsPathConfig = MISSING
     """Folders; the runs below paths.runs are listed."""
 
 
@@ -295,5 +295,5 @@ class SyncConfig:
     """How often a request to W&B's server that failed is made again."""
     timeout: int = MISSING
     """Seconds that the server has for one answer."""
-    paths: PathsConfig = MISSING
+    paths: RunsPathConfig = MISSING
     """Folders."""

@@ -38,7 +38,7 @@ class DataConfig:
     kind: CorpusKind = MISSING
     """Which reader serves it."""
     name: str = MISSING
-    """What the records and tables call this corpus."""
+    """What the records and tables call this corpus; another name is another run."""
     source_language: str = MISSING
     """ISO 639-1 code of the source side."""
     target_language: str = MISSING

@@ -31,8 +31,11 @@ SWEPT_VARIABLE = "AIAYN_SWEPT"
 UNSAID = ("demo", "paper")
 """The scale and the fidelity profile that names leave out."""
 
-SAID_OTHERWISE = ("scale", "data.name")
-"""Neutral keys, or their beginnings, that a name says besides its changes."""
+CORPUS_NAME = "data.name"
+"""Stated in a run's name besides its changes, as the scale is."""
+
+SEARCHPATH = "hydra.searchpath="
+"""Begins the word that names further folders of configuration."""
 
 LONGEST = 64
 """Characters of the changes in a name; W&B refuses names of artifacts, which begin with the run's, beyond 128."""
@@ -49,7 +52,7 @@ def title(root: DictConfig) -> str:
     chosen = [name for name in (identity.scale, identity.fidelity) if name not in UNSAID]
     if root.data.name != _experiment(root).data.name:
         chosen.append(root.data.name)
-    neutral = [word for key, word in swept.items() if is_neutral(key) and not key.startswith(SAID_OTHERWISE)]
+    neutral = [word for key, word in swept.items() if is_neutral(key) and not key.startswith("scale")]
     in_order = sorted(changes, key=lambda key: key not in swept)
     words = shortened([*(changes[key] for key in in_order), *neutral])
     return " ".join(filter(None, [row_of(identity.experiment), *chosen, words, f"seed {root.seed}"]))
@@ -150,6 +153,7 @@ def _experiment(root: DictConfig, *words: str) -> DictConfig:
     """The run's experiment at its scale, composed with nothing but some words."""
     identity = root.identity
     chosen = [f"{key}={identity[key]}" for key in ("experiment", "scale", "fidelity")]
+    chosen += [word for word in HydraConfig.get().overrides.hydra if word.startswith(SEARCHPATH)]
     hydra = GlobalHydra.instance()
     return _composed(hydra.config_loader() if hydra.is_initialized() else None, (*chosen, *words))
 
@@ -169,7 +173,11 @@ def _stated(config: DictConfig) -> dict[str, Any]:
     content = OmegaConf.to_container(OmegaConf.masked_copy(config, groups), enum_to_str=True)
     assert isinstance(content, dict)
     leaves = flatten({str(key): value for key, value in content.items()})
-    return {key: value for key, value in leaves.items() if key.startswith("scale.") or not is_neutral(key)}
+    return {key: value for key, value in leaves.items() if _is_change(key)}
+
+
+def _is_change(key: str) -> bool:
+    return key.startswith("scale.") or (key != CORPUS_NAME and not is_neutral(key))
 
 
 def _value(config: DictConfig, key: str) -> Any:

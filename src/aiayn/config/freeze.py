@@ -13,6 +13,7 @@ from aiayn.config.errors import UserError
 from aiayn.config.history import BEFORE
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import AveragingConfig, CostConfig, TrainConfig
+from aiayn.config.values import check_values
 
 Config = TypeVar("Config")
 
@@ -21,7 +22,7 @@ def typed(composed: DictConfig, kind: type[Config]) -> Config:
     """The composed configuration as the dataclass `kind`, every interpolation resolved.
 
     Raises:
-        UserError: a mandatory value was not given.
+        UserError: a mandatory value was not given, or a value makes no sense.
     """
     try:
         config = OmegaConf.to_object(composed)
@@ -30,6 +31,7 @@ def typed(composed: DictConfig, kind: type[Config]) -> Config:
         raise UserError(f"{first} has no value: state it, as in {first}=...") from None
     assert isinstance(config, kind)
     _refuse_additions(config, "")
+    check_values(config)
     return config
 
 

@@ -17,7 +17,6 @@ NEUTRAL_KEYS = frozenset(
         "optimization.checkpoint_interval",
         "decoding.batch_tokens",
         "decoding.validation_sentences",
-        "data.name",
         "data.sentences.train",  # of a hub's data set: what is expected; the grammar's data.sentences is in the hash
         "data.sentences.dev",
         "data.sentences.test",

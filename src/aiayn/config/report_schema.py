@@ -5,7 +5,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import PathsConfig
+from aiayn.config.schema import CachePathConfig, PathsConfig, RunsPathConfig
 
 
 @dataclass
@@ -86,7 +86,7 @@ class DashboardConfig:
     """Draws of the sentences behind each interval."""
     seed: int = MISSING
     """What these draws derive from."""
-    paths: PathsConfig = MISSING
+    paths: RunsPathConfig = MISSING
     """Folders."""
 
 
@@ -108,5 +108,5 @@ class CompareConfig:
     """Draws of the bootstrap, and exchanges of the randomisation; no p-value falls below 1 / (resamples + 1)."""
     seed: int = MISSING
     """What both derive from."""
-    paths: PathsConfig = MISSING
-    """Folders; paths.cache may hold the corpus."""
+    paths: CachePathConfig = MISSING
+    """Folders; paths.cache may hold the corpus, whose sentences are then shown."""

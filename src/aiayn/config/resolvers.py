@@ -1,6 +1,7 @@
 """The interpolations that conf/ may use beyond OmegaConf's own."""
 
 import atexit
+import math
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -24,7 +25,8 @@ def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
     factor = _root_.scale.get(axis)
     if factor is None:
         raise UserError(f"scaled:{value},{axis}: the scale has no axis {axis!r}; it has {', '.join(_root_.scale)}")
-    return max(1, round(value * float(factor)))
+    scaled_value = value * float(factor)
+    return max(1, round(scaled_value)) if math.isfinite(scaled_value) else 1  # validation refuses the factor
 
 
 def head_width(d_model: int, num_heads: int) -> int:

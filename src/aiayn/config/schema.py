@@ -177,13 +177,24 @@ class CostConfig:
 
 
 @dataclass
-class PathsConfig:
-    """Folders that commands write to."""
+class RunsPathConfig:
+    """The folder of the runs."""
 
     runs: str = MISSING
     """Run directories."""
+
+
+@dataclass
+class CachePathConfig:
+    """The folder of the corpora."""
+
     cache: str = MISSING
     """Tokenizers and prepared corpora."""
+
+
+@dataclass
+class PathsConfig(CachePathConfig, RunsPathConfig):
+    """Folders that commands write to."""
 
 
 @dataclass

@@ -10,6 +10,7 @@ from omegaconf import OmegaConf
 
 from aiayn.config import command_schema, data_schema, model_schema, report_schema, schema
 from aiayn.config.resolvers import register_resolvers
+from aiayn.config.values import accept_whole_floats
 
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
@@ -46,6 +47,7 @@ SLURM = "hydra/slurm_launcher.yaml"
 def register() -> None:
     """Register resolvers and schemas; calling it again does nothing."""
     register_resolvers()
+    accept_whole_floats()
     store = ConfigStore.instance()
     _keep_it_one()
     for command, node in COMMANDS.items():

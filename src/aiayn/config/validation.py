@@ -1,59 +1,38 @@
 """Ranges that types cannot express, checked once, before anything is built."""
 
-import json
 import math
-from typing import Any
 
+from aiayn.config.computed import check_computed
 from aiayn.config.constrained_search import validate_constrained
-from aiayn.config.data_schema import DataConfig, TextFilesDataConfig, TreesDataConfig, is_parsing
+from aiayn.config.data_schema import is_parsing
+from aiayn.config.data_validation import validate_data
 from aiayn.config.errors import UserError
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Positions, RecurrentConfig, TransformerConfig
 from aiayn.config.schema import CostConfig, DecodingConfig, TokenizerKind, TrainConfig
-
-WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
-"""What W&B may be asked for; auto leaves it to its environment, the login and the server."""
+from aiayn.config.third_parties import validate_callbacks, validate_trainer, validate_wandb
 
 WIDEST_BEAM = 1000
 """Far beyond any use, and what memory still holds."""
 
-STATED_ELSEWHERE = {
-    "max_steps": "state optimization.max_steps instead",
-    "max_epochs": "state optimization.max_steps instead",
-    "min_epochs": "state trainer.min_steps instead",
-    "accumulate_grad_batches": "it follows from optimization.max_tokens_per_device: state that instead",
-    "val_check_interval": "state optimization.validation_interval instead",
-    "check_val_every_n_epoch": "state optimization.validation_interval instead",
-    "limit_test_batches": "state decoding.limit_sentences instead",
-    "limit_predict_batches": "state decoding.limit_sentences instead",
-    "default_root_dir": "state paths.runs instead",
-    "logger": "state the group logger instead, as in logger=none",
-    "callbacks": "state the group callbacks instead, as in +callbacks.mine._target_=...",
-    "use_distributed_sampler": "leave it out, batches are dealt out to the ranks already",
-    "reload_dataloaders_every_n_epochs": "leave it out, to Lightning the whole run is one epoch",
-    "barebones": "state logger=none trainer.enable_checkpointing=false trainer.enable_progress_bar=false instead",
-}
-"""Arguments of Lightning's Trainer that follow from other keys, and what to do."""
+FEWEST_ENTRIES = {TokenizerKind.byte_pair: 259, TokenizerKind.word_piece: 515, TokenizerKind.symbols: 5}
+"""Of a vocabulary: special tokens and bytes; with symbols, special ones, a bracket at least, and room for a word."""
 
-FOLLOWS_FROM_THE_RUN = {
-    "id": "leave it out, it is the run_id of the record",
-    "version": "leave it out, it is the run_id of the record",
-    "resume": "leave it out, a run that is taken up again is so in W&B too",
-    "config": "leave it out, it is the whole configuration",
-    "dir": "leave it out, W&B's files go to the run's directory",
-    "save_dir": "leave it out, W&B's files go to the run's directory",
-    "offline": "state logger.mode=offline instead",
-}
-"""Arguments of W&B that follow from the run, and what to do."""
-
-
-STARTS_PROCESSES = ("spawn", "fork", "notebook")
-"""In the names of Lightning's strategies that start processes of their own, which nobody would end."""
+LONGEST_OUTPUT = 100_000
+"""Tokens of an output beyond its input: far beyond any use."""
 
 LONGEST_PROBE = 60
 """Of a processor before a run, in seconds."""
 
-LONGEST_WAIT = 365 * 24 * 3600
-"""Of one rank for another, in seconds."""
+LARGEST = {
+    **dict.fromkeys(("model.d_model", "model.d_ff", "model.num_heads", "model.d_k", "model.d_v"), 2**20),
+    "model.num_layers": 1000,
+    "model.max_positions": 2**24,
+    "model.kernel_size": 1001,
+    "launch.timeout_seconds": 365 * 24 * 3600,
+    "launch.jobs_per_device": 1024,
+    "launch.preparation_processes": 1024,
+}
+"""By key: far beyond any use, and what a machine may still be asked for. A rank waits for a year at most."""
 
 
 def validate(config: TrainConfig) -> None:
@@ -64,31 +43,28 @@ def validate(config: TrainConfig) -> None:
     """
     if not 0 <= config.seed < 2**63:
         raise UserError(f"seed={config.seed}: must be at least 0 and less than 2^63")
-    for argument in config.trainer:
-        if argument in STATED_ELSEWHERE:
-            raise UserError(f"trainer.{argument}: {STATED_ELSEWHERE[argument]}")
-    strategy = config.trainer.get("strategy")
-    if isinstance(strategy, str) and any(word in strategy for word in STARTS_PROCESSES):
-        raise UserError(
-            f"trainer.strategy={strategy}: starts processes of its own, as this command does already: state auto or ddp"
-        )
+    check_computed(config)
+    for axis, factor in vars(config.scale).items():
+        if factor <= 0:
+            raise UserError(f"scale.{axis}={factor}: must be greater than 0")
+    validate_trainer(config.trainer)
     _validate_counts(config)
     _validate_ranges(config)
+    _validate_longest(config)
     _validate_positions(config)
     _validate_structure(config)
     _validate_averaging(config)
     validate_decoding(config.decoding)
     validate_constrained(config)
-    _validate_files(config)
+    validate_data(config.data)
     validate_vocabulary(config)
     _validate_cost(config.cost)
-    for name, folder in vars(config.paths).items():
-        if not folder:
-            raise UserError(f"paths.{name} has no value: state a folder, as in paths.{name}={name}")
-    _validate_wandb(config.logger)
-    for name, node in config.callbacks.items():
-        if not isinstance(node, dict) or not node.get("_target_"):
-            raise UserError(f"callbacks.{name}: has no _target_; state +callbacks.{name}._target_=<class>")
+    validate_wandb(config.logger)
+    validate_callbacks(config)
+
+
+def _validate_longest(config: TrainConfig) -> None:
+    """The longest training sentence fits a batch."""
     optimization = config.optimization
     budget = min(optimization.source_tokens, optimization.target_tokens, optimization.max_tokens_per_device)
     if config.data.max_length > budget:
@@ -96,31 +72,6 @@ def validate(config: TrainConfig) -> None:
             f"data.max_length={config.data.max_length}: a sentence this long does not fit the smallest of "
             f"optimization.source_tokens, target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
         )
-
-
-def _validate_wandb(logger: dict[str, Any]) -> None:
-    """What W&B is asked for; other trackers judge their own arguments."""
-    if not str(logger.get("_target_")).endswith("WandbLogger"):
-        return
-    if "api_key" in logger or "api_key" in (logger.get("settings") or {}):
-        raise UserError(
-            "logger: an API key would be kept in the run's files: use `wandb login` or WANDB_API_KEY instead"
-        )
-    for argument, instead in FOLLOWS_FROM_THE_RUN.items():
-        if argument in logger:
-            raise UserError(f"logger.{argument}: {instead}")
-    if logger.get("mode") not in WANDB_MODES:
-        raise UserError(f"logger.mode={logger.get('mode')}: choose from {', '.join(WANDB_MODES)}")
-    if logger.get("log_model", False) not in (False, True, "all"):
-        raise UserError(f"logger.log_model={logger['log_model']}: choose from false, true (the best), all")
-    samples = logger.get("samples", 0)
-    if not isinstance(samples, int) or isinstance(samples, bool) or samples < 0:
-        raise UserError(f"logger.samples={samples}: must be a number of sentences, at least 0 (0: no table)")
-    for name, lowest in (("init_timeout", "greater than 0"), ("finish_timeout", "at least 0 (0: as long as it takes)")):
-        seconds = logger.get(name)
-        is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-        if not is_number or not 0 <= float(str(seconds)) < math.inf or (seconds == 0 and name == "init_timeout"):
-            raise UserError(f"logger.{name}={seconds}: must be a number of seconds, {lowest}")
 
 
 def _validate_ranges(config: TrainConfig) -> None:
@@ -148,6 +99,8 @@ def _validate_ranges(config: TrainConfig) -> None:
 def _validate_averaging(config: TrainConfig) -> None:
     """Averaging is stated whole or not at all, and never for Table 3 (section 6.2)."""
     checkpoints, interval = config.averaging.checkpoints, config.averaging.interval
+    if interval is not None and interval < 1:
+        raise UserError(f"averaging.interval={interval}: must be at least 1")
     if checkpoints < 0:
         raise UserError(f"averaging.checkpoints={checkpoints}: must not be negative (0: no averaging)")
     if checkpoints == 0:
@@ -158,9 +111,8 @@ def _validate_averaging(config: TrainConfig) -> None:
             f"{asked}: Table 3 is without checkpoint averaging (section 6.2): state averaging=none, or an experiment "
             f"other than {config.identity.experiment}"
         )
-    if interval is None or interval < 1:
-        told = "null" if interval is None else interval
-        raise UserError(f"averaging.interval={told}: must be at least 1 with {asked}, as in averaging=base")
+    if interval is None:
+        raise UserError(f"averaging.interval=null: must be at least 1 with {asked}, as in averaging=base")
     if not config.trainer.get("enable_checkpointing", True):
         raise UserError(f"{asked}: there is nothing to average with trainer.enable_checkpointing=false")
 
@@ -183,63 +135,20 @@ def validate_decoding(decoding: DecodingConfig) -> None:
     for name in ("max_extra_length", "validation_sentences"):
         if getattr(decoding, name) < 0:
             raise UserError(f"decoding.{name}={getattr(decoding, name)}: must not be negative")
+    if decoding.max_extra_length > LONGEST_OUTPUT:
+        raise UserError(f"decoding.max_extra_length={decoding.max_extra_length}: must be at most {LONGEST_OUTPUT}")
 
 
 def _validate_cost(cost: CostConfig) -> None:
     price = cost.price_per_device_hour
     if price is not None and not 0 <= price < math.inf:
         raise UserError(f"cost.price_per_device_hour={price}: must be at least 0, and finite; null: no price")
-    if not cost.currency.strip():
-        raise UserError("cost.currency has no value: state what the price is in, as in cost.currency=USD")
     if not 0 <= cost.probe_seconds <= LONGEST_PROBE:
         raise UserError(f"cost.probe_seconds={cost.probe_seconds}: must be from 0 (not measured) to {LONGEST_PROBE}")
 
 
-def _validate_files(config: TrainConfig) -> None:
-    """Everything that names files must name some."""
-    if config.init_from == "":
-        raise UserError("init_from has no value: state a run directory or a checkpoint, as in init_from=runs/...")
-    validate_data(config.data)
-
-
-def validate_data(data: DataConfig) -> None:
-    """Refuse a corpus that names no files, and filters that nothing passes.
-
-    Raises:
-        UserError: naming the key, the value and what is allowed.
-    """
-    ratio = data.filters.max_ratio
-    if ratio is not None and not 1 <= ratio < math.inf:
-        raise UserError(f"data.filters.max_ratio={ratio}: must be at least 1, and finite; null: any number")
-    if isinstance(data, TextFilesDataConfig):
-        for split in ("train", "dev", "test"):
-            for side in ("source", "target"):
-                named = getattr(getattr(data, split), side)
-                if not named or not all(isinstance(file, str) and file for file in _listed(named)):
-                    raise UserError(
-                        f"data.{split}.{side}={json.dumps(named, default=str)}: state a file, a glob, or a list of them"
-                    )
-    if isinstance(data, TreesDataConfig):
-        _validate_trees(data)
-
-
-def _validate_trees(data: TreesDataConfig) -> None:
-    if data.path == "":
-        raise UserError("data.path has no value: state the folder of the trees, or null")
-    if data.gold_times < 1:
-        raise UserError(f"data.gold_times={data.gold_times}: must be at least 1")
-    for part in ("train", "dev", "test", "silver"):
-        named = getattr(data, part)
-        if part == "silver" and named is None:
-            continue
-        if not named or not all(isinstance(file, str) and file for file in _listed(named)):
-            raise UserError(
-                f"data.{part}={json.dumps(named, default=str)}: state a file, a folder, a glob, or a list of them"
-            )
-
-
 def validate_vocabulary(config: TrainConfig) -> None:
-    """Refuse a vocabulary that loses words.
+    """Refuse a vocabulary that loses words or has no room, and an embedding matrix with fewer rows than it needs.
 
     Raises:
         UserError: naming the key, the value and what to take.
@@ -249,10 +158,14 @@ def validate_vocabulary(config: TrainConfig) -> None:
             f"tokenizer.kind=symbols: made for trees, and data.kind={config.data.kind.name} is text, whose unknown "
             "words would be lost: take tokenizer=byte_pair"
         )
-
-
-def _listed(named: object) -> list[object]:
-    return named if isinstance(named, list) else [named]
+    kind, size, rows = config.tokenizer.kind, config.tokenizer.vocabulary_size, config.model.vocabulary_rows
+    least = FEWEST_ENTRIES[kind]
+    if size < least:
+        raise UserError(f"tokenizer.vocabulary_size={size}: must be at least {least} with tokenizer.kind={kind.name}")
+    if rows is not None and rows < least:
+        raise UserError(
+            f"model.vocabulary_rows={rows}: any vocabulary of tokenizer.kind={kind.name} has {least} or more"
+        )
 
 
 def has_learned_positions(model: ModelConfig) -> bool:
@@ -265,10 +178,10 @@ def has_learned_positions(model: ModelConfig) -> bool:
 def _validate_positions(config: TrainConfig) -> None:
     """What each kind of positions asks of the sizes."""
     model = config.model
-    if has_learned_positions(model) and model.max_positions < config.data.max_length:
+    if model.max_positions < config.data.max_length:
+        end = "learned positions end there" if has_learned_positions(model) else "aiayn translate refuses longer input"
         raise UserError(
-            f"model.max_positions={model.max_positions}: fewer than data.max_length={config.data.max_length}, "
-            "and learned positions end there"
+            f"model.max_positions={model.max_positions}: fewer than data.max_length={config.data.max_length}, and {end}"
         )
     if not isinstance(model, TransformerConfig):
         return
@@ -297,7 +210,6 @@ def _validate_structure(config: TrainConfig) -> None:
 def _validate_counts(config: TrainConfig) -> None:
     """Everything that counts something must count at least one."""
     groups = {
-        "data": (config.data, ("max_length",)),
         "model": (config.model, _counted(config.model)),
         "optimization": (
             config.optimization,
@@ -311,20 +223,31 @@ def _validate_counts(config: TrainConfig) -> None:
                 "checkpoint_interval",
             ),
         ),
-        "launch": (config.launch, ("timeout_seconds", "jobs_per_device", "preparation_processes")),
+        "launch": (config.launch, ("jobs_per_device", "preparation_processes")),
     }
-    if config.launch.timeout_seconds > LONGEST_WAIT:
-        raise UserError(
-            f"launch.timeout_seconds={config.launch.timeout_seconds}: must be at most {LONGEST_WAIT}, a year"
-        )
+    validate_wait(config.launch.timeout_seconds)
     if config.launch.cores_per_job is not None and config.launch.cores_per_job < 1:
         raise UserError(f"launch.cores_per_job={config.launch.cores_per_job}: must be at least 1, or null")
     if isinstance(config.model, TransformerConfig):
         _refuse_uneven_heads(config.model)
     for group, (node, names) in groups.items():
         for name in names:
-            if getattr(node, name) < 1:
-                raise UserError(f"{group}.{name}={getattr(node, name)}: must be at least 1")
+            key, value = f"{group}.{name}", getattr(node, name)
+            if value < 1:
+                raise UserError(f"{key}={value}: must be at least 1")
+            if value > LARGEST.get(key, value):
+                raise UserError(f"{key}={value}: must be at most {LARGEST[key]}")
+
+
+def validate_wait(seconds: int) -> None:
+    """Refuse a time that no rank can wait for another.
+
+    Raises:
+        UserError: naming the key, the value and what is allowed.
+    """
+    longest = LARGEST["launch.timeout_seconds"]
+    if not 1 <= seconds <= longest:
+        raise UserError(f"launch.timeout_seconds={seconds}: must be from 1 to {longest}, a year")
 
 
 def _refuse_uneven_heads(model: TransformerConfig) -> None:

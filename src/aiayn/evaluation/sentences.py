@@ -42,6 +42,8 @@ def read_sentence_scores(path: Path) -> list[SentenceScores]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; evaluate the run to write its sentence scores") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not the scores of sentences ({error}); evaluate the run again") from None
     return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
 
 

@@ -8,6 +8,7 @@ from aiayn.config.command_schema import AverageConfig
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
+from aiayn.config.values import whole
 from aiayn.launch.disk import refusals_explained
 from aiayn.launch.quiet import quiet_libraries
 from aiayn.paper.recipe import load_recipe
@@ -100,7 +101,7 @@ def _written(directory: RunDirectory, chosen: dict[int, Path], *, config_hash: s
 
 def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
     """The checkpoints of the steps that were asked for."""
-    asked = request.steps if isinstance(request.steps, list) else [request.steps]
+    asked = [whole(step) for step in (request.steps if isinstance(request.steps, list) else [request.steps])]
     if request.last is not None:
         raise UserError(f"last={request.last}: does not go with steps={request.steps}; leave one of them out")
     if not asked or any(type(step) is not int or step < 1 for step in asked):
@@ -122,7 +123,7 @@ def _last(directory: RunDirectory, count: int) -> dict[int, Path]:
 
 def _count(config: TrainConfig, request: AverageConfig) -> int:
     """How many checkpoints are asked for."""
-    last = request.last
+    last = whole(request.last)
     if last == "paper":
         return _papers_count(config)
     if last is None:

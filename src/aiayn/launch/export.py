@@ -17,6 +17,7 @@ from aiayn.config.command_schema import ExportConfig, ExportFormat, Quantization
 from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.model_schema import ModelKind
+from aiayn.config.outputs import new_output
 from aiayn.data.durable import open_or_build
 from aiayn.launch.averaging import steps_averaged
 from aiayn.launch.disk import refusals_explained
@@ -40,11 +41,7 @@ def export_run(request: ExportConfig) -> Path:
     """
     setting = f"format={request.format.value}"
     require(request.format.value, setting=setting)
-    output = Path(request.output).expanduser()
-    if output.exists():
-        raise UserError(f"output={request.output}: is there already; remove it or state another")
-    if not next(parent for parent in output.absolute().parents if parent.exists()).is_dir():
-        raise UserError(f"output={request.output}: lies below a file; state another place")
+    output = new_output(request.output)
     dtype = SAFETENSORS_TYPES.get(request.quantization)
     if request.format is ExportFormat.safetensors and dtype is None:
         allowed = ", ".join(each.value for each in SAFETENSORS_TYPES)

@@ -3,11 +3,13 @@
 import dataclasses
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from aiayn.build.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
@@ -160,10 +162,33 @@ def load_weights(model: torch.nn.Module, path: Path, *, key: str) -> None:
     Raises:
         UserError: the file cannot be read, or its weights have another shape.
     """
+    fit_weights(model, model_weights(path), path, key=key)
+
+
+def model_weights(path: Path) -> dict[str, Tensor]:
+    """The weights of a checkpoint's model, by their names in it.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
     state = load_checkpoint(path)["state_dict"]
-    weights = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
+    return {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
+
+
+def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path, *, key: str) -> None:
+    """Give a model the weights of a checkpoint; one on the meta device is compared with them alone.
+
+    Args:
+        model: of the same architecture.
+        weights: by their names.
+        path: the checkpoint.
+        key: the configuration key to blame.
+
+    Raises:
+        UserError: the weights have other names or shapes.
+    """
     try:
-        model.load_state_dict(weights)
+        model.load_state_dict(weights, assign=any(weight.is_meta for weight in model.parameters()))
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise UserError(f"{key}={path}: its weights do not fit this model ({reason})") from None

@@ -1,13 +1,12 @@
 """Score a model on splits: hypotheses to disk first, then the numbers made from these files."""
 
 import dataclasses
-import json
 import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import filelock
 import numpy as np
@@ -28,6 +27,7 @@ from aiayn.launch.n_best import n_best_line
 from aiayn.launch.quality import quality_of
 from aiayn.progress import Bar
 from aiayn.runs.directory import RunDirectory, average_name
+from aiayn.runs.evaluations import SCORES, read_scores
 from aiayn.runs.record import RecordedSearch, SplitScores, json_text
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import AnyModel, Search, sentence_likelihoods
@@ -106,11 +106,21 @@ def score_splits(
     if not group.is_leader:
         return {}
     with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
-        path = folder / "scores.json"
-        earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
+        path = folder / SCORES
+        content = _earlier_scores(path) | {split: dataclasses.asdict(result) for split, result in scores.items()}
         files.write_text(path, json_text(content))
     return scores
+
+
+def _earlier_scores(path: Path) -> dict[str, Any]:
+    """What earlier evaluations of these weights by this search found, by split; a damaged file is replaced."""
+    if not path.is_file():
+        return {}
+    try:
+        return {split: dataclasses.asdict(scores) for split, scores in read_scores(path).items()}
+    except UserError as error:
+        logger.warning("%s; the file is replaced, with the splits that were just scored", error)
+        return {}
 
 
 def _of_search(search: Search, limit: int | None) -> str:

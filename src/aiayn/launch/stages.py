@@ -28,10 +28,12 @@ from aiayn.launch.preparation import prepare_data
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.launch.scoring import score_splits
 from aiayn.launch.signals import hear_nothing_more
+from aiayn.launch.start_weights import refuse_another_vocabulary, start_weights
 from aiayn.launch.telling import tell
 from aiayn.models.transformer import count_parameters
+from aiayn.models.translation_model import TranslationModel
 from aiayn.runs import provenance
-from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ProcessGroup
@@ -93,7 +95,7 @@ def run_stages(job: Job) -> None:
         is_patient="SLURM_JOB_ID" in os.environ,
     )
     check_tracker(config.logger)
-    start = _start_weights(config)
+    start = start_weights(config)
     job.write_record()
     data = prepare_data(config)
     _refuse_differences(job.group, {"the prepared data": data.fingerprint}, "let all hosts read the same files")
@@ -107,18 +109,19 @@ def run_stages(job: Job) -> None:
     if is_leader:
         _say_what_was_prepared(job, data)
     refuse_beyond_positions(config, data)
+    last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
+    model = _build_model(config, data, start=None if last else start)
     record.hardware = {**provenance.hardware(), "processes": job.group.size}
     record.precision = session.precision
     if is_leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
-    last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
     with (
         _trackers(job, start_step=last[0] if last else 0) as loggers,
         _ended_in_peace(job.group),
         _metered(job) as meter,
     ):
-        module = _train(job, data, session, loggers, meter, start=start, last=last)
+        module = _train(job, data, model, session, loggers, meter, last=last)
         _evaluate(job, data, module, loggers, meter)
 
 
@@ -165,24 +168,36 @@ def _say_what_was_prepared(job: Job, data: PreparedData) -> None:
         )
 
 
+def _build_model(config: TrainConfig, data: PreparedData, *, start: Path | None) -> TranslationModel[Any]:
+    """The model, with random weights or with those of another run.
+
+    Raises:
+        UserError: the vocabulary does not fit it, or the weights.
+    """
+    vocabulary = data.tokenizer
+    with shortage_explained("the sizes below model, or tokenizer.vocabulary_size"):
+        model = build.build_model(config, vocabulary_size=vocabulary.vocabulary_size)
+    if start is not None:
+        refuse_another_vocabulary(start, vocabulary)
+        load_weights(model, start, key="init_from")
+    return model
+
+
 def _train(
     job: Job,
     data: PreparedData,
+    model: TranslationModel[Any],
     session: TrainingSession,
     loggers: list[Any],
     meter: CostMeter | None,
     *,
-    start: Path | None,
     last: tuple[int, Path] | None,
 ) -> TranslationModule:
-    """Train to the end: from the last checkpoint of an earlier go, or from another run's weights, if there are such."""
+    """Train to the end, from the last checkpoint of an earlier go if there is one."""
     config, record = job.config, job.record
     step, resume_from = last or (0, None)
     interval = config.optimization.validation_interval
     validate_first = job.group.broadcast(misses_validation(job.directory, step, interval=interval))
-    model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
-    if resume_from is None and start is not None:
-        load_weights(model, start, key="init_from")
     sample = build.build_sample(config, data, group=job.group)
     module = build.build_module(config, model, data_fingerprint=data.fingerprint, sample=sample)
     record.parameters = count_parameters(model)
@@ -212,22 +227,6 @@ def _train(
         if job.group.is_leader:
             logger.warning("training %s", record.message)
     return module
-
-
-def _start_weights(config: TrainConfig) -> Path | None:
-    """The checkpoint that a new run starts from, or None.
-
-    Raises:
-        UserError: there is none where `init_from` says.
-    """
-    if config.init_from is None:
-        return None
-    path = Path(config.init_from)
-    if path.is_dir():
-        return open_run(config.init_from, key="init_from").checkpoint("last")[1]
-    if not path.is_file():
-        raise UserError(f"init_from={config.init_from}: no such run directory or checkpoint")
-    return path
 
 
 def _count(record: Record, module: TranslationModule, *, steps: int) -> None:

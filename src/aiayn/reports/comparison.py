@@ -207,8 +207,13 @@ def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator
         content = frozen_content(entry.directory.config)
         settings = {EXPERIMENT: record.experiment, "fidelity": record.fidelity, **stated_leaves(content)}
         settings.pop("seed", None)
-        path = entry.directory.path
-        rows = read_sentence_scores((path / record.scores["dev"].hypotheses).with_name("dev.sentences.jsonl"))
+        if "data.max_length" not in settings:
+            raise UserError(f"{entry.directory.config}: not the configuration of a run (no data.max_length)")
+        path, scores = entry.directory.path, record.scores["dev"]
+        file = (path / scores.hypotheses).with_name("dev.sentences.jsonl")
+        rows = read_sentence_scores(file)
+        if len(rows) != scores.sentences:
+            raise UserError(f"{file}: {len(rows)} lines where {scores.sentences} were scored; evaluate the run again")
         sweeps = (*entry.directory.sweeps, (content.get("identity") or {}).get("sweep") or "")
         yield ScoredRun(path, record, settings, sweeps, rows)
 

@@ -99,8 +99,15 @@ class RunDirectory:
 
     @property
     def sweeps(self) -> list[str]:
-        """Which sweeps asked for the run, the first one first; runs from before this was noted have none."""
-        return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
+        """Which sweeps asked for the run, the first one first; runs from before this was noted have none.
+
+        Raises:
+            UserError: the file is no text.
+        """
+        try:
+            return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
+        except UnicodeDecodeError as error:
+            raise UserError(f"{self.sweeps_file}: not the names of sweeps ({error}); remove it") from error
 
     def join_sweep(self, name: str) -> None:
         """Note that a sweep asked for the run, also where it was done before; the caller holds the lock."""
@@ -158,13 +165,22 @@ class RunDirectory:
         return next(iter(averages.values()))
 
     def validation_perplexities(self) -> dict[int, float]:
-        """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart."""
+        """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart.
+
+        Raises:
+            UserError: a line of the metrics holds something else than numbers.
+        """
         found = {}
-        lines = self.metrics.read_text(encoding="utf-8").splitlines() if self.metrics.is_file() else []
+        lines = (
+            self.metrics.read_text(encoding="utf-8", errors="replace").splitlines() if self.metrics.is_file() else []
+        )
         for line in lines:
             if '"val/ppl"' in line and line.endswith("}"):
-                row = json.loads(line)
-                found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+                try:
+                    row = json.loads(line)
+                    found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+                except (KeyError, TypeError, ValueError) as error:
+                    raise UserError(f"{self.metrics}: a line holds no numbers ({error}); mend or remove it") from error
         return found
 
     @property

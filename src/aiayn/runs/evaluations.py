@@ -86,7 +86,7 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
     record = read_record(directory.record)
     if record.trial is not None:
         raise UserError(f"{key}={path}: a trial ({record.trial}), which is no result; aiayn report run shows it")
-    return Evaluation(directory, record, _read_scores(folder / SCORES) if has_scores else record.scores, path)
+    return Evaluation(directory, record, read_scores(folder / SCORES) if has_scores else record.scores, path)
 
 
 def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:
@@ -103,7 +103,7 @@ def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> lis
     Raises:
         UserError: a file is damaged.
     """
-    found = [_read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
+    found = [read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
     return [scores for scores in found if scores is not None and _is_other_search(scores, own)]
 
 
@@ -116,7 +116,7 @@ def _is_other_search(scores: SplitScores, own: SplitScores) -> bool:
     )
 
 
-def _read_scores(path: Path) -> dict[str, SplitScores]:
+def read_scores(path: Path) -> dict[str, SplitScores]:
     """The scores of an evaluation by split.
 
     Raises:

@@ -102,8 +102,12 @@ def read_entry(directory: RunDirectory) -> Entry:
     """How one run stands."""
     try:
         record = read_record(directory.record)
+        return _entry(directory, record)
     except UserError as error:
         return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
+
+
+def _entry(directory: RunDirectory, record: Record) -> Entry:
     if record.status not in (Status.running, Status.failed):
         is_trial = record.status is Status.finished and record.trial is not None
         state = State.trial if is_trial else State(record.status)
@@ -120,7 +124,11 @@ def read_entry(directory: RunDirectory) -> Entry:
 
 
 def _latest_metrics(metrics: Path) -> dict[str, float]:
-    """The newest number of each metric in the last lines, and the step of the last one; empty where none is whole."""
+    """The newest number of each metric in the last lines, and the step of the last one; empty where none is whole.
+
+    Raises:
+        UserError: a line holds something else.
+    """
     try:
         with metrics.open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
@@ -130,5 +138,9 @@ def _latest_metrics(metrics: Path) -> dict[str, float]:
     latest: dict[str, float] = {}
     for line in lines:
         if line.startswith("{") and line.endswith("}"):
-            latest |= {key: value for key, value in json.loads(line).items() if value is not None}
+            try:
+                row = json.loads(line)
+                latest |= {str(key): float(value) for key, value in row.items() if value is not None}
+            except (TypeError, ValueError) as error:
+                raise UserError(f"{metrics}: a line of it holds no numbers ({error}); mend or remove it") from error
     return latest

@@ -19,6 +19,7 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 )
 from pytorch_lightning.strategies import DDPStrategy
 
+from aiayn.config.errors import UserError
 from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
@@ -108,7 +109,8 @@ class TrainingSession:
             callbacks=[StepCounter(), *keepers, self._stop, self._missed, *bar, *self._configured(callbacks)],
             plugins=[AtomicCheckpointIO(), *plugins],
         )
-        assert isinstance(trainer, Trainer)
+        if not isinstance(trainer, Trainer):
+            raise UserError(f"trainer._target_={settings['_target_']}: makes no Trainer of Lightning")
         self._trainer = trainer
 
     @property
@@ -192,7 +194,10 @@ class TrainingSession:
             is_checkpoint = str(node["_target_"]).endswith("ModelCheckpoint")
             if self._saves or not is_checkpoint:
                 folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
-                made.append(make(node, key=f"callbacks.{name}", **folder))
+                callback = make(node, key=f"callbacks.{name}", **folder)
+                if not isinstance(callback, Callback):
+                    raise UserError(f"callbacks.{name}: {node['_target_']} makes no callback of Lightning")
+                made.append(callback)
         return made
 
 

@@ -83,7 +83,8 @@ def test_a_noun_is_a_bare_word_or_a_value(aiayn: CommandLine) -> None:
 
 
 def test_a_report_is_written_where_it_was_asked_for(aiayn: CommandLine, tmp_path: Path) -> None:
-    assert aiayn("report", "parameters", "output=deep/er/parameters.md") == (0, "deep/er/parameters.md\n", "")
+    (tmp_path / "deep").mkdir()
+    assert aiayn("report", "parameters", "output=deep/parameters.md") == (0, "deep/parameters.md\n", "")
     assert [path.name for path in tmp_path.rglob("*.*")] == ["parameters.md"]
 
 

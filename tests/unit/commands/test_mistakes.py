@@ -60,7 +60,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "trainer.logger=false"], "trainer.logger: state the group logger instead, as in logger=none"),
     (["train", "trainer.foo=3"], "trainer.foo: no such key; it has accelerator, "),
     (["train", "callbacks.latest.foo=3"], "callbacks.latest.foo: no such key; it has filename, "),
-    (["train", "paths.runs="], "paths.runs has no value: state a folder"),
+    (["train", "paths.runs="], "paths.runs has no value: state it, as in paths.runs="),
     (["train", "+model.heads=3"], "model.heads: no such key"),
     (["train", "trainer.barebones=true"], "trainer.barebones: state logger=none "),
     (
@@ -68,6 +68,25 @@ MISTAKES: list[tuple[list[str], str]] = [
         "trainer.model_registry: not in conf/trainer; write +trainer.model_registry",
     ),
     (["evaluate", "run=x", "checkpont=best"], "checkpont: no such key; did you mean checkpoint?"),
+    # keys that are computed, and folders that nothing would be written to
+    (["train", "identity.name=../../x"], "identity.name=../../x: computed, not stated: it follows from experiment, "),
+    (["train", "-m", "identity.sweep=a,b"], "identity.sweep=a,b: computed, not stated: "),
+    (["train", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: runs do not lie there; state paths.runs instead"),
+    (["train", "-m", "hydra.sweep.dir=elsewhere", "seed=1,2"], "hydra.sweep.dir=elsewhere: runs do not lie there; "),
+    (["train", "-m", "hydra.sweep.subdir=x", "seed=1,2"], "hydra.sweep.subdir=x: runs do not lie there; "),
+    (["train", "hydra.output_subdir=.hydra"], "hydra.output_subdir=.hydra: runs do not lie there; "),
+    (["train", "hydra.job.chdir=true"], "hydra.job.chdir=true: runs do not lie there; "),
+    (["train", "hydra.job.name=mine"], "hydra.job.name=mine: nothing follows it; leave it out"),
+    (["prepare", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: aiayn prepare writes nothing there; "),
+    (["status", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: aiayn status writes nothing there; "),
+    (["train", "model.kind=recurrent"], "model.kind=recurrent: the kind follows from the group; state model=recurrent"),
+    # what is only shown
+    (["train", "model.dropout=2", "--cfg", "job"], "model.dropout=2.0: must be at least 0 and less than 1"),
+    (["train", "model.d_ff=0", "--cfg", "job", "--resolve"], "model.d_ff=0: must be at least 1"),
+    (["train", "seed=-1", "--cfg", "job", "--package", "model"], "seed=-1: must be at least 0"),
+    (["prepare", "data=hub", "--cfg", "job"], "data.path has no value: state it, as in data.path=..."),
+    (["evaluate", "--cfg", "job"], "run has no value: state it, as in run="),
+    (["train", "--info", "nowhere"], "--info nowhere: choose from all, config, defaults, defaults-tree, plugins, sea"),
     # options
     (["train", "experiment=table3/a_h2"], "experiment=table3/a_h2: no such option; did you mean table3/a_h"),
     (["train", "experiment=table3/nope"], "experiment=table3/nope: no such option; choose from attention/additive, "),
@@ -89,12 +108,23 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "seed=${nowhere}"], "hydra.run.dir: Interpolation key 'nowhere' not found"),
     # what a third party refuses
     (["train", "trainer.precision=half"], "trainer.precision=half: Precision 'half' is invalid"),
-    (["train", "trainer.max_time=banana"], "trainer.max_time=banana: "),
+    (
+        ["train", "trainer.max_time=banana"],
+        "trainer.max_time=banana: state days:hours:minutes:seconds, as in 00:01:30:00",
+    ),
     (["train", "+trainer.speed=1"], "trainer.speed: pytorch_lightning.Trainer takes no such argument"),
     (["train", "+callbacks.mine.depth=1"], "callbacks.mine: has no _target_"),
     (["train", "+callbacks.mine._target_=nowhere.X"], "callbacks.mine: there is no _target_ nowhere.X"),
     (["train", "logger._target_=nowhere.Logger"], "logger: there is no _target_ nowhere.Logger"),
     (["train", "logger.mode=sometimes"], "logger.mode=sometimes: choose from auto, online, offline, disabled, shared"),
+    # outputs: no folder is made above them
+    (["report", "parameters", "output=no/where/x.md"], "output=no/where/x.md: there is no folder no/where; make it"),
+    (["report", "parameters", "output=/"], "output=/: "),
+    (["report", "page", "output=no/x.html"], "output=no/x.html: there is no folder no; make it"),
+    (["compare", "run=a", "against=b", "output=no/x.md"], "output=no/x.md: there is no folder no; make it"),
+    (["reproduce", "table3", "output=no/x.md"], "output=no/x.md: there is no folder no; make it"),
+    (["dashboard", "dry_run=true", "output=no/x"], "output=no/x: there is no folder no; make it"),
+    (["report", "parameters", "output="], "output has no value: state it, as in output="),
     # what is missing
     (["train", "init_from=nowhere"], "init_from="),
     (["train", "init_from="], "init_from has no value"),
@@ -166,6 +196,36 @@ def test_a_mistake_seen_late_is_one_line(aiayn: CommandLine, line: list[str], an
 @pytest.mark.parametrize("line", TRACEBACKS, ids=words)
 def test_a_rare_mistake_is_one_line_too(aiayn: CommandLine, line: list[str]) -> None:
     check(aiayn(*line, *(TINY if line[0] == "train" and "--cfg" not in line else [])))
+
+
+@pytest.mark.parametrize(
+    "words", [["--info"], ["--info", "searchpath"], ["-i", "plugins"], ["--info=defaults", "seed=2"]]
+)
+def test_what_hydra_knows_of_itself_is_shown(aiayn: CommandLine, words: list[str], tmp_path: Path) -> None:
+    said = aiayn("train", *words)
+    assert said.code == 0, said.err
+    assert said.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("line", [["status", "view=runs,rows"], ["report", "paper", "table=1,2"]], ids=words)
+def test_a_multirun_of_a_command_that_writes_nothing_leaves_nothing(
+    aiayn: CommandLine, line: list[str], tmp_path: Path
+) -> None:
+    aiayn(*line, "-m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("key", ["hydra.run.dir", "hydra.sweep.dir"])
+def test_a_file_of_ones_own_states_no_folder_of_hydras(aiayn: CommandLine, key: str, tmp_path: Path) -> None:
+    _, group, name = key.split(".")
+    (tmp_path / "conf" / "experiment").mkdir(parents=True)
+    (tmp_path / "conf" / "experiment" / "mine.yaml").write_text(
+        f"# @package _global_\nhydra:\n  {group}:\n    {name}: elsewhere\n"
+    )
+    said = aiayn("train", "--config-dir", "conf", "experiment=mine", "-m")
+    assert check(said).startswith(f"{key}=elsewhere: runs do not lie there; state paths.runs instead")
+    assert [path.name for path in tmp_path.iterdir()] == ["conf"]
 
 
 def test_a_package_that_does_not_exist_is_one_line(aiayn: CommandLine) -> None:

@@ -42,6 +42,21 @@ OUT_OF_RANGE = [
     "logger.samples=-1",
     "logger.samples=many",
     "logger.log_model=sometimes",
+    "scale.width=0",
+    "scale.steps=-1",
+    "data.sentences=0",
+    "data.seed=-1",
+    "data.max_length=1",
+    "data.target_language=fr",
+    "tokenizer.vocabulary_size=258",
+    "model.vocabulary_rows=10",
+    "model.max_positions=3",
+    "model.num_layers=1001",
+    "model.d_ff=100000000",
+    "decoding.max_extra_length=1000000",
+    "launch.preparation_processes=100000",
+    "averaging.interval=0",
+    "optimization.max_steps=99999999999999999999",
 ]
 
 
@@ -109,9 +124,9 @@ def test_a_tracker_other_than_wandb_has_arguments_of_its_own() -> None:
     ("overrides", "complaint"),
     [
         (["tokenizer=symbols"], r"^tokenizer\.kind=symbols: made for trees, and data\.kind=grammar is text, "),
-        (["data=treebank", "data.train=", "data.dev=a", "data.test=a"], r"^data\.train=\"\": state a file, a folder, "),
+        (["data=treebank", "data.train=", "data.dev=a", "data.test=a"], r"^data\.train has no value: "),
         (["data=treebank", "data.train=a", "data.dev=[]", "data.test=a"], r"^data\.dev=\[\]: state a file, a folder, "),
-        (["data=wsj", "data.path=a", "data.silver="], r"^data\.silver=\"\": state a file, a folder, "),
+        (["data=wsj", "data.path=a", "data.silver="], r"^data\.silver has no value: "),
         (["data=wsj", "data.path="], r"^data\.path has no value: "),
         (["data=wsj", "data.path=a", "data.gold_times=0"], r"^data\.gold_times=0: must be at least 1$"),
     ],

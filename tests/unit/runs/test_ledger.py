@@ -103,3 +103,27 @@ def test_clearing_leaves_only_the_lock(tmp_path: Path) -> None:
         directory.clear()
         assert {path.name for path in directory.path.iterdir()} == {".lock", ".holder"}
     assert (outside / "precious").exists()
+
+
+@pytest.mark.parametrize("line", ['{"step": "x"}', "{step}", '{"step": [1]}'])
+def test_a_run_whose_metrics_are_no_numbers_cannot_be_read(tmp_path: Path, line: str) -> None:
+    directory = a_run(tmp_path, "a", Status.running)
+    log(directory, torn=f"{line}\n")
+    (entry,) = read_ledger(tmp_path)
+    assert entry.state is State.unreadable
+    assert str(entry.message).startswith(f"{directory.metrics}: a line of it holds no numbers (")
+
+
+@pytest.mark.parametrize("line", ['{"val/ppl": 3}', '{"val/ppl"}', '{"step": 1, "val/ppl": "x"}'])
+def test_perplexities_that_are_no_numbers_are_named(tmp_path: Path, line: str) -> None:
+    directory = a_run(tmp_path, "a", Status.finished)
+    log(directory, torn=f"{line}\n")
+    with pytest.raises(UserError, match=rf"^{directory.metrics}: a line holds no numbers "):
+        directory.validation_perplexities()
+
+
+def test_names_of_sweeps_that_are_no_text_are_named(tmp_path: Path) -> None:
+    directory = a_run(tmp_path, "a", Status.finished)
+    directory.sweeps_file.write_bytes(b"\xff")
+    with pytest.raises(UserError, match=rf"^{directory.sweeps_file}: not the names of sweeps "):
+        _ = directory.sweeps

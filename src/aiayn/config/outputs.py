@@ -1,0 +1,59 @@
+"""Where commands write: `output=` names a file or folder in a folder that is there; none is made above it."""
+
+from pathlib import Path
+
+from aiayn.config.errors import UserError
+
+
+def output_file(output: str | None) -> Path | None:
+    """The file to write, or None for the terminal; one that is there is replaced.
+
+    Args:
+        output: as typed.
+
+    Raises:
+        UserError: its folder is not there, or it is a folder itself.
+    """
+    if output is None:
+        return None
+    path = _in_a_folder(output)
+    if path.is_dir():
+        raise UserError(f"output={output}: is a folder; state a file in it")
+    return path
+
+
+def output_folder(output: str) -> Path:
+    """The folder to write to, which may be there or be made.
+
+    Args:
+        output: as typed.
+
+    Raises:
+        UserError: the folder above it is not there, or it is a file.
+    """
+    path = _in_a_folder(output)
+    if path.exists() and not path.is_dir():
+        raise UserError(f"output={output}: is a file; state a folder")
+    return path
+
+
+def new_output(output: str) -> Path:
+    """The file or folder to make, where nothing may be yet.
+
+    Args:
+        output: as typed.
+
+    Raises:
+        UserError: the folder above it is not there, or it is there itself.
+    """
+    path = _in_a_folder(output)
+    if path.exists() or path.is_symlink():
+        raise UserError(f"output={output}: is there already; remove it or state another")
+    return path
+
+
+def _in_a_folder(output: str) -> Path:
+    path = Path(output).expanduser()
+    if not path.parent.is_dir():
+        raise UserError(f"output={output}: there is no folder {path.parent}; make it, or state another place")
+    return path

@@ -1,0 +1,61 @@
+"""What Lightning and W&B would answer in riddles, or after the corpus is prepared, is refused by key and value."""
+
+import pytest
+
+from aiayn.commands import train
+from aiayn.config.compose import compose_command
+from aiayn.config.errors import UserError
+
+REFUSED = {
+    "trainer.plugins=[a]": "trainer.plugins=['a']: state a list of objects, each with its _target_",
+    "trainer.max_time=-1": "trainer.max_time=-1: state days:hours:minutes:seconds, as in 00:01:30:00, or null",
+    "trainer.max_time={hours: -1}": "trainer.max_time={'hours': -1}: state days:hours:minutes:seconds",
+    "trainer.min_steps=-5": "trainer.min_steps=-5: must be a number of steps, at least 0, or null",
+    "trainer.limit_train_batches=0": "trainer.limit_train_batches=0: must be a number of batches",
+    "trainer.log_every_n_steps=x": "trainer.log_every_n_steps=x: must be a number of steps",
+    "trainer.log_every_n_steps=null": "trainer.log_every_n_steps=None: must be a number of steps",
+    "trainer.num_nodes=0": "trainer.num_nodes=0: must be a number of hosts, at least 1",
+    "trainer.deterministic=x": "trainer.deterministic=x: must be true, false, warn or null",
+    "trainer.profiler=3": "trainer.profiler=3: must be the name of one of Lightning's",
+    "trainer._target_=3": "trainer._target_=3: must be the name of a class",
+    "trainer.gradient_clip_val=inf": "trainer.gradient_clip_val=inf: must be at least 0",
+    "callbacks.best.monitor=nope": "callbacks.best.monitor=nope: choose from step, epoch, val/ppl, val/bleu",
+    "callbacks.best.filename=mine": "callbacks.best.filename=mine: other commands find these checkpoints",
+    "+callbacks.best.dirpath=elsewhere": "callbacks.best.dirpath: leave it out, checkpoints lie in the run directory",
+    "callbacks.latest.save_top_k=1.5": "callbacks.latest.save_top_k=1.5: must be a whole number",
+    "logger.project=": "logger.project=: state a name of 1 to 128 characters",
+    "logger.project=a/b": "logger.project=a/b: state a name of 1 to 128 characters",
+    "logger.entity=''": "logger.entity=: state a user or team",
+    "logger._target_=3": "logger._target_=3: state the name of a class",
+}
+
+
+@pytest.mark.parametrize("override", REFUSED)
+def test_a_value_that_makes_no_sense_is_refused(override: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        train.checked(compose_command("train", [override]))
+    assert str(refusal.value).startswith(REFUSED[override])
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["trainer.max_time=00:01:30:00"],
+        ["trainer.max_time={hours: 1}"],
+        ["trainer.profiler=simple"],
+        ["trainer.deterministic=warn"],
+        ["trainer.fast_dev_run=2"],
+        ["callbacks.best.monitor=val/bleu", "callbacks.best.mode=max"],
+        ["data=toy_trees", "tokenizer=symbols", "callbacks.best.monitor=val/f1", "callbacks.best.mode=max"],
+        ["callbacks.latest.monitor=null"],
+        ["callbacks.best.monitor=mine", "+callbacks.mine._target_=mine.Callback"],  # which may log it
+    ],
+)
+def test_what_lightning_takes_is_left_to_it(overrides: list[str]) -> None:
+    train.checked(compose_command("train", overrides))
+
+
+def test_a_metric_that_is_not_measured_is_not_waited_for() -> None:
+    with pytest.raises(UserError, match=r"^callbacks\.best\.monitor=val/bleu: choose from step, epoch, val/ppl$"):
+        train.checked(compose_command("train", ["callbacks.best.monitor=val/bleu", "decoding.validation_sentences=0"]))

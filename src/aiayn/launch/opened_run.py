@@ -3,6 +3,7 @@
 import dataclasses
 import logging
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class OpenedRun:
             UserError: the weights cannot be read or do not fit.
         """
         model = build_model(self.config, vocabulary_size=vocabulary_size)
-        load_weights(model, self.checkpoint, key="checkpoint")
+        load_weights(model, self.checkpoint, key="checkpoint", provenance=self.record.provenance)
         return model.eval().to(device)
 
     def longest(self, asked: int | None) -> int:
@@ -149,18 +150,19 @@ def usable_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def load_weights(model: torch.nn.Module, path: Path, *, key: str) -> None:
+def load_weights(model: torch.nn.Module, path: Path, *, key: str, provenance: Mapping[str, str | None] | None) -> None:
     """Load a checkpoint's weights into a model.
 
     Args:
         model: of the same architecture.
         path: the checkpoint.
         key: the configuration key to blame.
+        provenance: of the run that the checkpoint has to come from, as for `load_checkpoint`; None: from any.
 
     Raises:
-        UserError: the file cannot be read, or its weights have another shape.
+        UserError: the file cannot be read, is another run's, or its weights have another shape.
     """
-    state = load_checkpoint(path)["state_dict"]
+    state = load_checkpoint(path, provenance=provenance)["state_dict"]
     weights = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
     try:
         model.load_state_dict(weights)

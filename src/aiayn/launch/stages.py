@@ -32,7 +32,8 @@ from aiayn.launch.telling import tell
 from aiayn.models.transformer import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, open_run
-from aiayn.runs.record import Record, SplitScores
+from aiayn.runs.record import Record, SplitScores, read_record
+from aiayn.training.checkpoint_io import load_checkpoint
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ProcessGroup
 from aiayn.training.session import TrainingSession
@@ -112,7 +113,7 @@ def run_stages(job: Job) -> None:
     if is_leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
-    last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
+    last = job.group.broadcast(newest_whole_checkpoint(job.directory, record) if is_leader else None)
     with (
         _trackers(job, start_step=last[0] if last else 0) as loggers,
         _ended_in_peace(job.group),
@@ -182,7 +183,7 @@ def _train(
     validate_first = job.group.broadcast(misses_validation(job.directory, step, interval=interval))
     model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     if resume_from is None and start is not None:
-        load_weights(model, start, key="init_from")
+        load_weights(model, start, key="init_from", provenance=None)
     sample = build.build_sample(config, data, group=job.group)
     module = build.build_module(config, model, data_fingerprint=data.fingerprint, sample=sample)
     record.parameters = count_parameters(model)
@@ -224,7 +225,9 @@ def _start_weights(config: TrainConfig) -> Path | None:
         return None
     path = Path(config.init_from)
     if path.is_dir():
-        return open_run(config.init_from, key="init_from").checkpoint("last")[1]
+        run = open_run(config.init_from, key="init_from")
+        _, path = run.checkpoint("last")
+        load_checkpoint(path, provenance=read_record(run.record).provenance, map_location="meta")  # is it that run's?
     if not path.is_file():
         raise UserError(f"init_from={config.init_from}: no such run directory or checkpoint")
     return path
@@ -251,10 +254,10 @@ def _evaluate(
     job.write_record()
     with nullcontext() if meter is None else meter.evaluating():
         record.scores = _scores(job, data, module)
-        made = average_at_the_end(job.config, job.directory, step=record.steps) if job.group.is_leader else None
+        made = average_at_the_end(job.config, job.directory, record, step=record.steps) if job.group.is_leader else None
         average = job.group.broadcast(made)
         if average is not None:
-            load_weights(module.model, average.path, key="averaging")
+            load_weights(module.model, average.path, key="averaging", provenance=record.provenance)
             logger.info("%s: the mean of steps %s", average.path.name, ", ".join(map(str, average.steps)))
             record.scores = _scores(job, data, module, averaged_steps=average.steps)
     record.cost = record.cost if meter is None else meter.account()

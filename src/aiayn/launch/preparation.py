@@ -13,7 +13,6 @@ from aiayn.data.prepared import PreparedData, prepare
 from aiayn.launch import processes
 from aiayn.progress import Bar
 
-
 FAR_BEYOND = 4
 """How many times `data.max_length` a sentence of dev or test is before a warning."""
 

@@ -145,7 +145,7 @@ def test_a_checkpoint_of_another_run_is_refused(copied: Path, capsys: pytest.Cap
     torch.save(content, path)
     assert main(["average", f"run={copied}"]) == 2
     own = thaw(copied / "config.yaml").identity.hash
-    assert f"{path}: is a checkpoint of run 01234567, not of {own}" in capsys.readouterr().err
+    assert f"{path}: a checkpoint of another run (config_hash 01234567, not {own})" in capsys.readouterr().err
 
 
 def test_a_run_that_keeps_no_weights_averages_the_checkpoints_it_has(

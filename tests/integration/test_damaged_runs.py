@@ -40,6 +40,17 @@ def foreign(run: Path) -> None:
     torch.save({"state_dict": {}}, run / LAST)
 
 
+def of_another_run(run: Path) -> None:
+    content = torch.load(run / LAST, weights_only=True)
+    content["aiayn"]["provenance"]["config_hash"] = "0"
+    torch.save(content, run / LAST)
+
+
+def with_code(run: Path) -> None:
+    content = torch.load(run / LAST, weights_only=True)
+    torch.save({**content, "code": Damage}, run / LAST)
+
+
 def without_checkpoints(run: Path) -> None:
     shutil.rmtree(run / "checkpoints")
 
@@ -68,6 +79,8 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
     "an empty checkpoint": (emptied, f"{{run}}/{LAST}: not a readable checkpoint ("),
     "another program's checkpoint": (foreign, f"{{run}}/{LAST}: not a checkpoint of this program"),
     "a checkpoint of another shape": (reshaped, f"checkpoint={{run}}/{LAST}: its weights do not fit this model ("),
+    "another run's checkpoint": (of_another_run, f"{{run}}/{LAST}: a checkpoint of another run (config_hash 0, not "),
+    "a checkpoint with code": (with_code, f"{{run}}/{LAST}: not a checkpoint of this program: it holds more than "),
     "no checkpoint": (without_checkpoints, "checkpoint=last: {run}/checkpoints has no checkpoint"),
     "a record that is no JSON": (replaced("run.json", b"{"), "{run}/run.json: not a record ("),
     "a record that is no text": (replaced("run.json", b"\xff"), "{run}/run.json: not a record ("),
@@ -81,6 +94,7 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
 
 RESUMED: dict[str, tuple[Damage, str]] = {
     "no checkpoint that is whole": (all_torn, f"{{run}}/{LAST}: not a readable checkpoint ("),
+    "another run's checkpoint": (of_another_run, f"{{run}}/{LAST}: a checkpoint of another run (config_hash 0, not "),
     "another configuration's record": (record(config_hash="0"), "{run}: holds run 0, not "),
     "other data": (record(data_fingerprint="0"), "{run}: begun on data 0, but the corpus now gives "),
 }
@@ -138,13 +152,16 @@ def test_a_damaged_run_is_not_gone_on_with(
     check(capsys.readouterr().err, answer, copied)
 
 
+@pytest.mark.parametrize("name", ["a truncated checkpoint", "another run's checkpoint"])
 def test_weights_of_a_damaged_run_start_no_other(
-    intact: tuple[list[str], Path], copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    intact: tuple[list[str], Path], copied: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    torn(copied)
+    damage, answer = EVALUATED[name]
+    damage(copied)
     capsys.readouterr()
     assert main([*intact[0], f"init_from={copied}", f"paths.runs={tmp_path / 'new'}"]) == 2
-    check(capsys.readouterr().err, f"{{run}}/{LAST}: not a readable checkpoint (", copied)
+    check(capsys.readouterr().err, answer, copied)
+    assert not list(tmp_path.glob("new/**/run.json"))
 
 
 def test_scores_that_cannot_be_read_are_replaced(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,3 +89,25 @@ def test_a_run_on_words_that_were_given_is_scored_by_them(
         expected = corpus_bleu(hypotheses, references, tokenize="none")
         assert (scores.quality.score, scores.quality.signature) == (expected.score, expected.signature)
         assert scores.shown["chrF"].score == corpus_chrf(hypotheses, references).score
+
+
+@pytest.mark.parametrize("files", ["dev", "[first,dev]"])
+def test_a_sentence_far_too_long_is_shown_and_warned_of(
+    folder: Path, files: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, length in (("train", 4), ("first", 3), ("test", 40)):
+        (folder / name).write_text("a b c d\n" * 30 + " ".join("a" * length) + "\n")
+    (folder / "dev").write_text(f"a b\nc d\n{'a ' * 99}b\n{' '.join('a' * 7)}\n")
+    named = [f"data.{split}.{side}={split}" for split in ("train", "test") for side in ("source", "target")]
+    dev = [f"data.dev.source={files}", f"data.dev.target={files}"]
+    words = ["data=text_files", *named, *dev, "data.max_length=8", "tokenizer=word_piece", "data.pretokenized=true"]
+    assert main(["prepare", *words, "tokenizer.vocabulary_size=520"]) == 0
+    told = capsys.readouterr()
+    of_dev, of_test = (line for line in told.err.splitlines() if line.startswith("data."))
+    place = "line 3 of dev has" if files == "dev" else "sentence 34 has"
+    assert of_dev.startswith(f"data.dev: {place} 101 source tokens, 13 times data.max_length=8; it is scored all the ")
+    assert of_test.startswith("data.test: line 31 of test has 41 source tokens, 5 times data.max_length=8; ")
+    rows = [line.strip("│ ").split(" │ ") for line in told.out.splitlines() if "│" in line]
+    shown = {cells[0].strip(): [cell.strip() for cell in cells[1:]] for cells in rows}
+    assert shown["longest source, tokens"] == ["5", "101", "41"]
+    assert shown["kept, above 8 tokens"] == ["0", "1", "1"]

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -14,8 +13,12 @@ from aiayn import files
 from aiayn.config.difference import swept_words
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import SweptJob
+from aiayn.scratch import make_scratch, remove_scratch
 
 STOP = "stop"
+
+PREFIX = ".jobs-"
+"""What the names of such folders begin with."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +86,11 @@ class OutcomeFolder:
     @classmethod
     def make(cls, runs: Path) -> Self:
         """An empty one for the multirun of this process."""
-        path = runs.absolute() / f".jobs-{os.uname().nodename}-{os.getpid()}"
-        shutil.rmtree(path, ignore_errors=True)  # of a process that was killed before it could
-        path.mkdir(parents=True)
-        return cls(path)
+        return cls(make_scratch(runs.absolute(), prefix=PREFIX))
 
     def remove(self) -> None:
         """Take it away; what is written afterwards is lost."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_scratch(self.path)
 
     def write(self, outcome: Outcome) -> None:
         """Tell how a job stands, unless nobody asks any more."""

@@ -12,6 +12,7 @@ from omegaconf import DictConfig
 
 from aiayn import machine
 from aiayn.commands.launchers import BASIC, SLURM, launcher_of, remove_empty
+from aiayn.commands.outcomes import PREFIX
 from aiayn.config.computed import refuse_stated_identity
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.errors import UserError
@@ -22,6 +23,7 @@ from aiayn.launch import processes
 from aiayn.launch.slurm import job_id, put_back_if_stopped
 from aiayn.progress import Shown, shown
 from aiayn.runs.directory import RunDirectory
+from aiayn.scratch import remove_abandoned
 
 ALONE = (BASIC, SLURM)
 """Launchers under which a job has what it finds: Hydra's own does one after another, and Slurm allocates."""
@@ -52,6 +54,8 @@ def _train(composed: DictConfig) -> None:
     hydra = HydraConfig.get()
     config = checked(composed)
     is_swept = hydra.mode is RunMode.MULTIRUN
+    if not is_swept:
+        remove_abandoned(Path(config.paths.runs).expanduser(), prefix=PREFIX)
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     _make_absolute(config)
     from aiayn.launch.dispatch import launch_run

@@ -2,11 +2,10 @@
 
 import atexit
 import math
-import shutil
 import tempfile
 from collections.abc import Callable
 from functools import cache, lru_cache
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, base
@@ -15,6 +14,7 @@ from aiayn import machine
 from aiayn.config.devices import stated_devices
 from aiayn.config.errors import UserError
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
+from aiayn.scratch import make_scratch, remove_scratch
 
 
 def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
@@ -89,9 +89,9 @@ def run_title(*, _root_: DictConfig) -> str:
 @cache
 def scratch() -> str:
     """A folder that goes when this process ends, for what Hydra writes of a multirun and nobody wants."""
-    folder = tempfile.mkdtemp(prefix="aiayn-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    folder = make_scratch(Path(tempfile.gettempdir()), prefix="aiayn-hydra-")
+    atexit.register(remove_scratch, folder)
+    return str(folder)
 
 
 RESOLVERS: tuple[Callable[..., Any], ...] = (

@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 import re
-import shutil
 import tempfile
 import weakref
 from functools import cached_property
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from aiayn.config.errors import UserError
 from aiayn.data.hub_errors import INSTEAD, Asked, explained, first_line
+from aiayn.scratch import make_scratch, remove_scratch
 
 if TYPE_CHECKING:
     import datasets
@@ -143,13 +143,11 @@ class HubDataSet:
     def _scratch(self) -> str:
         # Not the cache of `datasets`: it knows files by their times, and keeps a copy of their rows for ever.
         try:
-            if self._scratch_directory is not None:
-                self._scratch_directory.mkdir(parents=True, exist_ok=True)
-            scratch = tempfile.mkdtemp(prefix="hub-", dir=self._scratch_directory)
+            scratch = make_scratch(self._scratch_directory or Path(tempfile.gettempdir()), prefix="hub-")
         except OSError as error:
             raise UserError(f"cannot create {error.filename} ({error.strerror}); change paths.cache") from error
-        weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
-        return scratch
+        weakref.finalize(self, remove_scratch, scratch)
+        return str(scratch)
 
     def _refuse_what_is_no_name(self) -> None:
         if self._folder is None and (self._path.startswith(("/", ".", "~")) or self._path.count("/") > 1):

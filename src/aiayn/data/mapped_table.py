@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import weakref
 from contextlib import closing
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiayn.config.errors import UserError
+from aiayn.scratch import make_scratch, remove_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -49,19 +49,17 @@ def mapped_table(
             raise UserError(f"{key}: the files hold no sentence; name others")
         table = datasets.Dataset.from_file(str(folder / "rows.arrow"))
     except OSError as error:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_scratch(folder)
         raise UserError(f"{key}: cannot write to {folder} ({error.strerror}); free or change it") from error
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_scratch(folder)
         raise
-    weakref.finalize(table, shutil.rmtree, folder, ignore_errors=True)
+    weakref.finalize(table, remove_scratch, folder)
     return table
 
 
 def _scratch_folder(cache_directory: Path | None) -> Path:
     try:
-        if cache_directory is not None:
-            cache_directory.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix="text-files-", dir=cache_directory))
+        return make_scratch(cache_directory or Path(tempfile.gettempdir()), prefix="text-files-")
     except OSError as error:
         raise UserError(f"cannot create {error.filename} ({error.strerror}); change paths.cache") from error

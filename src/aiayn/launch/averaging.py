@@ -14,7 +14,7 @@ from aiayn.launch.quiet import quiet_libraries
 from aiayn.paper.recipe import load_recipe
 from aiayn.paper.table3 import load_table3
 from aiayn.runs.directory import RunDirectory, average_name, open_run
-from aiayn.runs.record import read_record
+from aiayn.runs.record import Record, read_record
 from aiayn.training.averaging import averaged_checkpoint, averaged_steps
 from aiayn.training.checkpoint_io import AtomicCheckpointIO, load_checkpoint
 
@@ -44,10 +44,10 @@ def average_run(request: AverageConfig) -> Average:
     if record.experiment.startswith("table3/"):
         logger.warning("Table 3 is without averaging (section 6.2): its report keeps the scores of the last weights")
     with refusals_explained(f"run={request.run}"):
-        return _written(directory, chosen, config_hash=record.config_hash)
+        return _written(directory, chosen, record)
 
 
-def average_at_the_end(config: TrainConfig, directory: RunDirectory, *, step: int) -> Average | None:
+def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Record, *, step: int) -> Average | None:
     """What a run that states `averaging` averages after its last step; None where it does not.
 
     Raises:
@@ -75,7 +75,7 @@ def average_at_the_end(config: TrainConfig, directory: RunDirectory, *, step: in
             "or start anew with force=true"
         )
     try:
-        return _written(directory, {each: kept[each] for each in steps}, config_hash=config.identity.hash)
+        return _written(directory, {each: kept[each] for each in steps}, record)
     except UserError as error:
         raise UserError(f"{asked}: {error}: bring the file back, or start anew with force=true") from None
 
@@ -88,12 +88,12 @@ def steps_averaged(checkpoint: Path) -> tuple[int, ...]:
     """
     if not checkpoint.name.startswith("average-"):
         return ()
-    return tuple(load_checkpoint(checkpoint, map_location="meta")["aiayn"].get("averaged_steps", ()))
+    return tuple(load_checkpoint(checkpoint, provenance=None, map_location="meta")["aiayn"].get("averaged_steps", ()))
 
 
-def _written(directory: RunDirectory, chosen: dict[int, Path], *, config_hash: str) -> Average:
+def _written(directory: RunDirectory, chosen: dict[int, Path], record: Record) -> Average:
     steps = tuple(chosen)
-    content = averaged_checkpoint(list(chosen.values()), config_hash=config_hash)
+    content = averaged_checkpoint(list(chosen.values()), provenance=record.provenance)
     path = directory.checkpoints / f"{average_name(steps)}.ckpt"
     AtomicCheckpointIO().save_checkpoint(content, path)
     return Average(path, steps)

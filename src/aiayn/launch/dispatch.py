@@ -26,6 +26,7 @@ from aiayn.launch.signals import SignalledInterrupt, ended_as_interrupted
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import code_version, commit_text
 from aiayn.runs.record import Record, Status, read_record
+from aiayn.scratch import lock_of
 
 logger = logging.getLogger("aiayn")
 
@@ -72,7 +73,8 @@ def _hold_and_run(
             tell_agent(config, directory, record)
             return record
         for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
-            left_over.unlink(missing_ok=True)
+            if left_over.is_file():  # a folder is an export's, which may be under way
+                left_over.unlink(missing_ok=True)
         config.identity.title = _title(directory) or config.identity.title
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
@@ -147,7 +149,7 @@ def _run_group(
 ) -> None:
     """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens.
 
-    They inherit the lock and the leases: should this process be killed, they go on for a moment, and nobody may come
+    They inherit the locks and the leases: should this process be killed, they go on for a moment, and nobody may come
     between.
     """
     forget_failures(directory)
@@ -162,7 +164,9 @@ def _run_group(
     with ended_as_interrupted(), group_folder() as folder:
         with place.pinned():
             group = start(
-                words, environment={**environment, FOLDER: str(folder)}, descriptors=(lock, *place.descriptors)
+                words,
+                environment={**environment, FOLDER: str(folder)},
+                descriptors=(lock, lock_of(folder), *place.descriptors),
             )
         try:
             code = group.wait()

@@ -4,7 +4,6 @@ Workers leave their numbers in a folder, so that whoever started them finds them
 """
 
 import os
-import shutil
 import signal
 import tempfile
 import time
@@ -13,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aiayn import machine
+from aiayn.scratch import make_scratch, remove_scratch
 
 FOLDER = "AIAYN_GROUP"
 """Names the folder to the group's processes."""
@@ -24,7 +24,7 @@ SECONDS_TO_DIE = 10.0
 @contextmanager
 def group_folder() -> Iterator[Path]:
     """A folder for one group, for its numbers and for the files by which its ranks meet."""
-    folder = Path(tempfile.mkdtemp(prefix="aiayn-group-"))
+    folder = make_scratch(Path(tempfile.gettempdir()), prefix="aiayn-group-")
     try:
         yield folder
     finally:
@@ -33,7 +33,7 @@ def group_folder() -> Iterator[Path]:
 
 def forget_group(folder: Path) -> None:
     """Remove the folder; the group removes it too, since its command may have been killed."""
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_scratch(folder)
 
 
 def enlist() -> None:

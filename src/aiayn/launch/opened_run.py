@@ -77,7 +77,7 @@ class OpenedRun:
             UserError: the weights cannot be read or do not fit.
         """
         model = build_model(self.config, vocabulary_size=vocabulary_size)
-        load_weights(model, self.checkpoint, key="checkpoint")
+        load_weights(model, self.checkpoint, key="checkpoint", provenance=self.record.provenance)
         return model.eval().to(device)
 
     def longest(self, asked: int | None) -> int:
@@ -151,27 +151,32 @@ def usable_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def load_weights(model: torch.nn.Module, path: Path, *, key: str) -> None:
+def load_weights(model: torch.nn.Module, path: Path, *, key: str, provenance: Mapping[str, str | None] | None) -> None:
     """Load a checkpoint's weights into a model.
 
     Args:
         model: of the same architecture.
         path: the checkpoint.
         key: the configuration key to blame.
+        provenance: of the run that the checkpoint has to come from, as for `load_checkpoint`; None: from any.
 
     Raises:
-        UserError: the file cannot be read, or its weights have another shape.
+        UserError: the file cannot be read, is another run's, or its weights have another shape.
     """
-    fit_weights(model, model_weights(path), path, key=key)
+    fit_weights(model, model_weights(path, provenance=provenance), path, key=key)
 
 
-def model_weights(path: Path) -> dict[str, Tensor]:
+def model_weights(path: Path, *, provenance: Mapping[str, str | None] | None) -> dict[str, Tensor]:
     """The weights of a checkpoint's model, by their names in it.
 
+    Args:
+        path: the checkpoint.
+        provenance: of the run that it has to come from, as for `load_checkpoint`; None: from any.
+
     Raises:
-        UserError: the file cannot be read.
+        UserError: the file cannot be read, or is another run's.
     """
-    state = load_checkpoint(path)["state_dict"]
+    state = load_checkpoint(path, provenance=provenance)["state_dict"]
     return {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
 
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 from aiayn.config.errors import UserError
 from aiayn.runs.directory import RunDirectory
-from aiayn.training.checkpoint_io import load_checkpoint
+from aiayn.runs.record import Record
+from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
 
 logger = logging.getLogger("aiayn")
 
 
-def newest_whole_checkpoint(directory: RunDirectory) -> tuple[int, Path] | None:
+def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[int, Path] | None:
     """The optimizer step and file of the checkpoint to go on from, or None where there is none at all.
 
     What `best-<n>.ckpt` holds is a whole checkpoint too. One that does not read whole, checksums and all, is renamed to
@@ -18,15 +19,20 @@ def newest_whole_checkpoint(directory: RunDirectory) -> tuple[int, Path] | None:
 
     Args:
         directory: the run's folder, held by the caller.
+        record: the run's.
 
     Raises:
-        UserError: there are checkpoints and none of them is whole; they are left as they are.
+        UserError: there are checkpoints and none of them is whole, or the newest one is another run's; all are left as
+            they are.
     """
     there = [(step, kind, path) for kind in ("best", "step") for step, path in directory.steps(kind).items()]
     damaged: list[tuple[Path, UserError]] = []
     for step, _, path in sorted(there, reverse=True):  # of one step the "step" before the "best"
         try:
-            load_checkpoint(path, map_location="meta")  # reads and checks everything, and keeps no tensor
+            # This reads and checks everything, and keeps no tensor.
+            load_checkpoint(path, provenance=record.provenance, map_location="meta")
+        except ForeignCheckpointError:
+            raise
         except UserError as error:
             damaged.append((path, error))
         else:

@@ -109,7 +109,7 @@ def run_stages(job: Job) -> None:
     if is_leader:
         _say_what_was_prepared(job, data)
     refuse_beyond_positions(config, data)
-    last = job.group.broadcast(newest_whole_checkpoint(job.directory) if is_leader else None)
+    last = job.group.broadcast(newest_whole_checkpoint(job.directory, record) if is_leader else None)
     model = _build_model(config, data, start=None if last else start)
     record.hardware = {**provenance.hardware(), "processes": job.group.size}
     record.precision = session.precision
@@ -179,7 +179,7 @@ def _build_model(config: TrainConfig, data: PreparedData, *, start: Path | None)
         model = build.build_model(config, vocabulary_size=vocabulary.vocabulary_size)
     if start is not None:
         refuse_another_vocabulary(start, vocabulary)
-        load_weights(model, start, key="init_from")
+        load_weights(model, start, key="init_from", provenance=None)
     return model
 
 
@@ -250,10 +250,10 @@ def _evaluate(
     job.write_record()
     with nullcontext() if meter is None else meter.evaluating():
         record.scores = _scores(job, data, module)
-        made = average_at_the_end(job.config, job.directory, step=record.steps) if job.group.is_leader else None
+        made = average_at_the_end(job.config, job.directory, record, step=record.steps) if job.group.is_leader else None
         average = job.group.broadcast(made)
         if average is not None:
-            load_weights(module.model, average.path, key="averaging")
+            load_weights(module.model, average.path, key="averaging", provenance=record.provenance)
             logger.info("%s: the mean of steps %s", average.path.name, ", ".join(map(str, average.steps)))
             record.scores = _scores(job, data, module, averaged_steps=average.steps)
     record.cost = record.cost if meter is None else meter.account()

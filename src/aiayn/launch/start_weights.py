@@ -13,6 +13,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.launch.opened_run import fit_weights, model_weights
 from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.record import read_record
 
 KEY = "init_from"
 
@@ -25,21 +26,21 @@ def start_weights(config: TrainConfig) -> Path | None:
     """
     if config.init_from is None:
         return None
-    path = Path(config.init_from)
+    path, provenance = Path(config.init_from), None
     if path.is_dir():
         directory = open_run(config.init_from, key=KEY)
         if not directory.steps():
             raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint")
         path = directory.checkpoint("last")[1]
+        provenance = read_record(directory.record).provenance
     elif not path.is_file():
         raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint")
-    _refuse_another_architecture(config, path)
+    _refuse_another_architecture(config, path, model_weights(path, provenance=provenance))
     return path
 
 
-def _refuse_another_architecture(config: TrainConfig, path: Path) -> None:
+def _refuse_another_architecture(config: TrainConfig, path: Path, weights: Mapping[str, Tensor]) -> None:
     """Compare names and shapes. Before the corpus is prepared, the rows of the vocabulary are taken as they are."""
-    weights = model_weights(path)
     with torch.device("meta"):
         rows = config.model.vocabulary_rows or _rows(config, weights)
         model = made_model(architecture_of(config.model), rows=rows)

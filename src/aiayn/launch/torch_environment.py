@@ -6,11 +6,11 @@ SETTINGS = {
     # OpenMP's threads spin while they wait. Where other work wants the same cores, one then spins away the time in
     # which another that it waits for could run: training was seen to be ten times as slow (docs/log.md).
     "OMP_WAIT_POLICY": "PASSIVE",
-    # oneDNN, and torch on its own, remember 1,024 compiled products, of a megabyte or so each: with batches of ever new
-    # shapes that becomes gigabytes. A training step has about 40, and those of a run come in few shapes
-    # (`ROWS_MULTIPLE` in models/products.py).
-    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "256",
-    "LRU_CACHE_CAPACITY": "256",
+    # oneDNN, and torch on its own, remember 1,024 compiled products each. Their code lies between the tensors of the
+    # steps that they were compiled in, and freed memory around it fits no later tensor: the more are remembered, the
+    # more a process holds (docs/log.md). A step has about 35, a third of them at a time in use.
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32",
+    "LRU_CACHE_CAPACITY": "32",
 }
 
 

@@ -45,7 +45,7 @@ def print_preparation(data: PreparedData, *, name: str, seconds: float, was_ther
 
 
 def split_table(data: PreparedData, *, name: str) -> Table:
-    """One column a split: pairs kept, pairs dropped and why, tokens; end marks count."""
+    """One column a split: pairs kept, pairs dropped and why, tokens and lengths; end marks count."""
     splits = [data.manifest["splits"][split] for split in SPLITS]
     words = ", split at spaces" if data.pretokenized else ""
     table = Table(title=f"data {name}, {data.manifest['settings']['tokenizer']}{words}")
@@ -59,6 +59,12 @@ def split_table(data: PreparedData, *, name: str) -> Table:
     for side in ("source", "target"):
         means = (counts[f"{side}_tokens"] / counts["pairs"] for counts in splits)
         table.add_row(f"{side} tokens a sentence", *(f"{mean:.1f}" for mean in means))
+    limit = data.manifest["settings"]["max_length"]
+    lengths = {split: (data.split(split).source.lengths, data.split(split).target.lengths) for split in SPLITS}
+    for number, side in enumerate(("source", "target")):
+        table.add_row(f"longest {side}, tokens", *(f"{lengths[split][number].max():,}" for split in SPLITS))
+    above = [int(((source > limit) | (target > limit)).sum()) for source, target in lengths.values()]
+    table.add_row(f"kept, above {limit:,} tokens", *(f"{number:,}" for number in above))
     return table
 
 

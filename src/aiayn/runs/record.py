@@ -233,6 +233,11 @@ class Record:
         )
 
     @property
+    def provenance(self) -> dict[str, str | None]:
+        """What every checkpoint of the run states of it, by name; the data is None before it is prepared."""
+        return {"config_hash": self.config_hash, "data_fingerprint": self.data_fingerprint}
+
+    @property
     def has_begun(self) -> bool:
         """Whether training was reached: neither the configuration nor the data were refused."""
         return bool(self.hardware)

@@ -1,6 +1,6 @@
 """Checkpoint averaging (section 6.1): which weights a run keeps for it, and their mean."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -81,12 +81,12 @@ def weights_path(folder: Path, step: int) -> Path:
     return folder / f"weights-{step:07d}.ckpt"
 
 
-def averaged_checkpoint(paths: Sequence[Path], *, config_hash: str | None = None) -> dict[str, Any]:
+def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str | None] | None = None) -> dict[str, Any]:
     """A checkpoint of weights alone: the mean of others', which are read one at a time.
 
     Args:
         paths: checkpoints of models of one architecture, by step.
-        config_hash: of the run that all of them have to come from; None: from any.
+        provenance: of the run that all of them have to come from, as for `load_checkpoint`; None: from any.
 
     Returns:
         Floating-point weights as their arithmetic mean, computed in double precision and rounded once to their own
@@ -100,11 +100,8 @@ def averaged_checkpoint(paths: Sequence[Path], *, config_hash: str | None = None
     sums: dict[str, Tensor] = {}
     steps: list[int] = []
     for path in paths:
-        content = load_checkpoint(path)
+        content = load_checkpoint(path, provenance=provenance)
         weights: dict[str, Tensor] = content["state_dict"]
-        own_hash = content["aiayn"].get("provenance", {}).get("config_hash")
-        if config_hash not in (None, own_hash):
-            raise UserError(f"{path}: is a checkpoint of run {own_hash}, not of {config_hash}: the mean is of one run")
         if steps:
             _refuse_another_model(weights, sums, path=path, first=paths[0])
         for name, weight in weights.items():

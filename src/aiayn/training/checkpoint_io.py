@@ -5,6 +5,7 @@ import struct
 import warnings
 import zipfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ FOLDER_BIT = 0x10
 """Of an archive entry's attributes; a checkpoint has files alone."""
 
 
+class ForeignCheckpointError(UserError):
+    """A checkpoint of another run than the one that it is read for."""
+
+
 class AtomicCheckpointIO(CheckpointIO):
     """Writes under a temporary name and renames; loads with `weights_only=True`, whatever it is asked."""
 
@@ -55,33 +60,64 @@ class AtomicCheckpointIO(CheckpointIO):
                 raise
 
     def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
-        """Read a checkpoint; see `load_checkpoint`."""
-        return load_checkpoint(Path(path), map_location=map_location)
+        """Read a checkpoint of any run; see `load_checkpoint`."""
+        return load_checkpoint(Path(path), provenance=None, map_location=map_location)
 
     def remove_checkpoint(self, path: Any) -> None:
         """Delete a checkpoint that is no longer kept."""
         Path(path).unlink(missing_ok=True)
 
 
-def load_checkpoint(path: Path, *, map_location: Any | None = "cpu") -> dict[str, Any]:
+def load_checkpoint(
+    path: Path, *, provenance: Mapping[str, str | None] | None, map_location: Any | None = "cpu"
+) -> dict[str, Any]:
     """Read a checkpoint of plain data.
+
+    Args:
+        path: the file.
+        provenance: what the checkpoint must state of its run, by name, such as `config_hash`; a value of None is not
+            compared. None in place of the whole: a checkpoint of any run.
+        map_location: the device of the tensors.
 
     Raises:
         UserError: the file is missing, truncated or no checkpoint.
+        ForeignCheckpointError: it is another run's.
+    """
+    read = _load_plain_data(path, map_location)
+    content: dict[str, Any] = read if isinstance(read, dict) else {}
+    if not all(isinstance(content.get(part), dict) for part in ("aiayn", "state_dict")):
+        raise UserError(f"{path}: not a checkpoint of this program")
+    found = content["aiayn"].get("provenance", {})
+    for name, value in (provenance or {}).items():
+        if value is not None and found.get(name) != value:
+            raise ForeignCheckpointError(
+                f"{path}: a checkpoint of another run ({name} {found.get(name)}, not {value}): remove it, "
+                "or bring back this run's own"
+            )
+    return content
+
+
+def _load_plain_data(path: Path, map_location: Any | None) -> Any:
+    """Read tensors and plain values. What torch says of other files is not passed on: it advises to run their code.
+
+    Raises:
+        UserError: the file is missing or damaged, or holds anything else.
     """
     try:
         _check_archive(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # torch warns of what it then cannot read
-            content = torch.load(path, map_location=map_location or "cpu", weights_only=True)
+            return torch.load(path, map_location=map_location or "cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"{path}: no such checkpoint") from None
-    except UNREADABLE as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise UserError(f"{path}: not a readable checkpoint ({reason})") from None
-    if not isinstance(content, dict) or "aiayn" not in content:
-        raise UserError(f"{path}: not a checkpoint of this program")
-    return content
+    except pickle.UnpicklingError:
+        raise UserError(
+            f"{path}: not a checkpoint of this program: it holds more than tensors and plain values, and is not loaded"
+        ) from None
+    except OSError as error:
+        raise UserError(f"{path}: not a readable checkpoint ({error.strerror or error})") from None
+    except UNREADABLE:
+        raise UserError(f"{path}: not a readable checkpoint (cut off, damaged, or another program's)") from None
 
 
 def _check_archive(path: Path) -> None:

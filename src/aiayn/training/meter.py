@@ -50,6 +50,7 @@ class Meter:
         self.losses = torch.zeros(2, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
         self.source_tokens = 0
         self.target_tokens = 0
+        self.timed_tokens = 0
         self.started = time.perf_counter()
 
     def add_losses(self, *, smoothed: Tensor, nll: Tensor) -> None:
@@ -60,9 +61,10 @@ class Meter:
         """Count the tokens of one optimizer step, over all ranks."""
         self.source_tokens += source_tokens
         self.target_tokens += target_tokens
+        self.timed_tokens += source_tokens + target_tokens
 
     def metrics(self, losses: Tensor) -> dict[str, float]:
-        """The metrics of the window.
+        """The metrics of the window; the speed is that of the steps since `reset`, without those of `restore`.
 
         Args:
             losses: `[2]`, the sums of all ranks.
@@ -72,7 +74,7 @@ class Meter:
         return {
             "train/loss": smoothed / self.target_tokens,
             "train/ppl": perplexity(np.array([nll]), np.array([self.target_tokens])),
-            "train/tokens_per_second": (self.source_tokens + self.target_tokens) / seconds,
+            "train/tokens_per_second": self.timed_tokens / seconds,
         }
 
     def state(self, losses: Tensor) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import io
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,27 @@ from hypothesis import strategies as st
 from aiayn.config.errors import UserError
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
-from aiayn.training.checkpoint_io import load_checkpoint
+from aiayn.runs.record import Record, Status
+from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+
+RECORD = Record(
+    schema_version=1,
+    run_id="0",
+    name="table3/base/demo-seed1-0",
+    experiment="table3/base",
+    scale="demo",
+    fidelity="paper",
+    seed=1,
+    command="aiayn train",
+    config_hash="0",
+    data="grammar",
+    status=Status.interrupted,
+)
 
 
 def content(step: int) -> dict[str, Any]:
     return {
-        "aiayn": {"progress": {"target_tokens": step}},
+        "aiayn": {"progress": {"target_tokens": step}, "provenance": {"config_hash": "0"}},
         "state_dict": {"weight": torch.arange(6.0).view(2, 3) + step},
     }
 
@@ -53,8 +69,8 @@ def files_of(directory: RunDirectory) -> dict[str, bytes]:
 
 
 def test_a_new_run_has_none(tmp_path: Path) -> None:
-    assert newest_whole_checkpoint(RunDirectory(tmp_path)) is None
-    assert newest_whole_checkpoint(run_with(tmp_path)) is None
+    assert newest_whole_checkpoint(RunDirectory(tmp_path), RECORD) is None
+    assert newest_whole_checkpoint(run_with(tmp_path), RECORD) is None
 
 
 @given(
@@ -74,19 +90,27 @@ def test_the_newest_whole_one_is_taken_and_the_damaged_ones_before_it_are_set_as
         passed_over = [each for each in newest_first if not written[each]]
         if not any(written.values()):
             with pytest.raises(UserError, match=r"none of the \d checkpoints there is whole: .* force=true$"):
-                newest_whole_checkpoint(directory)
+                newest_whole_checkpoint(directory, RECORD)
             assert files_of(directory) == before, "what is left of it is the user's to look at"
             return
         kind, step = next(each for each in newest_first if written[each])
-        assert newest_whole_checkpoint(directory) == (step, directory.checkpoints / name(kind, step))
+        assert newest_whole_checkpoint(directory, RECORD) == (step, directory.checkpoints / name(kind, step))
         aside = {name(*each) for each in passed_over if newest_first.index(each) < newest_first.index((kind, step))}
         assert files_of(directory) == {file + ".damaged" * (file in aside): content for file, content in before.items()}
-        assert newest_whole_checkpoint(directory) == (step, directory.checkpoints / name(kind, step))
+        assert newest_whole_checkpoint(directory, RECORD) == (step, directory.checkpoints / name(kind, step))
+
+
+def test_a_newest_one_of_another_run_is_refused_and_nothing_is_renamed(tmp_path: Path) -> None:
+    directory = run_with(tmp_path, step_3=WHOLE[3], best_6=WHOLE[6][:-1], step_6=WHOLE[6])
+    before = files_of(directory)
+    with pytest.raises(ForeignCheckpointError, match=r"step-0000006\.ckpt: a checkpoint of another run"):
+        newest_whole_checkpoint(directory, replace(RECORD, config_hash="1"))
+    assert files_of(directory) == before
 
 
 def test_what_was_damaged_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     directory = run_with(tmp_path, step_3=WHOLE[3], best_6=b"", step_6=WHOLE[6][:-1])
-    assert newest_whole_checkpoint(directory) == (3, directory.checkpoints / "step-0000003.ckpt")
+    assert newest_whole_checkpoint(directory, RECORD) == (3, directory.checkpoints / "step-0000003.ckpt")
     first, second = (record.getMessage() for record in caplog.records)
     for line, name in ((first, "step-0000006.ckpt"), (second, "best-0000006.ckpt")):
         assert line.startswith(f"{directory.checkpoints / name}: not a readable checkpoint (")
@@ -98,17 +122,17 @@ def test_what_was_damaged_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 def test_a_checkpoint_torn_at_any_byte_gives_way_to_the_one_before(length: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = run_with(Path(folder), step_6=WHOLE[6], step_9=WHOLE[9][:length])
-        assert newest_whole_checkpoint(directory) == (6, directory.checkpoints / "step-0000006.ckpt")
+        assert newest_whole_checkpoint(directory, RECORD) == (6, directory.checkpoints / "step-0000006.ckpt")
 
 
 @given(st.integers(0, len(WHOLE[9]) - 1), st.integers(1, 255))
 def test_a_flipped_byte_is_noticed_or_changes_nothing(position: int, change: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = run_with(Path(folder), step_6=WHOLE[6], step_9=damaged(WHOLE[9], position, change))
-        found = newest_whole_checkpoint(directory)
+        found = newest_whole_checkpoint(directory, RECORD)
         assert found is not None
         step, path = found
-        read = load_checkpoint(path)
+        read = load_checkpoint(path, provenance=None)
         assert read["aiayn"] == content(step)["aiayn"]
         assert torch.equal(read["state_dict"]["weight"], content(step)["state_dict"]["weight"])
 

@@ -31,7 +31,12 @@ def test_each_split_has_a_column_of_its_counts_and_means(data: PreparedData) -> 
     for name, cells in zip(SPLITS, splits, strict=True):
         counts, split = data.manifest["splits"][name], data.split(name)
         assert cells[: len(shown)] == [f"{counts[key]:,}" for key in shown]
-        assert cells[len(shown) :] == [f"{side.lengths.mean():.1f}" for side in (split.source, split.target)]
+        sides = (split.source, split.target)
+        assert cells[len(shown) : -1] == [
+            *(f"{side.lengths.mean():.1f}" for side in sides),
+            *(f"{side.lengths.max():,}" for side in sides),
+        ]
+        assert cells[-1] == str(sum(max(*pair) > 9 for pair in zip(*(side.lengths for side in sides), strict=True)))
     assert data.manifest["splits"]["train"]["dropped_too_long"] > 0
 
 

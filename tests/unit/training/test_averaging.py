@@ -76,8 +76,8 @@ def test_other_architectures_are_refused_by_name(tmp_path: Path, other: dict[str
 def test_runs_are_averaged_where_that_is_wanted_and_refused_where_not(tmp_path: Path) -> None:
     paths = [written(tmp_path, {"w": torch.tensor([value])}, run=name) for name, value in (("one", 1.0), ("two", 4.0))]
     assert averaged_checkpoint(paths)["state_dict"]["w"].item() == 2.5
-    with pytest.raises(UserError, match=r"two-0000001\.ckpt: is a checkpoint of run two, not of one"):
-        averaged_checkpoint(paths, config_hash="one")
+    with pytest.raises(UserError, match=r"two-0000001\.ckpt: a checkpoint of another run \(config_hash two, not one\)"):
+        averaged_checkpoint(paths, provenance={"config_hash": "one"})
 
 
 @given(st.integers(1, 400), st.integers(1, 90), st.integers(1, 9), st.data())

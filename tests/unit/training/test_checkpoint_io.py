@@ -1,7 +1,10 @@
 """A checkpoint is whole or not there, and reading one runs no code."""
 
 import io
+import pickle
+import re
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +14,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aiayn.config.errors import UserError
-from aiayn.training.checkpoint_io import AtomicCheckpointIO, load_checkpoint
+from aiayn.training.checkpoint_io import AtomicCheckpointIO, ForeignCheckpointError, load_checkpoint
 
 WEIGHT = torch.arange(1.0, 7.0).view(2, 3)
-CONTENT = {"aiayn": {"progress": {"target_tokens": 7}}, "state_dict": {"weight": WEIGHT}}
+PROVENANCE = {"config_hash": "0123abcd", "data_fingerprint": "9"}
+CONTENT = {
+    "aiayn": {"progress": {"target_tokens": 7}, "provenance": PROVENANCE},
+    "state_dict": {"weight": WEIGHT},
+}
 
 
 def saved(content: Any) -> bytes:
@@ -39,11 +46,20 @@ def refusal(content: bytes) -> str:
         path = Path(folder) / "step-1.ckpt"
         path.write_bytes(content)
         with pytest.raises(UserError) as error:
-            load_checkpoint(path)
+            load_checkpoint(path, provenance=PROVENANCE)
     message = str(error.value)
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
     return message.removeprefix(f"{path}: ")
+
+
+def scripted() -> bytes:
+    """A module that torch has compiled, and saved by its own command."""
+    stream = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated, and such files are there
+        torch.jit.save(torch.jit.trace(torch.nn.Linear(1, 1), torch.zeros(1)), stream)  # type: ignore[no-untyped-call]
+    return stream.getvalue()
 
 
 class Touch:
@@ -60,7 +76,10 @@ def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "checkpoints" / "step-1.ckpt"
     plugin = AtomicCheckpointIO()
     plugin.save_checkpoint(CONTENT, path)
-    for content in (load_checkpoint(path), plugin.load_checkpoint(str(path), weights_only=False)):
+    for content in (
+        load_checkpoint(path, provenance=PROVENANCE),
+        plugin.load_checkpoint(str(path), weights_only=False),
+    ):
         assert content["aiayn"] == CONTENT["aiayn"]
         assert torch.equal(content["state_dict"]["weight"], WEIGHT)
     plugin.remove_checkpoint(path)
@@ -82,23 +101,72 @@ def test_a_save_that_fails_keeps_the_old_checkpoint(tmp_path: Path) -> None:
 def test_no_code_of_a_checkpoint_is_run(tmp_path: Path) -> None:
     evidence = tmp_path / "evidence"
     content = saved({**CONTENT, "code": Touch(evidence)})
-    assert refusal(content).startswith("not a readable checkpoint")
+    assert refusal(content) == (
+        "not a checkpoint of this program: it holds more than tensors and plain values, and is not loaded"
+    )
     assert not evidence.exists()
     torch.load(io.BytesIO(content), weights_only=False)
     assert evidence.exists(), "the code is there, and would have run"
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        saved({**CONTENT, "path": Path("x")}),
+        saved({**CONTENT, "code": print}),
+        pickle.dumps({**CONTENT, "code": Touch(Path("x"))}),
+        scripted(),
+    ],
+    ids=["an object", "a function", "a bare pickle", "a TorchScript archive"],
+)
+def test_no_refusal_advises_to_run_the_code(content: bytes) -> None:
+    assert not re.search("weights_only|trust|torch|option|global", refusal(content), re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", PROVENANCE)
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "step-1.ckpt"
+    path.write_bytes(WHOLE)
+    with pytest.raises(ForeignCheckpointError) as error:
+        load_checkpoint(path, provenance={**PROVENANCE, name: "7"})
+    assert str(error.value) == (
+        f"{path}: a checkpoint of another run ({name} {PROVENANCE[name]}, not 7): remove it, or bring back this run's "
+        "own"
+    )
+    for allowed in (PROVENANCE, {**PROVENANCE, name: None}, None):
+        assert load_checkpoint(path, provenance=allowed)["aiayn"] == CONTENT["aiayn"]
+
+
+@pytest.mark.parametrize("own", [{}, {"provenance": {}}], ids=["no provenance", "an empty one"])
+def test_a_checkpoint_of_no_run_is_refused_where_one_is_stated(tmp_path: Path, own: dict[str, Any]) -> None:
+    path = tmp_path / "step-1.ckpt"
+    torch.save({**CONTENT, "aiayn": own}, path)
+    with pytest.raises(ForeignCheckpointError, match="config_hash None, not 0123abcd"):
+        load_checkpoint(path, provenance=PROVENANCE)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"step-1\.ckpt: no such checkpoint$"):
-        load_checkpoint(tmp_path / "step-1.ckpt")
+        load_checkpoint(tmp_path / "step-1.ckpt", provenance=None)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a readable checkpoint"):
-        load_checkpoint(tmp_path)
+        load_checkpoint(tmp_path, provenance=None)
 
 
-@pytest.mark.parametrize("content", [{"state_dict": {}}, [1, 2], "text", torch.zeros(2), None])
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"state_dict": {}},
+        {"aiayn": 1, "state_dict": {}},
+        {"aiayn": {}, "state_dict": 1},
+        [1, 2],
+        "text",
+        torch.zeros(2),
+        None,
+    ],
+)
 def test_files_of_other_programs_are_refused(content: object) -> None:
     assert refusal(saved(content)) == "not a checkpoint of this program"
 
@@ -125,7 +193,7 @@ def test_a_damaged_byte_ends_in_a_refusal_or_does_not_matter(position: int, chan
         content: dict[str, Any] = CONTENT
         said = ""
         try:
-            content = load_checkpoint(path)
+            content = load_checkpoint(path, provenance=PROVENANCE)
         except UserError as error:
             said = str(error)
         assert "\n" not in said

@@ -48,6 +48,18 @@ def test_a_checkpoint_in_a_window_changes_nothing(steps: Steps, data: st.DataObj
     assert after.state(after.losses) == whole.state(whole.losses)
 
 
+@given(steps, steps)
+def test_the_speed_is_of_the_steps_since_a_resumption(before: Steps, after: Steps) -> None:
+    earlier, resumed, fresh = Meter(), Meter(), Meter()
+    count(earlier, before)
+    resumed.restore(earlier.state(earlier.losses), with_losses=True)
+    for meter in (resumed, fresh):
+        count(meter, after)
+        meter.started -= 1e6  # seconds, beside which those of this test are nothing
+    speeds = [meter.metrics(meter.losses)["train/tokens_per_second"] for meter in (resumed, fresh)]
+    assert speeds[0] == pytest.approx(speeds[1], rel=1e-4)
+
+
 @given(steps)
 def test_ranks_take_up_the_sums_of_all_once(steps: Steps) -> None:
     whole = Meter()

@@ -1,9 +1,10 @@
-# Everything here runs in .venv, which is made on first use: `make demo` works from a fresh clone.
+# Everything here runs in VENV, which is made on first use: `make demo` works from a fresh clone.
 .DEFAULT_GOAL := help
 .SUFFIXES:
 SHELL := /bin/sh
 
 PYTHON = python3
+VENV = .venv
 PYTEST_ARGS =
 # Processes that share the tests: `make test WORKERS=0` runs them in one. Each begins with a piece of its own, since
 # neighbouring tests share runs and caches, and takes from others' when it is done.
@@ -11,8 +12,8 @@ WORKERS = auto
 SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 BENCH =
 
-BIN := .venv/bin
-INSTALLED := .venv/.installed
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
 .PHONY: help demo test test-long test-slurm check format docs bench tour clean
@@ -27,7 +28,7 @@ test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
 	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm' $(PYTEST_ARGS)
 
 test-long: $(INSTALLED)  ## run those that start whole sweeps and kill them: minutes more
-	@$(BIN)/pytest -m long
+	@$(BIN)/pytest -m long $(PYTEST_ARGS)
 
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
 	@$(BIN)/python tests/slurm/loopback/cluster.py
@@ -52,12 +53,12 @@ bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training 
 tour: $(INSTALLED)  ## run every command of the README, shrunken: minutes
 	@$(BIN)/python tests/tour.py
 
-clean:  ## remove what the tools left behind; .venv, runs and the data cache stay
+clean:  ## remove what the tools left behind; environments, runs and the data cache stay
 	@rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml | $(BIN)/pip
-	@echo 'Installing into .venv' >&2
+	@echo 'Installing into $(VENV)' >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
@@ -65,4 +66,4 @@ $(INSTALLED): pyproject.toml | $(BIN)/pip
 $(BIN)/pip:
 	$(if $(filter True,$(shell $(PYTHON) -c '$(SUPPORTED)' 2>&1 || echo False)),,\
 	  $(error PYTHON=$(PYTHON) is not Python 3.11 to 3.13: name one, as in `make PYTHON=python3.12`))
-	@$(PYTHON) -m venv --clear .venv
+	@$(PYTHON) -m venv --clear $(VENV)

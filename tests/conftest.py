@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
 from aiayn.launch.torch_environment import set_torch_environment
@@ -36,12 +36,16 @@ def are_files_kept_in(folder: Path) -> bool:
 if not {"PYTEST_DEBUG_TEMPROOT", "TMPDIR"} & os.environ.keys() and are_files_kept_in(MEMORY):
     os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)
 
-# How long an example takes says more about the machine than about the code. Continuous integration tries the same
-# examples each time, and reports the one that fails instead of spending an hour on a smaller one.
-SEARCHING = (Phase.explicit, Phase.generate, Phase.target)
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, database=None, phases=SEARCHING)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+# The same everywhere: new examples in each run, also under CI=true, where Hypothesis has settings of its own. How long
+# an example takes says more about the machine than about the code.
+settings.register_profile(
+    "aiayn",
+    settings.get_profile("default"),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    print_blob=True,
+)
+settings.load_profile("aiayn")
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """The names under which Chromium is looked for on PATH."""

@@ -24,7 +24,9 @@ from omegaconf import DictConfig, OmegaConf
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
 
 from aiayn.commands.jobs import JOBS
 from aiayn.config.errors import RunFailedError, UserError
@@ -162,8 +164,12 @@ def open_study(storage: str, name: str, objective: Objective) -> Study:
     """
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
+        if storage.startswith("sqlite") and make_url(storage).database in (None, "", ":memory:"):
+            raise UserError(f"hydra.sweeper.storage={storage}: a study in memory cannot be resumed; name a file")
+        # Optuna never closes its connections. Without a pool each one is closed after use.
+        database = optuna.storages.RDBStorage(storage, engine_kwargs={"poolclass": NullPool})
         return optuna.create_study(
-            storage=storage, study_name=name, direction=DIRECTIONS[objective], load_if_exists=True
+            storage=database, study_name=name, direction=DIRECTIONS[objective], load_if_exists=True
         )
     except (SQLAlchemyError, optuna.exceptions.OptunaError, ImportError) as error:
         raise UserError(f"hydra.sweeper.storage={storage}: {str(error).partition(chr(10))[0]}") from None

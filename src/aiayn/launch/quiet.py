@@ -13,7 +13,16 @@ NOISE = (
     r".*[Cc]heckpoint directory .* exists and is not empty.*",  # a resumed run's
     r".*`srun` command is available on your system but is not used.*",  # who wants Slurm says so
     r".*is smaller than the logging interval.*",  # short runs are tests
+    r"Guards may run slower on Python 3\.13\.0.*",  # of compiled runs
 )
+
+LEVELS = {
+    **dict.fromkeys(
+        ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"), logging.WARNING
+    ),
+    "torch.utils.cpp_extension": logging.ERROR,  # a compiled run on the CPU looks for CUDA where torch's build has it
+}
+"""The least level of what these libraries log."""
 
 
 def quiet_libraries() -> None:
@@ -27,5 +36,5 @@ def quiet_libraries() -> None:
     if processes.rank():
         logging.getLogger("aiayn").setLevel(logging.WARNING)  # what all ranks have to say the first one says
         os.environ[progress.VARIABLE] = progress.Shown.nothing
-    for name in ("pytorch_lightning", "lightning.pytorch", "lightning.fabric", "lightning_fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    for name, level in LEVELS.items():
+        logging.getLogger(name).setLevel(level)

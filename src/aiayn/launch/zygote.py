@@ -4,6 +4,7 @@ Started by `aiayn.launch.forking`: `python -m aiayn.launch.zygote <descriptor> <
 after another and ends with the process that started it: at once, or when the job under way has noticed as well.
 """
 
+import atexit
 import gc
 import os
 import sys
@@ -33,6 +34,7 @@ def main() -> int:
         return 1
     gc.collect()
     gc.freeze()  # else each worker's first collection would write to, and so copy, every page
+    atexit.register(gc.unfreeze)  # else objects in cycles outlive the interpreter: Triton's extension reports them
     while True:
         try:
             request = requests.recv()

@@ -15,8 +15,14 @@ PACKAGES = ("aiayn", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "t
 
 
 def versions() -> dict[str, str]:
-    """Python's version and that of every package that can change a result."""
-    return {"python": platform.python_version(), **{name: importlib.metadata.version(name) for name in PACKAGES}}
+    """Python's version and that of every package that can change a result; torch's names its build as well.
+
+    The package index names a CUDA build "2.13.0", torch itself "2.13.0+cu130".
+    """
+    import torch
+
+    packages = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), **packages, "torch": str(torch.__version__)}
 
 
 def checkout() -> Path | None:

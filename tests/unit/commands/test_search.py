@@ -1,5 +1,6 @@
 """A search chooses within what was typed, and knows from the records what came of its trials."""
 
+import gc
 import math
 import sys
 from collections.abc import Callable
@@ -186,3 +187,32 @@ def test_a_study_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"^hydra\.sweeper\.storage=sqlite:///.*search\.db: ") as caught:
         open_study(f"sqlite:///{tmp_path}/search.db", "study", Objective.ppl)
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("storage", "said"),
+    [("redis://here", "Can't load plugin"), ("sqlite://", "a study in memory cannot be resumed; name a file")],
+)
+def test_a_storage_that_cannot_hold_a_study_is_refused(storage: str, said: str) -> None:
+    with pytest.raises(UserError, match=f"^hydra.sweeper.storage={storage}: {said}"):
+        open_study(storage, "study", Objective.ppl)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are listed in /proc")
+@pytest.mark.parametrize("content", [None, "not a database"])
+def test_no_connection_to_the_storage_stays_open(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "search.db"
+    if content is not None:
+        path.write_text(content)
+    gc.disable()  # Without a reference to it, an open connection would be closed at some time.
+    try:
+        if content is None:
+            open_study(f"sqlite:///{path}", "study", Objective.ppl).ask()
+        else:
+            with pytest.raises(UserError, match="file is not a database"):
+                open_study(f"sqlite:///{path}", "study", Objective.ppl)
+        opened = {descriptor.resolve() for descriptor in Path("/proc/self/fd").iterdir()}
+    finally:
+        gc.enable()
+    assert path.is_file()
+    assert path not in opened

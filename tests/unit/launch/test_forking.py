@@ -21,11 +21,30 @@ from aiayn.launch.forking import ForkedWorker, Started, end_zygote, start_worker
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
 Start = Callable[..., Started]
 
+SITE_CUSTOMIZE = """
+import os, pathlib
+class Cycle:
+    def __init__(self):
+        self.me = self
+    def __del__(self, folder=pathlib.Path(__file__).parent, process=os.getpid):
+        (folder / str(process())).touch()
+cycle = Cycle()
+"""
+"""Every process of Python holds an object in a cycle and writes a file, named by its number, when it is freed."""
+
 
 @pytest.fixture(scope="module")
-def environment() -> Iterator[dict[str, str]]:
+def freed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these files."""
+    folder = tmp_path_factory.mktemp("freed")
+    (folder / "sitecustomize.py").write_text(SITE_CUSTOMIZE)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def environment(freed: Path) -> Iterator[dict[str, str]]:
     """One for all workers, who then share a zygote: it takes seconds to start."""
-    yield {**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_CURRENT_TEST": ""}
+    yield {**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_CURRENT_TEST": "", "PYTHONPATH": str(freed)}
     end_zygote()
 
 
@@ -89,6 +108,15 @@ def holds(process: int, pipe: Path) -> bool:
             if descriptor.readlink() == pipe:
                 return True
     return False
+
+
+@linux_only
+@pytest.mark.slow
+def test_the_end_of_a_worker_frees_cycles(start: Start, freed: Path) -> None:
+    """Extensions written with nanobind, as Triton's is, print a line for each object that is not."""
+    worker = start()
+    assert worker.wait() == 2
+    assert (freed / str(worker.pid)).exists()
 
 
 @linux_only

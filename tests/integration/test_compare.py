@@ -12,6 +12,7 @@ from aiayn.commands.front_end import main
 from aiayn.data.prepared import find_prepared
 from aiayn.evaluation.matrix import TITLES
 from aiayn.evaluation.moses import multi_bleu, tokenized
+from aiayn.runs.provenance import code_version
 from aiayn.runs.record import read_record
 
 Capture = pytest.CaptureFixture[str]
@@ -151,3 +152,18 @@ def test_what_cannot_be_done_is_one_line(
     err = capfd.readouterr().err
     assert err.startswith(f"aiayn: {complaint.format(**places)}")
     assert err.count("\n") == 1
+
+
+def test_an_evaluation_by_another_version_of_the_code_is_named(run: Path, other: Path, tmp_path: Path) -> None:
+    record, path = read_record(run / "run.json"), other / "scores.json"
+    scores = json.loads(path.read_text(encoding="utf-8"))
+    assert all((split["commit"], split["dirty"]) == code_version() for split in scores.values())
+    for split in scores.values():
+        split.update(commit=40 * "c", dirty=True)
+    path.write_text(json.dumps(scores), encoding="utf-8")
+    by = f"of {record.name} was scored by commit {12 * 'c'} with uncommitted changes"
+    told_of = {split: f"code: {scores[split]['hypotheses']} {by}" for split in scores}
+    compared = told(tmp_path / "pair.json", "compare", f"run={run}", f"against={other}", "split=dev")
+    assert compared["notes"][0] == told_of["dev"]
+    matrix = told(tmp_path / "matrix.json", "report", "matrix", f"run={other}")
+    assert [line for line in matrix["remarks"] if line.startswith("code: ")] == [*told_of.values()]

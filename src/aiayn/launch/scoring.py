@@ -26,6 +26,7 @@ from aiayn.launch.memory import shortage_explained
 from aiayn.launch.n_best import n_best_line
 from aiayn.launch.quality import quality_of
 from aiayn.progress import Bar
+from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.evaluations import SCORES, read_scores
 from aiayn.runs.record import RecordedSearch, SplitScores, json_text
@@ -100,7 +101,9 @@ def score_splits(
         result = _scores(
             job, split, likelihoods, hypotheses, run=directory, checkpoint_step=checkpoint_step, started=started
         )
-        scores[split] = result = dataclasses.replace(result, averaged_steps=averaged_steps)
+        commit, dirty = provenance.code_version()
+        result = dataclasses.replace(result, averaged_steps=averaged_steps, commit=commit, dirty=dirty)
+        scores[split] = result
         quality = f"{result.quality_name} {result.quality.score:.2f}"
         logger.info("%s: %s, PPL %.2f on %d sentences", split, quality, result.ppl, result.sentences)
     if not group.is_leader:

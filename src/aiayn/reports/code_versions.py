@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.runs.provenance import COMMIT_DIGITS, commit_text
-from aiayn.runs.record import Record
+from aiayn.runs.record import Record, SplitScores
 
 MOST_RUNS = 4
 """Runs of a version that a remark names; of more it gives the number."""
@@ -66,6 +66,17 @@ def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
     elif versions:
         each = "; ".join(f"{version.text}: {_runs(version.names)}" for version in versions)
         yield f"code: the runs are of {len(versions)} versions, whose results may differ: {each}"
+
+
+def scoring_remarks(scored: Iterable[tuple[str, Record, SplitScores]]) -> Iterator[str]:
+    """A line for each score that another version of the code made than the one that its run was made by.
+
+    Args:
+        scored: name and record of the run, and its scores.
+    """
+    for name, record, scores in scored:
+        if scores.commit is not None and (scores.commit, scores.dirty) != (record.commit, record.dirty):
+            yield f"code: {scores.hypotheses} of {name} was scored by {commit_text(scores.commit, scores.dirty)}"
 
 
 def _runs(names: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from aiayn.data.prepared import PreparedData
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
 from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
-from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
+from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.runs.evaluations import Evaluation, open_evaluation
@@ -138,12 +138,18 @@ def _lines_below(matrix: Matrix) -> Iterator[str]:
     sizes = ", ".join(f"{split} {evaluation.scores[split].sentences:,} sentences" for split in matrix.scores)
     yield f"run: {evaluation.name}, step {step}; data {evaluation.record.data}: {sizes}"
     yield from version_remarks(_versions(matrix))
+    yield from _scored(matrix)
     yield "no two of these definitions compare"
     yield from matrix.remarks
 
 
 def _versions(matrix: Matrix) -> tuple[CodeVersion, ...]:
     return code_versions([(matrix.evaluation.directory.path, matrix.evaluation.record)])
+
+
+def _scored(matrix: Matrix) -> Iterator[str]:
+    record, scores = matrix.evaluation.record, matrix.evaluation.scores
+    return scoring_remarks((record.name, record, scores[split]) for split in matrix.scores)
 
 
 def _markdown(matrix: Matrix) -> str:
@@ -162,6 +168,7 @@ def _json(matrix: Matrix) -> str:
             "run": matrix.evaluation.name,
             "data": matrix.evaluation.record.data,
             "code": [version.plain() for version in _versions(matrix)],
+            "remarks": [*_scored(matrix), *matrix.remarks],
             "scores": {
                 split: {name: {"score": signed.score, "signature": signed.signature} for name, signed in scores.items()}
                 for split, scores in matrix.scores.items()

@@ -9,7 +9,7 @@ from aiayn import files
 from aiayn.config.errors import UserError
 from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpus import Split
-from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
+from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.grids import Grid, console, markdown_page, markdown_table, rich_table
 from aiayn.reports.paired import Bucket, Example, Paired, compare_two
 from aiayn.reports.table3_formats import check_resampling
@@ -143,11 +143,16 @@ def _remarks(paired: Paired) -> Iterator[str]:
     yield from (f"{name}: {paired.signatures[name]}" for name in paired.tests if name in paired.signatures)
     yield "intervals and p are of these sentences alone; what other seeds change: aiayn report comparison"
     yield from version_remarks(_versions(paired))
-    yield from paired.notes
+    yield from _notes(paired)
 
 
 def _versions(paired: Paired) -> tuple[CodeVersion, ...]:
     return code_versions((evaluation.directory.path, evaluation.record) for evaluation in paired.evaluations)
+
+
+def _notes(paired: Paired) -> list[str]:
+    scored = ((each.record.name, each.record, each.scores[paired.split]) for each in paired.evaluations)
+    return [*scoring_remarks(scored), *paired.notes]
 
 
 def markdown(paired: Paired) -> str:
@@ -187,4 +192,4 @@ def json_page(paired: Paired) -> str:
     }
     for name in ("by_length", "by_rarest_word", "words", "largest_wins", "largest_losses"):
         content[name] = [dataclasses.asdict(each) for each in getattr(paired, name)]
-    return json_text({**content, "notes": list(paired.notes)})
+    return json_text({**content, "notes": _notes(paired)})

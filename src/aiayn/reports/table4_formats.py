@@ -7,7 +7,7 @@ from pathlib import Path
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, SentenceBrackets, by_length, total
 from aiayn.paper.table4 import Parser, load_table4
-from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.grids import Grid, latex_table, markdown_page, markdown_runs, print_or_write
 from aiayn.reports.scored_runs import mean_text, sizes_remark
 from aiayn.reports.table3_runs import FINGERPRINT_DIGITS
@@ -147,7 +147,9 @@ def remarks(report: Table4Report) -> Iterator[str]:
         yield from sizes_remark(name, each.finished[0], PRINTED_SIZES)
     signatures = {run.brackets.signature for each in report.ours for run in each.finished if run.brackets is not None}
     yield f"brackets: {'; '.join(sorted(signatures))}; well-formed is before outputs were repaired, all else after"
-    yield from version_remarks(code_versions((run.path, run.record) for each in report.ours for run in each.finished))
+    finished = [run for each in report.ours for run in each.finished]
+    yield from version_remarks(code_versions((run.path, run.record) for run in finished))
+    yield from scoring_remarks((run.record.name, run.record, scores) for run in finished for scores in run.searches)
 
 
 def _markdown(report: Table4Report) -> str:

@@ -105,6 +105,10 @@ class SplitScores:
     """Of parse trees; None of translations."""
     search: RecordedSearch | None = None
     """What found the sentences; None in older records."""
+    commit: str | None = None
+    """Commit of the checkout whose code scored; None outside one, and in older records."""
+    dirty: bool | None = None
+    """Whether that checkout had changes."""
 
     @property
     def checkpoint(self) -> str:

@@ -136,7 +136,7 @@ def test_this_machine_is_measured(here: Path, tiny: tuple[str, ...], capfd: pyte
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        (["hardware.peak_flops=0"], "hardware.peak_flops=0.0: state a number above 0, or measure with hardware=here"),
+        (["hardware.peak_flops=0"], "hardware.peak_flops=0.0: must be greater than 0, or null"),
         (["hardware.utilization=null"], "hardware.utilization=None: state a number above 0, or measure with"),
         (["trainer=gpu", "hardware=here"], "trainer.accelerator=gpu: no GPU here to measure on; name one, as in"),
         (["hardware=h300"], "hardware=h300: no such option; did you mean h"),

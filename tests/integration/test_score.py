@@ -117,7 +117,7 @@ def test_a_line_that_is_no_pair_is_named_after_those_before_it(score: Score, bad
     [
         (["source=a.txt"], "source=a.txt: state target too"),
         (["target=a.txt"], "target=a.txt: state source too"),
-        (["source=", "target="], "source=: state target too"),
+        (["source=", "target="], "source has no value: state it"),
         (["source=a.txt", "target=b.txt"], "source: a.txt cannot be read "),
         (["batch_tokens=0"], "batch_tokens=0: must be at least 1"),
         (["window=0"], "window=0: must be at least 1"),

@@ -36,17 +36,14 @@ def print_row(record: Record, directory: Path) -> None:
 
 
 def row_table(record: Record) -> Table:
-    """Paper and run, one line each; the paper's columns are of its development set, so ours are too.
-
-    A trial is compared with nothing.
-    """
-    paper = paper_row(record.experiment)
+    """Paper and run, one line each; the paper's columns are of its development set, so ours are too."""
+    paper = _paper_beside(record)
     title = f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}"
     table = Table(title=title if record.trial is None else f"{title}: a trial ({record.trial})", min_width=64)
     dev = record.scores["dev"]
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="left" if not heading else "right")
-    if paper is not None and dev.bleu is not None and record.trial is None:
+    if paper is not None:
         table.add_row(f"paper, {load_table3().caption.dev_set}", *paper_cells(paper))
     table.add_row(
         f"this run, {record.data}",
@@ -56,6 +53,12 @@ def row_table(record: Record) -> Table:
         record.steps_done(),
     )
     return table
+
+
+def _paper_beside(record: Record) -> Row | None:
+    """The paper's row to show above a run; None for a run of none, one on trees, and a trial."""
+    is_compared = record.trial is None and record.scores["dev"].bleu is not None
+    return paper_row(record.experiment) if is_compared else None
 
 
 def paper_cells(paper: Row) -> tuple[str, str, str, str]:
@@ -77,7 +80,7 @@ def footer(record: Record) -> str:
         several = f"the mean of {len(averaged)} checkpoints, of steps {averaged[0]:,} to {averaged[-1]:,}"
         lines.append(f"weights: {several if len(averaged) > 1 else f'of step {averaged[0]:,}'}")
     lines.append(f"{dev.quality_name}: {dev.quality.signature}")
-    if dev.bleu is not None and paper_row(record.experiment) is not None:
+    if _paper_beside(record) is not None:
         lines.append(COMPARABILITY)
     speed = f", {record.tokens_per_second:,.0f} tokens/s" if record.tokens_per_second else ""
     lines.append(f"training: {duration(record.seconds)}, {record.tokens:,} tokens{speed}")

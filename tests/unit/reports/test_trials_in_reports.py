@@ -19,7 +19,7 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., st
 
     def call(*words: str) -> str:
         capsys.readouterr()
-        main([*words, f"paths.runs={tmp_path / 'runs'}"])
+        main([*words, *([] if words[0] == "compare" else [f"paths.runs={tmp_path / 'runs'}"])])
         told = capsys.readouterr()
         return told.out or told.err
 

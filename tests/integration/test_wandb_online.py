@@ -250,7 +250,7 @@ def test_the_run_that_an_agent_names_is_the_run(
     assert (run.described("project"), run.described("entity"), run.described("sweep")) == ("theirs", "team", "sweep1")
 
 
-# Where its start is cut off, the client may forget a process of its own without waiting for it; that process ends with us.
+# Where its start is cut off, the client may forget a process of its own without waiting for it.
 @pytest.mark.filterwarnings(
     r"ignore:Exception ignored in. <function Popen\.__del__:pytest.PytestUnraisableExceptionWarning"
 )

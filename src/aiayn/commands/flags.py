@@ -38,6 +38,8 @@ def ordered(words: Sequence[str]) -> list[str]:
             flags += [name, value]
         else:
             raise UserError(f"{name}: no such flag; an override has no dashes, as in key=value; see --help")
+    if {"-p", "--package"} & {*flags} and not {"-c", "--cfg"} & {*flags}:
+        raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
     return [*overrides, *flags]
 
 

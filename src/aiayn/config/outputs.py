@@ -54,6 +54,8 @@ def new_output(output: str) -> Path:
 
 def _in_a_folder(output: str) -> Path:
     path = Path(output).expanduser()
+    if path.parent.exists() and not path.parent.is_dir():
+        raise UserError(f"output={output}: {path.parent} is a file; state another place")
     if not path.parent.is_dir():
         raise UserError(f"output={output}: there is no folder {path.parent}; make it, or state another place")
     return path

@@ -27,6 +27,7 @@ STATED_ELSEWHERE = {
     "callbacks": "state the group callbacks instead, as in +callbacks.mine._target_=...",
     "use_distributed_sampler": "leave it out, batches are dealt out to the ranks already",
     "reload_dataloaders_every_n_epochs": "leave it out, to Lightning the whole run is one epoch",
+    "sync_batchnorm": "leave it out, no model here has batch normalisation",
     "barebones": "state logger=none trainer.enable_checkpointing=false trainer.enable_progress_bar=false instead",
 }
 """Arguments of Lightning's Trainer that follow from other keys, and what to do."""
@@ -64,7 +65,6 @@ ARGUMENTS: dict[str, tuple[tuple[type, ...], str]] = {
     "enable_model_summary": ((bool,), "true or false"),
     "inference_mode": ((bool,), "true or false"),
     "detect_anomaly": ((bool,), "true or false"),
-    "sync_batchnorm": ((bool,), "true or false"),
     "benchmark": ((bool,), "true, false or null"),
     "deterministic": ((bool, str), "true, false, warn or null"),
     "num_sanity_val_steps": ((int,), "a number of batches, at least 0, or -1 for all"),
@@ -77,10 +77,20 @@ DURATION = r"\d+:\d{1,2}:\d{1,2}:\d{1,2}"
 """How Lightning reads `trainer.max_time`."""
 
 KEPT = {
-    name: {"filename": f"{prefix}-{{step:07d}}", "auto_insert_metric_name": False}
-    for name, prefix in (("latest", "step"), ("best", "best"))
+    "latest": {"filename": "step-{step:07d}", "auto_insert_metric_name": False, "monitor": "step", "mode": "max"},
+    "best": {"filename": "best-{step:07d}", "auto_insert_metric_name": False},
 }
-"""How these callbacks name their checkpoints, by which the rest of the program finds them."""
+"""Keys of the callbacks that keep checkpoints, by which the rest of the program finds these."""
+
+BETTER_WHEN = {
+    "val/ppl": "min",
+    "val/bleu": "max",
+    "val/bleu_none": "max",
+    "val/f1": "max",
+    "step": "max",
+    "epoch": "max",
+}
+"""Which values of a metric a checkpoint is kept for."""
 
 
 def validate_trainer(trainer: Mapping[str, Any]) -> None:
@@ -104,7 +114,12 @@ def validate_trainer(trainer: Mapping[str, Any]) -> None:
         raise UserError(f"trainer.deterministic={word}: must be {ARGUMENTS['deterministic'][1]}")
     longest = trainer.get("max_time")
     if longest is not None and not _is_duration(longest):
-        raise UserError(f"trainer.max_time={longest}: state days:hours:minutes:seconds, as in 00:01:30:00, or null")
+        raise UserError(
+            f"trainer.max_time={longest}: state days:hours:minutes:seconds, as in 00:01:30:00 and more than 0, or null"
+        )
+    if trainer.get("gradient_clip_algorithm") is not None and trainer.get("gradient_clip_val") is None:
+        algorithm = trainer["gradient_clip_algorithm"]
+        raise UserError(f"trainer.gradient_clip_algorithm={algorithm}: state trainer.gradient_clip_val as well")
     plugins = trainer.get("plugins")
     if plugins is not None and not (isinstance(plugins, list) and all(map(_names_its_target, plugins))):
         raise UserError(f"trainer.plugins={plugins}: state a list of objects, each with its _target_, or null")
@@ -135,9 +150,17 @@ def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
     for key, expected in KEPT.get(name, {}).items():
         if node.get(key) != expected:
             raise UserError(
-                f"callbacks.{name}.{key}={node.get(key)}: other commands find these checkpoints by their names; "
+                f"callbacks.{name}.{key}={node.get(key)}: other commands rely on {key}={expected}; "
                 "leave it out, or add a callback of your own"
             )
+    if name in KEPT and node.get("save_top_k") == 0:
+        raise UserError(f"callbacks.{name}.save_top_k=0: no checkpoint would be kept; state 1 or more, or -1 for all")
+    expected = BETTER_WHEN.get(str(node.get("monitor")))
+    if expected is not None and node.get("mode") != expected:
+        raise UserError(
+            f"callbacks.{name}.mode={node.get('mode')}: with monitor={node['monitor']} it keeps the worst; "
+            f"state {expected}"
+        )
     for key in ("every_n_train_steps", "every_n_epochs", "save_top_k"):
         if node.get(key) is not None and (type(node[key]) is not int or not -1 <= node[key] <= LARGEST):
             raise UserError(f"callbacks.{name}.{key}={node[key]}: must be a whole number")
@@ -145,8 +168,9 @@ def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
 
 def _is_duration(value: object) -> bool:
     if isinstance(value, Mapping):
-        return bool(value) and all(type(part) in (int, float) and 0 <= part <= LARGEST for part in value.values())
-    return re.fullmatch(DURATION, str(value)) is not None
+        parts = value.values()
+        return all(type(part) in (int, float) and 0 <= part <= LARGEST for part in parts) and any(parts)
+    return re.fullmatch(DURATION, str(value)) is not None and re.search("[1-9]", str(value)) is not None
 
 
 def _is_allowed(value: object, kinds: tuple[type, ...], allowed: str) -> bool:

@@ -50,6 +50,7 @@ def validate(config: TrainConfig) -> None:
     validate_trainer(config.trainer)
     _validate_counts(config)
     _validate_ranges(config)
+    _validate_least(config)
     _validate_longest(config)
     _validate_positions(config)
     _validate_structure(config)
@@ -72,6 +73,13 @@ def _validate_longest(config: TrainConfig) -> None:
             f"data.max_length={config.data.max_length}: a sentence this long does not fit the smallest of "
             f"optimization.source_tokens, target_tokens and max_tokens_per_device ({budget}): lower it or raise them"
         )
+
+
+def _validate_least(config: TrainConfig) -> None:
+    """Training ends after its last step, whatever else is asked."""
+    least, last = config.trainer.get("min_steps"), config.optimization.max_steps
+    if least is not None and least > last:
+        raise UserError(f"trainer.min_steps={least}: must be at most optimization.max_steps={last}, or null")
 
 
 def _validate_ranges(config: TrainConfig) -> None:
@@ -103,6 +111,8 @@ def _validate_averaging(config: TrainConfig) -> None:
         raise UserError(f"averaging.interval={interval}: must be at least 1")
     if checkpoints < 0:
         raise UserError(f"averaging.checkpoints={checkpoints}: must not be negative (0: no averaging)")
+    if checkpoints == 0 and interval is not None:
+        raise UserError(f"averaging.interval={interval}: is for averaging.checkpoints above 0; leave it out")
     if checkpoints == 0:
         return
     asked = f"averaging.checkpoints={checkpoints}"

@@ -38,7 +38,8 @@ def print_row(record: Record, directory: Path) -> None:
 def row_table(record: Record) -> Table:
     """Paper and run, one line each; the paper's columns are of its development set, so ours are too."""
     paper = _paper_beside(record)
-    title = f"{record.experiment}, scale {record.scale}, seed {record.seed}, data {record.data}"
+    row = f"{record.experiment} {record.difference}".rstrip()
+    title = f"{row}, scale {record.scale}, seed {record.seed}, data {record.data}"
     table = Table(title=title if record.trial is None else f"{title}: a trial ({record.trial})", min_width=64)
     dev = record.scores["dev"]
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):

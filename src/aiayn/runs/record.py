@@ -171,6 +171,8 @@ class Record:
     data: str
     """The corpus's name."""
     status: Status
+    difference: str = ""
+    """What the run changes in its experiment, as in dropout=0.3; empty: nothing."""
     trial: str | None = None
     """What makes the run a trial and no result, as in trainer.fast_dev_run=true; None where it is none."""
     message: str | None = None

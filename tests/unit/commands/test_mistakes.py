@@ -83,6 +83,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     # what is only shown
     (["train", "model.dropout=2", "--cfg", "job"], "model.dropout=2.0: must be at least 0 and less than 1"),
     (["train", "model.d_ff=0", "--cfg", "job", "--resolve"], "model.d_ff=0: must be at least 1"),
+    (["train", "--package", "model"], "--package: chooses what --cfg shows; state --cfg job as well"),
     (["train", "seed=-1", "--cfg", "job", "--package", "model"], "seed=-1: must be at least 0"),
     (["prepare", "data=hub", "--cfg", "job"], "data.path has no value: state it, as in data.path=..."),
     (["evaluate", "--cfg", "job"], "run has no value: state it, as in run="),

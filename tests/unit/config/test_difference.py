@@ -26,7 +26,7 @@ def identity(*words: str) -> IdentityConfig:
         ("scale=nano optimization.max_steps=200", "max_steps=200", "base nano max_steps=200 seed 1"),
         ("data.sentences=50 data.seed=3", "sentences=50 data.seed=3", "base sentences=50 data.seed=3 seed 1"),
         ("+trainer.own=[1,a]", "own=[1,a]", "base own=[1,a] seed 1"),
-        ("~trainer.sync_batchnorm", "sync_batchnorm=null", "base sync_batchnorm=null seed 1"),
+        ("~trainer.inference_mode", "inference_mode=null", "base inference_mode=null seed 1"),
         ("decoding=greedy", "beam_size=1", "base beam_size=1 seed 1"),
         ("model=recurrent model.cell=lstm", "model=recurrent cell=lstm", "base model=recurrent cell=lstm seed 1"),
         ("scale=nano scale.width=0.5", "width=0.5", "base nano width=0.5 seed 1"),

@@ -8,7 +8,12 @@ from aiayn.config.errors import UserError
 
 REFUSED = {
     "trainer.plugins=[a]": "trainer.plugins=['a']: state a list of objects, each with its _target_",
-    "trainer.max_time=-1": "trainer.max_time=-1: state days:hours:minutes:seconds, as in 00:01:30:00, or null",
+    "trainer.max_time=-1": "trainer.max_time=-1: state days:hours:minutes:seconds, as in 00:01:30:00 and more",
+    "trainer.max_time=00:00:00:00": "trainer.max_time=00:00:00:00: state days:hours:minutes:seconds",
+    "trainer.max_time={minutes: 0}": "trainer.max_time={'minutes': 0}: state days:hours:minutes:seconds",
+    "trainer.min_steps=99999": "trainer.min_steps=99999: must be at most optimization.max_steps=",
+    "trainer.gradient_clip_algorithm=norm": "trainer.gradient_clip_algorithm=norm: state trainer.gradient_clip_val",
+    "+trainer.sync_batchnorm=true": "trainer.sync_batchnorm: leave it out",
     "trainer.max_time={hours: -1}": "trainer.max_time={'hours': -1}: state days:hours:minutes:seconds",
     "trainer.min_steps=-5": "trainer.min_steps=-5: must be a number of steps, at least 0, or null",
     "trainer.limit_train_batches=0": "trainer.limit_train_batches=0: must be a number of batches",
@@ -20,7 +25,13 @@ REFUSED = {
     "trainer._target_=3": "trainer._target_=3: must be the name of a class",
     "trainer.gradient_clip_val=inf": "trainer.gradient_clip_val=inf: must be at least 0",
     "callbacks.best.monitor=nope": "callbacks.best.monitor=nope: choose from step, epoch, val/ppl, val/bleu",
-    "callbacks.best.filename=mine": "callbacks.best.filename=mine: other commands find these checkpoints",
+    "callbacks.best.filename=mine": "callbacks.best.filename=mine: other commands rely on filename=best-",
+    "callbacks.best.mode=max": "callbacks.best.mode=max: with monitor=val/ppl it keeps the worst; state min",
+    "callbacks.best.monitor=val/bleu": "callbacks.best.mode=min: with monitor=val/bleu it keeps the worst; state max",
+    "callbacks.latest.monitor=val/ppl": "callbacks.latest.monitor=val/ppl: other commands rely on monitor=step",
+    "callbacks.latest.monitor=null": "callbacks.latest.monitor=None: other commands rely on monitor=step",
+    "callbacks.latest.save_top_k=0": "callbacks.latest.save_top_k=0: no checkpoint would be kept",
+    "averaging.interval=3": "averaging.interval=3: is for averaging.checkpoints above 0",
     "+callbacks.best.dirpath=elsewhere": "callbacks.best.dirpath: leave it out, checkpoints lie in the run directory",
     "callbacks.latest.save_top_k=1.5": "callbacks.latest.save_top_k=1.5: must be a whole number",
     "logger.project=": "logger.project=: state a name of 1 to 128 characters",
@@ -48,7 +59,8 @@ def test_a_value_that_makes_no_sense_is_refused(override: str) -> None:
         ["trainer.fast_dev_run=2"],
         ["callbacks.best.monitor=val/bleu", "callbacks.best.mode=max"],
         ["data=toy_trees", "tokenizer=symbols", "callbacks.best.monitor=val/f1", "callbacks.best.mode=max"],
-        ["callbacks.latest.monitor=null"],
+        ["trainer.gradient_clip_val=1.0", "trainer.gradient_clip_algorithm=norm"],
+        ["trainer.min_steps=5"],
         ["callbacks.best.monitor=mine", "+callbacks.mine._target_=mine.Callback"],  # which may log it
     ],
 )
@@ -58,4 +70,9 @@ def test_what_lightning_takes_is_left_to_it(overrides: list[str]) -> None:
 
 def test_a_metric_that_is_not_measured_is_not_waited_for() -> None:
     with pytest.raises(UserError, match=r"^callbacks\.best\.monitor=val/bleu: choose from step, epoch, val/ppl$"):
-        train.checked(compose_command("train", ["callbacks.best.monitor=val/bleu", "decoding.validation_sentences=0"]))
+        train.checked(
+            compose_command(
+                "train",
+                ["callbacks.best.monitor=val/bleu", "callbacks.best.mode=max", "decoding.validation_sentences=0"],
+            )
+        )

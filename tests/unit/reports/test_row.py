@@ -55,6 +55,11 @@ def test_paper_and_run_stand_one_above_the_other(make_record: MakeRecord, scores
     ]
 
 
+def test_what_a_run_changes_in_its_row_is_said(make_record: MakeRecord, scores: Scores) -> None:
+    for difference, row in (("dropout=0.3", "table3/base dropout=0.3"), ("", "table3/base")):
+        assert str(row_table(make_record(scores=scores, difference=difference)).title).startswith(f"{row}, scale ")
+
+
 def test_an_average_is_told_from_single_weights(make_record: MakeRecord, scores: Scores) -> None:
     averaged = {split: replace(result, averaged_steps=(4, 8, 1200)) for split, result in scores.items()}
     assert "weights: the mean of 3 checkpoints, of steps 4 to 1,200\n" in footer(make_record(scores=averaged))

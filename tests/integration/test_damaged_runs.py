@@ -160,7 +160,7 @@ def test_weights_of_a_damaged_run_start_no_other(
     damage(copied)
     capsys.readouterr()
     assert main([*intact[0], f"init_from={copied}", f"paths.runs={tmp_path / 'new'}"]) == 2
-    check(capsys.readouterr().err, answer, copied)
+    check(capsys.readouterr().err, f"init_from={answer}", copied)
     assert not list(tmp_path.glob("new/**/run.json"))
 
 

@@ -14,7 +14,7 @@ REFUSED = {
         "model.vocabulary_rows=260: the vocabulary has",
     ),
     "no such file": (["init_from=nowhere"], "init_from={here}/nowhere: no such run directory or checkpoint"),
-    "no checkpoint": (["init_from=text.txt"], "{here}/text.txt: not a readable checkpoint ("),
+    "no checkpoint": (["init_from=text.txt"], "init_from={here}/text.txt: not a readable checkpoint ("),
     "no run directory": (["init_from=."], "init_from={here}: not a run directory"),
     "another width": (
         ["init_from={run}", "model.d_ff=8"],

@@ -35,7 +35,11 @@ def start_weights(config: TrainConfig) -> Path | None:
         provenance = read_record(directory.record).provenance
     elif not path.is_file():
         raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint")
-    _refuse_another_architecture(config, path, model_weights(path, provenance=provenance))
+    try:
+        weights = model_weights(path, provenance=provenance)
+    except UserError as error:
+        raise UserError(f"{KEY}={error}; name another run directory or checkpoint") from None
+    _refuse_another_architecture(config, path, weights)
     return path
 
 

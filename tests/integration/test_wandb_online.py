@@ -168,7 +168,8 @@ def test_the_jobs_of_a_multirun_are_runs_of_their_own_and_only_rank_0_speaks(
     assert server.runs.keys() == records.keys()
     assert len(records) == 2
     for run_id, run in server.runs.items():
-        assert f"table3/{run.described('jobType')}" == records[run_id].experiment
+        record = records[run_id]
+        assert f"table3/{run.described('jobType')}" == f"{record.experiment} {record.difference}"
         assert steps(run) == [1, 2]
         assert steps(run, "val/bleu") == [2]
         assert run.exit_codes == [0]

@@ -176,7 +176,7 @@ def test_what_is_left_out_is_said(say: Say, run: Path) -> None:
         (
             "a\n",
             ["output=file/there"],
-            "output=file/there: there is no folder file; make it, or state another place",
+            "output=file/there: file is a file; state another place",
         ),
         ("", [], "standard input: no sentence to draw; give it lines, as in < sentences.txt"),
         ("\n \n", [], "standard input: no sentence to draw"),

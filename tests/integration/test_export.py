@@ -146,7 +146,7 @@ def test_safetensors_are_the_weights(say: Say, run: Path, tmp_path: Path, quanti
         (["export", "output=x", "quantization=int8", "format=safetensors"], "quantization=int8: format=safetensors "),
         (
             ["export", "output=run.json/x"],
-            "output=run.json/x: there is no folder run.json; make it, or state another place",
+            "output=run.json/x: run.json is a file; state another place",
         ),
         (["export", "output=x", "checkpoint=7"], "checkpoint=7: "),
         (["translate", "quantization=int8"], "quantization=int8: engine=torch has none; add engine=ctranslate2"),

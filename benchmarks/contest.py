@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from aiayn.launch.torch_environment import SETTINGS
+from aiayn.system.torch_environment import SETTINGS
 
 FOLDER = Path(__file__).parent
 SOURCES = FOLDER.parent / "src"

@@ -14,7 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 import peers
-from aiayn.build.architecture import build_architecture
+from aiayn.builders.architecture import build_architecture
 from contest import Contender, contest, ratios
 from results import Mark, Row, tables
 from texts import BASE, TINY

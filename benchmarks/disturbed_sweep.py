@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from aiayn import machine
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
+from aiayn.system import machine
 
 ROWS = ("table3/base", "table3/a_h4", "table3/e_learned")
 STEPS = 160

@@ -27,9 +27,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from aiayn import files
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import files
 from disturbed_sweep import ROWS, History, Process, Sweep, history, phase, status, wait_until_gone
 from fault_table import Trial, markdown
 

@@ -2,7 +2,7 @@
 
     AIAYN_DATA=... python benchmarks/memory.py
 
-`launch.keep_allocator_memory` has glibc keep what was freed (src/aiayn/launch/allocator.py). Over a long run of
+`launch.keep_allocator_memory` has glibc keep what was freed (src/aiayn/system/allocator.py). Over a long run of
 changing shapes that could add up.
 """
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from aiayn.build.architecture import build_architecture
-from aiayn.build.training import build_model, build_module
-from aiayn.data.collation import TranslationBatch
+from aiayn.builders.architecture import build_architecture
+from aiayn.builders.training import build_model, build_module
+from aiayn.data.batches.collation import TranslationBatch
 from results import Mark, Row, tables
 from searchers import Ids, endless_model, sources
 from texts import BASE, Workload

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from aiayn.data.epoch_plan import plan_epoch
+from aiayn.data.batches.epoch_plan import plan_epoch
+from aiayn.data.batches.sentences import lengths_between
+from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.data.filters import Filters
 from aiayn.data.lines import aligned_lines
-from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
-from aiayn.data.sentences import lengths_between
-from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 
 SETTINGS = PreparationSettings(vocabulary_size=8_000, max_length=256)
 CHUNK = 2_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from aiayn import files
 from aiayn.runs import provenance
+from aiayn.system import files
 from contest import Spread
 
 

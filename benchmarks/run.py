@@ -17,7 +17,7 @@ from typing import Any
 
 import peers
 import performance_page
-from aiayn import files
+from aiayn.system import files
 from results import Mark, Row, merge, read, row_of_figures, tables
 
 ROOT = Path(__file__).parents[1]

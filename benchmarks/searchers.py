@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 from token_batches import BOS, EOS, PAD
@@ -49,7 +49,7 @@ def aiayn(
     *, architecture: Mapping[str, Any], vocabulary_size: int, sentences: int, length: int, beam: int, **_: object
 ) -> Callable[[int], float]:
     """Our own search, as `aiayn translate` calls it; its work is counted in sentences."""
-    from aiayn.launch import allocator
+    from aiayn.system import allocator
     from aiayn.training.scoring import Search, search_all
 
     allocator.keep_memory()
@@ -81,7 +81,7 @@ def ctranslate2(
     """CTranslate2 with the weights that `aiayn export` would write."""
     from ctranslate2 import Translator
 
-    from aiayn.launch.export_ctranslate2 import SpecialTokens, transformer_spec
+    from aiayn.inference.export_ctranslate2 import SpecialTokens, transformer_spec
 
     sizes = Architecture(**architecture)
     folder = Path(work) / f"ctranslate2-{compute_type}"

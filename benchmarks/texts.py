@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from aiayn.build.architecture import build_architecture
+from aiayn.builders.architecture import build_architecture
+from aiayn.builders.preparation import prepare_data
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, typed
 from aiayn.config.schema import TrainConfig
-from aiayn.data.batching import TrainingStream
-from aiayn.data.prepared import PreparedData
-from aiayn.launch.preparation import prepare_data
+from aiayn.data.batches.batching import TrainingStream
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.models.cost import Cost
 from token_batches import BOS, PAD, Batch, write_batches
 

@@ -27,10 +27,10 @@ def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Calla
     """
     from pytorch_lightning import Trainer
 
-    from aiayn.build.training import build_model, build_module
+    from aiayn.builders.training import build_model, build_module
     from aiayn.config.freeze import thaw
-    from aiayn.data.collation import TranslationBatch
-    from aiayn.launch import allocator
+    from aiayn.data.batches.collation import TranslationBatch
+    from aiayn.system import allocator
 
     if keep_memory:
         allocator.keep_memory()

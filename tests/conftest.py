@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 
-from aiayn.launch.torch_environment import set_torch_environment
+from aiayn.system.torch_environment import set_torch_environment
 
 # As the command line does; here before any test module loads torch.
 set_torch_environment()

@@ -11,8 +11,8 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from aiayn.config.errors import UserError
 from aiayn.config.schema import Objective
+from aiayn.errors import UserError
 
 if TYPE_CHECKING:
     from hydra.plugins.launcher import Launcher
@@ -55,7 +55,7 @@ class SearchSweeper(Sweeper):
         assert self._context is not None
         assert self._launcher is not None
         try:
-            from aiayn.commands.search import search
+            from aiayn.sweep.search import search
         except ModuleNotFoundError as error:
             if error.name != "optuna":
                 raise

@@ -11,7 +11,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 
 class SlurmJobsLauncher(Launcher):
@@ -38,8 +38,8 @@ class SlurmJobsLauncher(Launcher):
         assert self._composed is not None
         assert self._context is not None
         try:
-            from aiayn.commands.jobs import Task
-            from aiayn.commands.slurm import launch
+            from aiayn.sweep.jobs import Task
+            from aiayn.sweep.slurm import launch
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] != "submitit":
                 raise

@@ -12,12 +12,12 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Page
 
-from aiayn.build.corpus import build_corpus, preparation_settings
+from aiayn.builders.corpus import build_corpus, preparation_settings
 from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import plain, typed
 from aiayn.config.schema import TrainConfig
-from aiayn.data.prepared import PreparedData, prepare
+from aiayn.data.preparation.prepared import PreparedData, prepare
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table3 import Row, load_table3

@@ -13,7 +13,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 
-from aiayn.build.architecture import build_architecture
+from aiayn.builders.architecture import build_architecture
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig

@@ -12,7 +12,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.config.validation import validate
 from aiayn.paper.recipe import load_recipe
-from aiayn.reports.table2 import PAIRS, PREFIX, ROWS
+from aiayn.reports.tables.table2 import PAIRS, PREFIX, ROWS
 
 EXPERIMENTS = [f"{model}_{pair}" for pair in PAIRS for model in ROWS]
 SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))

@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
 
-from aiayn.data.collation import TranslationBatch
+from aiayn.data.batches.collation import TranslationBatch
 
 
 class BatchRecorder(Callback):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.data.prepared import find_prepared
+from aiayn.data.preparation.prepared import find_prepared
 from aiayn.evaluation.matrix import TITLES
 from aiayn.evaluation.moses import multi_bleu, tokenized
 from aiayn.runs.provenance import code_version

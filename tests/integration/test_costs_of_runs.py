@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.build.architecture import model_cost
+from aiayn.builders.architecture import model_cost
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import thaw
 from aiayn.runs.cost import Basis, RunCost

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from aiayn import machine
 from aiayn.runs.record import Status, read_record
+from aiayn.system import machine
 
 pytestmark = pytest.mark.long
 

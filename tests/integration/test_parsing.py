@@ -11,7 +11,7 @@ import pytest
 from tiny_run import TINY
 
 from aiayn.commands.front_end import main
-from aiayn.data.prepared import PreparedData, find_prepared
+from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.evaluation.brackets import BracketScores, score_brackets, total
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.runs.record import Record, read_record

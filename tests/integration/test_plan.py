@@ -12,9 +12,9 @@ from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.config.schema import PlanConfig
-from aiayn.launch.planning import BYTES_OF_CHECKPOINT, micro_batch, plan_run
+from aiayn.costs.plan import Plan
+from aiayn.costs.planning import BYTES_OF_CHECKPOINT, micro_batch, plan_run
 from aiayn.paper.recipe import load_recipe
-from aiayn.runs.plan import Plan
 from aiayn.runs.record import read_record
 
 SPLITS = ("train", "dev", "test")

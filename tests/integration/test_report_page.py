@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.data.prepared import find_prepared
+from aiayn.data.preparation.prepared import find_prepared
 from aiayn.runs.record import read_record
 
 

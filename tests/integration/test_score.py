@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.data.prepared import find_prepared
-from aiayn.data.prepared_split import PreparedSplit
+from aiayn.data.preparation.prepared import find_prepared
+from aiayn.data.preparation.prepared_split import PreparedSplit
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.runs.record import read_record

@@ -199,7 +199,7 @@ def zygotes(folder: Path) -> list[int]:
     return [
         process
         for process in processes_in(folder)
-        if b"aiayn.launch.zygote" in Path(f"/proc/{process}/cmdline").read_bytes()
+        if b"aiayn.launch.fork_server" in Path(f"/proc/{process}/cmdline").read_bytes()
     ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from terminal import Terminal
 from tiny_run import TINY
 
-from aiayn.progress import DELAY_SECONDS
+from aiayn.system.progress import DELAY_SECONDS
 
 Sweep = Callable[..., list[str]]
 

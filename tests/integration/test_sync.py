@@ -18,7 +18,7 @@ from wandb_server import KEY, SentRun, StandIn
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
-from aiayn.runs.wandb_goes import wandb_goes
+from aiayn.tracking.wandb_attempts import wandb_goes
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
 

@@ -21,11 +21,11 @@ from aiayn.commands.front_end import main
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
-from aiayn.data.prepared import PreparedData, find_prepared
+from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
-from aiayn.launch.engines import torch_engine
-from aiayn.launch.opened_run import open_for_use, usable_device
-from aiayn.launch.translation import Translator
+from aiayn.inference.engines import torch_engine
+from aiayn.inference.opened_run import open_for_use, usable_device
+from aiayn.inference.translation import Translator
 from aiayn.runs.record import read_record
 from aiayn.training.scoring import Search
 

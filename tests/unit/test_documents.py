@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from aiayn.commands.front_end import COMMANDS
 from aiayn.config import store
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

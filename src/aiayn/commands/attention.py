@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import AttentionConfig, AttentionKind
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import thaw, typed
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
 from aiayn.config.values import whole
-from aiayn.launch.signals import ended_as_interrupted
+from aiayn.errors import UserError
 from aiayn.runs.directory import open_run
+from aiayn.system.signals import ended_as_interrupted
 
 if TYPE_CHECKING:
     from aiayn.runs.attention_maps import AttentionMaps
@@ -47,9 +47,9 @@ def main(composed: DictConfig) -> None:
         folder.mkdir(exist_ok=True)
     except OSError as error:  # before anything is computed
         raise UserError(f"output={folder}: no folder can be made there ({error.strerror}); state another") from error
-    from aiayn.launch.disk import refusals_explained
-    from aiayn.launch.sentence_attention import attend_to_input
-    from aiayn.launch.text_stream import progress_bar
+    from aiayn.inference.sentence_attention import attend_to_input
+    from aiayn.inference.text_stream import progress_bar
+    from aiayn.system.disk import refusals_explained
 
     with ended_as_interrupted():
         maps = attend_to_input(config)
@@ -86,9 +86,9 @@ def _pictures(
     Raises:
         UserError: no sentence has the word that was asked for.
     """
-    from aiayn import files
     from aiayn.reports.attention_figure import heat_maps, lines, rendered
     from aiayn.runs.attention_maps import KINDS
+    from aiayn.system import files
 
     kinds = [kind for kind in KINDS if config.kind in (AttentionKind.all, AttentionKind(kind))]
     drawn = [(sentence.line, sentence.map(kind)) for sentence in maps.sentences for kind in kinds]

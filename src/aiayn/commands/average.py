@@ -20,7 +20,7 @@ def main(composed: DictConfig) -> None:
     """Average a run's checkpoints; print the new one's file, and of which steps it is the mean."""
     config = checked(composed)
     open_run(config.run)  # before torch is imported, which takes seconds
-    from aiayn.launch.averaging import average_run
+    from aiayn.inference.averaging import average_run
 
     average = average_run(config)
     print(f"{average.path}: the mean of steps {', '.join(f'{step:,}' for step in average.steps)}")  # noqa: T201

@@ -2,10 +2,10 @@
 
 from omegaconf import DictConfig
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.outputs import output_file
 from aiayn.config.report_schema import CompareConfig
+from aiayn.errors import UserError
 
 
 def checked(composed: DictConfig) -> CompareConfig:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from omegaconf import DictConfig
 
-from aiayn import files
 from aiayn.config.difference import job_type, row_of
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content, typed
 from aiayn.config.outputs import output_folder
 from aiayn.config.report_schema import DashboardConfig
+from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import json_text, read_record
+from aiayn.system import files
 
 if TYPE_CHECKING:
-    from aiayn.reports.table3 import Report
+    from aiayn.reports.tables.table3 import Report
     from aiayn.reports.wandb_panels import Subject
 
 
@@ -40,15 +40,15 @@ def main(composed: DictConfig) -> None:
         raise UserError(
             "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
         )
-    from aiayn.reports.table3_formats import read_table3  # imports numpy
+    from aiayn.reports.tables.table3_formats import read_table3  # imports numpy
 
     table = read_table3(config)
     subject = _subject(config, table)
     if config.dry_run:
         _show(table, subject, output)
         return
-    from aiayn.launch.quiet import quiet_libraries
     from aiayn.reports.wandb_views import save_dashboard
+    from aiayn.system.quiet import quiet_libraries
 
     quiet_libraries()
     for url in save_dashboard(table, subject):

@@ -25,7 +25,7 @@ def main(composed: DictConfig) -> None:
     names = named_runs(config.run)
     for name in names:  # before torch is imported, which takes seconds
         open_run(name)
-    from aiayn.launch.evaluation import evaluate_run
+    from aiayn.inference.evaluation import evaluate_run
     from aiayn.reports.row import print_scores
 
     scores = evaluate_run(config)

@@ -20,6 +20,6 @@ def main(composed: DictConfig) -> None:
     """Write a run's model for another program, and print where it lies."""
     config = checked(composed)
     open_run(config.run)  # before torch is imported, which takes seconds
-    from aiayn.launch.export import export_run
+    from aiayn.inference.export import export_run
 
     print(export_run(config))  # noqa: T201

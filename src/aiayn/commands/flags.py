@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 FLAGS = {"--help", "-h", "--hydra-help", "--version", "--resolve", "--run", "-r", "--multirun", "-m"}
 FLAGS_WITH_VALUE = {"--cfg", "-c", "--package", "-p", "--config-dir", "-cd", "--config-name", "-cn", "--config-path"}

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 from aiayn import __version__
 from aiayn.commands.flags import ordered
 from aiayn.commands.reproduce import TABLES, reproduce
-from aiayn.config.errors import RunFailedError, UserError
-from aiayn.launch import processes
-from aiayn.launch.signals import ended_as_interrupted
-from aiayn.launch.torch_environment import set_torch_environment
-from aiayn.progress import say
+from aiayn.errors import RunFailedError, UserError
+from aiayn.system import processes
+from aiayn.system.progress import say
+from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from aiayn.commands.jobs import Jobs
+    from aiayn.sweep.jobs import Jobs
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ SHELLS = ("bash", "fish", "zsh")
 LOOKING = {"--cfg", "-c", "--info", "-i"}
 """Flags under which nothing is run."""
 
-ANNOUNCED = "+hydra.callbacks.jobs._target_=aiayn.commands.jobs.Announcement"
+ANNOUNCED = "+hydra.callbacks.jobs._target_=aiayn.sweep.jobs.Announcement"
 """Has Hydra tell `Jobs` that a multirun starts."""
 
 COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
@@ -139,7 +139,7 @@ def _run(words: list[str]) -> int:
     if verb == "reproduce":
         return reproduce(rest, _run)
     words = ordered(_with_noun(verb, rest))
-    from aiayn.commands.sweep_words import sweep_words  # imports Hydra, which the words above need not wait for
+    from aiayn.sweep.words import sweep_words  # imports Hydra, which the words above need not wait for
 
     return _hydra(verb, sweep_words(words))
 
@@ -171,10 +171,10 @@ def _hydra(verb: str, words: list[str]) -> int:
 
     import hydra
 
-    from aiayn.commands.composing import checked_when_composed, mode_known_by
-    from aiayn.commands.jobs import Jobs
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
     from aiayn.config import store
+    from aiayn.config.hydra_composition import checked_when_composed, mode_known_by
+    from aiayn.sweep.jobs import Jobs
 
     store.register()
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
@@ -209,8 +209,8 @@ def _check(composed: "DictConfig", *, verb: str, words: Sequence[str]) -> None:
     Raises:
         UserError: the command would refuse the configuration.
     """
-    from aiayn.commands.composing import without_hydra
     from aiayn.config.computed import refuse_stated
+    from aiayn.config.hydra_composition import without_hydra
 
     if {"--help", "-h", "--hydra-help"} & {*words}:
         return
@@ -224,8 +224,8 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
     if jobs.show is not None:
         jobs.show()
     elif verb == "plan" and jobs.results:
+        from aiayn.costs.plan import Plan
         from aiayn.reports.plan import print_plan
-        from aiayn.runs.plan import Plan
 
         print_plan([Plan.read(result) for result in jobs.results])
     elif verb == "train" and jobs.are_a_multirun:

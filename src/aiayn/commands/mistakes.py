@@ -13,8 +13,8 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
-from aiayn.config.errors import UserError
 from aiayn.config.third_parties import STATED_ELSEWHERE
+from aiayn.errors import UserError
 
 BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
 """What Hydra raises while it reads the command line, composes, and makes the folder of a run."""

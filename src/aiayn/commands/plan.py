@@ -4,12 +4,12 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from aiayn.config.computed import refuse_stated_identity
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import PlanConfig
 from aiayn.config.validation import validate
-from aiayn.launch.planning import plan_run
-from aiayn.runs.plan import Plan
+from aiayn.costs.plan import Plan
+from aiayn.costs.planning import plan_run
+from aiayn.errors import UserError
 
 
 def checked(composed: DictConfig) -> PlanConfig:

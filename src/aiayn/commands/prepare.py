@@ -29,7 +29,7 @@ def main(composed: DictConfig) -> None:
     """Bring the corpus into the cache, where every run with these settings finds it, and print what it holds."""
     config = checked(composed)
     config.paths.cache = str(Path(config.paths.cache).expanduser())
-    from aiayn.launch.preparation import bring_into_cache
+    from aiayn.builders.preparation import bring_into_cache
     from aiayn.reports.preparation import print_preparation
 
     preparation = bring_into_cache(config)

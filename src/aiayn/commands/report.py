@@ -7,11 +7,11 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.outputs import output_file
 from aiayn.config.report_schema import ReportConfig
-from aiayn.launch.signals import SignalledInterrupt
+from aiayn.errors import UserError
+from aiayn.system.signals import SignalledInterrupt
 
 PAGE = "report.html"
 """Where the page goes unless it is said: it is no reading for a terminal."""
@@ -109,7 +109,7 @@ def _run(config: ReportConfig, output: Path | None) -> None:
 
 
 def _sharpness(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.launch.sharpness import measure_sharpness
+    from aiayn.inference.sharpness import measure_sharpness
     from aiayn.reports.sharpness import report_sharpness
 
     if config.sentences < 1:
@@ -120,25 +120,25 @@ def _sharpness(config: ReportConfig, output: Path | None) -> None:
 
 
 def _table1(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table1 import report_table1
+    from aiayn.reports.tables.table1 import report_table1
 
     report_table1(output, seed=config.seed)
 
 
 def _table2(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table2_formats import report_table2
+    from aiayn.reports.tables.table2_formats import report_table2
 
     report_table2(config, output)
 
 
 def _table3(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table3_formats import report_table3
+    from aiayn.reports.tables.table3_formats import report_table3
 
     report_table3(config, output)
 
 
 def _table4(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.table4_formats import report_table4
+    from aiayn.reports.tables.table4_formats import report_table4
 
     report_table4(config, output)
 

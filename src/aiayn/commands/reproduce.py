@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aiayn.config.errors import RunFailedError, UserError
+from aiayn.errors import RunFailedError, UserError
 
 TABLES = ("table2", "table3", "table4")
 """Those that are a sweep: sweeps/<table>.yaml; and a report of the same name."""

@@ -4,8 +4,8 @@ from omegaconf import DictConfig
 
 from aiayn.config.command_schema import ScoreConfig
 from aiayn.config.freeze import typed
-from aiayn.launch.signals import ended_as_interrupted
 from aiayn.runs.directory import named_runs, open_run
+from aiayn.system.signals import ended_as_interrupted
 
 
 def checked(composed: DictConfig) -> ScoreConfig:
@@ -22,7 +22,7 @@ def main(composed: DictConfig) -> None:
     config = checked(composed)
     for name in named_runs(config.run):  # before torch is imported, which takes seconds
         open_run(name)
-    from aiayn.launch.pair_scoring import score_input
+    from aiayn.inference.pair_scoring import score_input
 
     with ended_as_interrupted():
         score_input(config)

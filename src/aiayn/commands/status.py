@@ -6,7 +6,7 @@ from omegaconf import DictConfig
 
 from aiayn.config.command_schema import StatusConfig
 from aiayn.config.freeze import typed
-from aiayn.launch.signals import SignalledInterrupt
+from aiayn.system.signals import SignalledInterrupt
 
 
 def checked(composed: DictConfig) -> StatusConfig:

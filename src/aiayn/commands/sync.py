@@ -7,12 +7,12 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import SyncConfig
-from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import typed
-from aiayn.launch.sending import Patience, Sent, is_unsent, send
-from aiayn.progress import Bar
+from aiayn.errors import RunFailedError, UserError
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
+from aiayn.system.progress import Bar
+from aiayn.tracking.sync import Patience, Sent, is_unsent, send
 
 
 def checked(composed: DictConfig) -> SyncConfig:
@@ -37,7 +37,7 @@ def main(composed: DictConfig) -> None:
     if not unsent:
         print(f"nothing to send {where}: W&B has what there is of {_count(len(directories), 'run')}")  # noqa: T201
         return
-    from aiayn.training import wandb_session  # which imports wandb
+    from aiayn.tracking import wandb_session  # which imports wandb
 
     if not wandb_session.has_credentials(wandb_session.session()):
         raise UserError("not logged in to W&B: say wandb login, or set WANDB_API_KEY")

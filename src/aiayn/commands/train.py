@@ -10,20 +10,19 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig
 
-from aiayn import machine
-from aiayn.commands.launchers import BASIC, SLURM, launcher_of, remove_empty
-from aiayn.commands.outcomes import PREFIX
 from aiayn.config.computed import refuse_stated_identity
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
-from aiayn.launch import processes
+from aiayn.errors import UserError
 from aiayn.launch.slurm import job_id, put_back_if_stopped
-from aiayn.progress import Shown, shown
 from aiayn.runs.directory import RunDirectory
-from aiayn.scratch import remove_abandoned
+from aiayn.sweep.launchers import BASIC, SLURM, launcher_of, remove_empty
+from aiayn.sweep.outcomes import PREFIX
+from aiayn.system import machine, processes
+from aiayn.system.progress import Shown, shown
+from aiayn.system.scratch import remove_abandoned
 
 ALONE = (BASIC, SLURM)
 """Launchers under which a job has what it finds: Hydra's own does one after another, and Slurm allocates."""

@@ -3,12 +3,12 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import TuneConfig
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.outputs import output_file
 from aiayn.config.values import whole as whole_number
-from aiayn.launch.signals import ended_as_interrupted
+from aiayn.errors import UserError
 from aiayn.runs.directory import named_runs, open_run
+from aiayn.system.signals import ended_as_interrupted
 
 
 def checked(composed: DictConfig) -> TuneConfig:
@@ -30,10 +30,10 @@ def main(composed: DictConfig) -> None:
     output = output_file(config.output)
     if output is not None and output.suffix not in (".md", ".json"):
         raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
-    from aiayn.reports.table3_formats import check_resampling
+    from aiayn.reports.tables.table3_formats import check_resampling
 
     check_resampling(config)
-    from aiayn.launch.tuning import tune_decoding
+    from aiayn.inference.tuning import tune_decoding
     from aiayn.reports.tuning import report_tuning
 
     with ended_as_interrupted():

@@ -8,10 +8,10 @@ from hydra.conf import HydraConf
 from omegaconf import DictConfig, OmegaConf
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind, DataConfig
-from aiayn.config.errors import UserError
 from aiayn.config.model_schema import MODEL_TYPES, ModelConfig
 from aiayn.config.schema import IdentityConfig, TrainConfig
 from aiayn.config.store import conf_directory
+from aiayn.errors import UserError
 
 FOLDERS = ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir", "hydra.output_subdir", "hydra.job.chdir")
 """Where Hydra would write or stand; results do not follow."""

@@ -1,7 +1,7 @@
 """When a search can be held to trees."""
 
-from aiayn.config.errors import UserError
 from aiayn.config.schema import TokenizerKind, TrainConfig
+from aiayn.errors import UserError
 
 _BRACKETS = 2
 """Tokens of the smallest tree over several words, beside theirs: one pair of brackets."""

@@ -13,7 +13,7 @@ from aiayn.config.data_schema import (
     ToyTreesDataConfig,
     TreesDataConfig,
 )
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 
 def validate_data(data: DataConfig) -> None:

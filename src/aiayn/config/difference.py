@@ -22,8 +22,8 @@ from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
 from aiayn.config.compose import beside_the_command, compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.identity import NEUTRAL_GROUPS, flatten, is_neutral
+from aiayn.errors import UserError
 
 SWEPT_VARIABLE = "AIAYN_SWEPT"
 """Environment variable: the swept keys of a multirun as typed, separated by spaces."""

@@ -9,11 +9,11 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind, FiltersConfig
-from aiayn.config.errors import UserError
 from aiayn.config.history import BEFORE
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import AveragingConfig, CostConfig, TrainConfig
 from aiayn.config.values import check_values
+from aiayn.errors import UserError
 
 Config = TypeVar("Config")
 

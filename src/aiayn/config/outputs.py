@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 
 def output_file(output: str | None) -> Path | None:

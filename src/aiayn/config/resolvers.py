@@ -10,11 +10,11 @@ from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf, base
 
-from aiayn import machine
-from aiayn.config.devices import stated_devices
-from aiayn.config.errors import UserError
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
-from aiayn.scratch import make_scratch, remove_scratch
+from aiayn.errors import UserError
+from aiayn.system import machine
+from aiayn.system.devices import stated_devices
+from aiayn.system.scratch import make_scratch, remove_scratch
 
 
 def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:

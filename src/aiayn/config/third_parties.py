@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, TypeGuard
 
 from aiayn.config.data_schema import is_parsing
-from aiayn.config.errors import UserError
 from aiayn.config.schema import TrainConfig
 from aiayn.config.values import LARGEST
+from aiayn.errors import UserError
 
 WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
 """What W&B may be asked for; auto leaves it to its environment, the login and the server."""

@@ -6,10 +6,10 @@ from aiayn.config.computed import check_computed
 from aiayn.config.constrained_search import validate_constrained
 from aiayn.config.data_schema import is_parsing
 from aiayn.config.data_validation import validate_data
-from aiayn.config.errors import UserError
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, Positions, RecurrentConfig, TransformerConfig
 from aiayn.config.schema import CostConfig, DecodingConfig, TokenizerKind, TrainConfig
 from aiayn.config.third_parties import validate_callbacks, validate_trainer, validate_wandb
+from aiayn.errors import UserError
 
 WIDEST_BEAM = 1000
 """Far beyond any use, and what memory still holds."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import IntegerNode
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 LARGEST = 10**12
 """Of a whole number, but for seeds: more steps, tokens or sentences than any run has."""

@@ -11,7 +11,7 @@ from typing import Final, Self, TypeAlias, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.data.corpus import SPLITS, Split
+from aiayn.data.corpora.corpus import SPLITS, Split
 
 TextPairs: TypeAlias = tuple[list[str], list[str]]
 """Some sources and as many targets."""

@@ -12,7 +12,7 @@ from io import BufferedIOBase, BytesIO
 from itertools import zip_longest
 from pathlib import Path
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _GZIP_MAGIC = b"\x1f\x8b"

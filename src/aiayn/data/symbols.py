@@ -15,8 +15,8 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
+from aiayn.system import files
 from aiayn.trees.linearization import CLOSING, OPENING
 
 if TYPE_CHECKING:

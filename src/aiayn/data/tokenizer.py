@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
+from aiayn.system import files
 
 TokenizerKind: TypeAlias = Literal["byte_pair", "word_piece"]
 

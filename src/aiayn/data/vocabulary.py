@@ -6,9 +6,9 @@ import json
 from itertools import chain
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from aiayn.config.errors import UserError
 from aiayn.data.symbols import KIND, SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection
 
-from aiayn.data.prepared import PreparedData
+from aiayn.data.preparation.prepared import PreparedData
 
 _WORD = re.compile(r"\w+")
 _CHUNK = 2_000  # sentences decoded at a time; bounds the memory

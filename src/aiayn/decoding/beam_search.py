@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from aiayn.config.errors import UserError
 from aiayn.decoding.batch import Batch
 from aiayn.decoding.candidates import best_continuations
 from aiayn.decoding.paths import Paths, gather_rows
 from aiayn.decoding.step import AnyState, Hypothesis, StepFunction, Supply
+from aiayn.errors import UserError
 
 EndsAmong: TypeAlias = Literal["candidates", "beam"]
 

@@ -7,7 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 _OTHER, _OPENING, _CLOSING, _WORD, _END = range(5)
 

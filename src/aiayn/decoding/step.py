@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
-from aiayn.config.errors import RunFailedError, UserError
+from aiayn.errors import RunFailedError, UserError
 
 
 class DecodingState(Protocol):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

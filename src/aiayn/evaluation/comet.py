@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import Score
 
 BATCH = 16

@@ -6,7 +6,7 @@ Between definitions lies more BLEU than between most rows of Table 3, so none is
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation import moses
 from aiayn.evaluation.bleu import Score, corpus_bleu, corpus_chrf, corpus_ter
 from aiayn.evaluation.comet import corpus_comet

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 MAX_ORDER = 4
 

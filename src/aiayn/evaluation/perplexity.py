@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 
 def perplexity(nll: ArrayLike, tokens: ArrayLike) -> float:

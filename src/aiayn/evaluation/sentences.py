@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
+from aiayn.system import files
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from aiayn import files, machine
-from aiayn.config.errors import RunFailedError, UserError
 from aiayn.config.freeze import frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
-from aiayn.launch import processes
-from aiayn.launch.agent import tell_agent
-from aiayn.launch.disk import refusals_explained
+from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.failures import cause_of, forget_failures, last_words, read_failures
-from aiayn.launch.forking import Started, start_group, start_worker
+from aiayn.launch.forked_workers import Started, start_group, start_worker
 from aiayn.launch.members import FOLDER, end_workers, group_folder
-from aiayn.launch.orphans import GRACE_SECONDS, STARTER
 from aiayn.launch.shares import ANYWHERE, THREAD_VARIABLES, Place, Share, placed
-from aiayn.launch.signals import SignalledInterrupt, ended_as_interrupted
+from aiayn.launch.wandb_agent import tell_agent
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import code_version, commit_text
 from aiayn.runs.record import Record, Status, read_record
-from aiayn.scratch import lock_of
+from aiayn.system import files, machine, processes
+from aiayn.system.disk import refusals_explained
+from aiayn.system.orphans import GRACE_SECONDS, STARTER
+from aiayn.system.scratch import lock_of
+from aiayn.system.signals import SignalledInterrupt, ended_as_interrupted
 
 logger = logging.getLogger("aiayn")
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from aiayn import files
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import files
 
 SECONDS_TO_TELL = 3.0
 """How long the leader, which has lost a rank, waits for what that rank has to say."""

@@ -19,8 +19,8 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from aiayn.launch.failures import Kind, cause_of, last_words, read_failures, write_failure
 from aiayn.launch.members import FOLDER, fallen, forget_group, signal_workers, workers
-from aiayn.launch.signals import ENDING
 from aiayn.runs.directory import RunDirectory
+from aiayn.system.signals import ENDING
 from aiayn.training.process_group import STORE
 
 SHUTDOWN_SECONDS = 10

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 logger = logging.getLogger("aiayn")
 

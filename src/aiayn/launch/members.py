@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from aiayn import machine
-from aiayn.scratch import make_scratch, remove_scratch
+from aiayn.system import machine
+from aiayn.system.scratch import make_scratch, remove_scratch
 
 FOLDER = "AIAYN_GROUP"
 """Names the folder to the group's processes."""

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record
 from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint

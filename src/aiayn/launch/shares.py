@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aiayn import machine
-from aiayn.config.devices import stated_devices
-from aiayn.config.errors import UserError
 from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
 from aiayn.launch.leases import Lease, Need, leased
+from aiayn.system import machine
+from aiayn.system.devices import stated_devices
 
 GPU, CORE = "GPU", "core"
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aiayn.config.errors import RunFailedError
-from aiayn.launch import processes
-from aiayn.launch.signals import ENDING, SignalledInterrupt
+from aiayn.errors import RunFailedError
 from aiayn.runs.directory import RunDirectory
+from aiayn.system import processes
+from aiayn.system.signals import ENDING, SignalledInterrupt
 
 logger = logging.getLogger("aiayn")
 

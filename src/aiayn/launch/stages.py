@@ -11,34 +11,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aiayn.build import training as build
-from aiayn.build.corpus import refuse_beyond_positions, scored_sentences
-from aiayn.config.errors import RunFailedError, UserError
+from aiayn.builders import training as build
+from aiayn.builders.corpus import refuse_beyond_positions, scored_sentences
+from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
-from aiayn.data.corpus import SPLITS
-from aiayn.data.prepared import PreparedData
-from aiayn.launch import processes
-from aiayn.launch.averaging import average_at_the_end
-from aiayn.launch.costing import CostMeter, cost_meter
-from aiayn.launch.memory import shortage_explained
-from aiayn.launch.opened_run import load_weights
-from aiayn.launch.preparation import prepare_data
+from aiayn.costs.accounting import CostMeter, cost_meter
+from aiayn.data.corpora.corpus import SPLITS
+from aiayn.data.preparation.prepared import PreparedData
+from aiayn.errors import RunFailedError, UserError
+from aiayn.inference.averaging import average_at_the_end
+from aiayn.inference.opened_run import load_weights
+from aiayn.inference.scoring import score_splits
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
-from aiayn.launch.scoring import score_splits
-from aiayn.launch.signals import hear_nothing_more
 from aiayn.launch.start_weights import refuse_another_vocabulary, start_weights
-from aiayn.launch.telling import tell
 from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
+from aiayn.system import processes
+from aiayn.system.memory import shortage_explained
+from aiayn.system.signals import hear_nothing_more
+from aiayn.tracking.final_results import tell
+from aiayn.tracking.loggers import check_tracker, tracked, trackers
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ProcessGroup
 from aiayn.training.session import TrainingSession
-from aiayn.training.tracking import check_tracker, tracked, trackers
 
 logger = logging.getLogger("aiayn")
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn.build.architecture import architecture_of
-from aiayn.build.training import made_model
-from aiayn.config.errors import UserError
+from aiayn.builders.architecture import architecture_of
+from aiayn.builders.training import made_model
 from aiayn.config.schema import TrainConfig
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
-from aiayn.launch.opened_run import fit_weights, model_weights
+from aiayn.errors import UserError
+from aiayn.inference.opened_run import fit_weights, model_weights
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import read_record
 

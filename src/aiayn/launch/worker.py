@@ -11,27 +11,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aiayn.build import training as build
-from aiayn.config.errors import RunFailedError, UserError
+from aiayn.builders import training as build
 from aiayn.config.freeze import thaw
 from aiayn.config.schema import TrainConfig
 from aiayn.config.trials import trial_reason
-from aiayn.launch import processes
-from aiayn.launch.agent import agent_run_id
-from aiayn.launch.allocator import keep_memory
-from aiayn.launch.disk import refusals_explained
+from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.failures import Kind, awaited_cause, forget_failures, write_failure
 from aiayn.launch.members import enlist, leave
-from aiayn.launch.orphans import end_with_parent
-from aiayn.launch.quiet import quiet_libraries
-from aiayn.launch.signals import ended_as_interrupted
 from aiayn.launch.slurm import set_rendezvous
 from aiayn.launch.stages import DifferingRanksError, InterruptedRunError, Job, run_stages
-from aiayn.progress import LineHandler
+from aiayn.launch.wandb_agent import agent_run_id
 from aiayn.runs import provenance
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
+from aiayn.system import processes
+from aiayn.system.allocator import keep_memory
+from aiayn.system.disk import refusals_explained
+from aiayn.system.orphans import end_with_parent
+from aiayn.system.progress import LineHandler
+from aiayn.system.quiet import quiet_libraries
+from aiayn.system.signals import ended_as_interrupted
 from aiayn.training.process_group import LostRankError, joined
 
 logger = logging.getLogger("aiayn")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 AttentionName: TypeAlias = Literal["scaled_dot", "dot", "general", "additive", "concat", "restricted"]
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.models.architecture import Architecture
 from aiayn.models.initialization import table
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.cells import Cell, PaperTable
 from aiayn.paper.table1 import load_table1
 from aiayn.paper.table2 import load_table2

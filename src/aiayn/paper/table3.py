@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.cells import Caption, Cell, PaperRow, PaperTable, parse_columns, parse_row, parse_yaml, read_yaml
 
 __all__ = ["SETTINGS", "Cell", "Row", "Setting", "Table3", "in_symbols", "load_table3", "parse_table3", "value_text"]

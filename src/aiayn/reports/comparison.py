@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import stated_leaves
+from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.evaluation.significance import (
     Bootstrap,

@@ -9,8 +9,8 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
 from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
-from aiayn.reports.table3_formats import check_resampling
-from aiayn.reports.table3_grids import interval_text
+from aiayn.reports.tables.table3_formats import check_resampling
+from aiayn.reports.tables.table3_grids import interval_text
 from aiayn.runs.record import json_text
 
 UNHEARD = " *"

@@ -15,12 +15,12 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from aiayn import files
 from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.resolvers import RESOLVERS
 from aiayn.config.schema import SearchConfig, SlurmConfig
+from aiayn.system import files
 
 MISSING = "???"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
+from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparison import any_matches

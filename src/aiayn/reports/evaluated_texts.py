@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aiayn.config.freeze import frozen_content
-from aiayn.data.prepared import PreparedData, find_prepared
+from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.runs.evaluations import Evaluation
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import plain, typed
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
 from aiayn.config.store import options
+from aiayn.errors import UserError
 from aiayn.reports.configuration import meanings
 from aiayn.reports.grids import Grid, markdown_page, print_or_write
 

@@ -10,7 +10,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-from aiayn import files
+from aiayn.system import files
 
 Content = TypeVar("Content")
 

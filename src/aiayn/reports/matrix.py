@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.config.errors import UserError
 from aiayn.config.report_schema import ReportConfig
-from aiayn.data.corpus import Split
-from aiayn.data.prepared import PreparedData
+from aiayn.data.corpora.corpus import Split
+from aiayn.data.preparation.prepared import PreparedData
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
 from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy

@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.config.errors import UserError
-from aiayn.data.corpus import Split
-from aiayn.data.prepared import PreparedData
+from aiayn.data.corpora.corpus import Split
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.word_counts import training_counts, words_of
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.paired import Floats, PairedTest, ScoreOfSums, paired_test
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import bleu_scores, perplexities, sentence_columns
-from aiayn.progress import Bar
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import refuse_trees
+from aiayn.system.progress import Bar
 
 LENGTH_BUCKETS = 5
 """Of about equally many sentences."""

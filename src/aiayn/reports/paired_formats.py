@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
-from aiayn.config.errors import UserError
 from aiayn.config.report_schema import CompareConfig
-from aiayn.data.corpus import Split
+from aiayn.data.corpora.corpus import Split
+from aiayn.errors import UserError
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.grids import Grid, console, markdown_page, markdown_table, rich_table
 from aiayn.reports.paired import Bucket, Example, Paired, compare_two
-from aiayn.reports.table3_formats import check_resampling
-from aiayn.reports.table3_grids import signed
+from aiayn.reports.tables.table3_formats import check_resampling
+from aiayn.reports.tables.table3_grids import signed
 from aiayn.runs.evaluations import open_evaluation
 from aiayn.runs.record import json_text
+from aiayn.system import files
 
 SCORED: tuple[Split, ...] = ("dev", "test")
 

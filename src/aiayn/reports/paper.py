@@ -4,11 +4,11 @@ from pathlib import Path
 
 from rich.table import Table
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.catalogue import TABLES
 from aiayn.paper.cells import PaperRow, PaperTable
 from aiayn.reports.grids import console
+from aiayn.system import files
 
 LABELS = ("row", "group", "name")
 

@@ -8,10 +8,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from aiayn import files
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.paper.table3 import Row, load_table3
+from aiayn.system import files
 
 PAPER_ROWS = 37_000
 """Vocabulary entries of section 5.1."""

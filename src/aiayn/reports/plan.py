@@ -6,9 +6,9 @@ from rich import box
 from rich.measure import Measurement
 from rich.table import Table
 
+from aiayn.costs.plan import Plan
 from aiayn.reports.grids import console
 from aiayn.reports.sweep import differing_overrides
-from aiayn.runs.plan import Plan
 
 WIDEST = 500
 

@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from aiayn.data.corpus import SPLITS
-from aiayn.data.prepared import PreparedData
+from aiayn.data.corpora.corpus import SPLITS
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.reports.row import duration
 
 COUNTS = {

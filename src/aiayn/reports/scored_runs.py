@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
+from aiayn.errors import UserError
 from aiayn.paper.table3 import in_symbols
 from aiayn.reports.table3_runs import is_chosen
 from aiayn.runs.ledger import Entry, State, read_results

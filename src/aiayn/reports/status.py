@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from aiayn.config.command_schema import View
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
+from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.grids import console
 from aiayn.reports.row import duration

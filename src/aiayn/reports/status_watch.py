@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.text import Text
 
 from aiayn.config.command_schema import View
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.reports.grids import console
 from aiayn.reports.status import status_parts
 from aiayn.runs.ledger import read_ledger

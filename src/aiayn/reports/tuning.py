@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiayn.reports.grids import Grid, markdown_page, print_or_write
-from aiayn.reports.table3_grids import interval_text
+from aiayn.reports.tables.table3_grids import interval_text
 from aiayn.runs.record import json_text
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning
 

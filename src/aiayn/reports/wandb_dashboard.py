@@ -14,9 +14,9 @@ from wandb_workspaces import expr
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.grids import Grid, markdown_table
-from aiayn.reports.table3 import Report
-from aiayn.reports.table3_formats import summary
-from aiayn.reports.table3_grids import grids
+from aiayn.reports.tables.table3 import Report
+from aiayn.reports.tables.table3_formats import summary
+from aiayn.reports.tables.table3_grids import grids
 from aiayn.reports.wandb_panels import (
     CURVES,
     MOST_ROWS,

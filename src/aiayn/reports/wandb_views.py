@@ -11,11 +11,11 @@ from wandb.sdk.lib.service.service_connection import WandbApiFailedError
 from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb_workspaces._graphql import execute_graphql
 
-from aiayn.config.errors import RunFailedError, UserError
-from aiayn.reports.table3 import Report
+from aiayn.errors import RunFailedError, UserError
+from aiayn.reports.tables.table3 import Report
 from aiayn.reports.wandb_dashboard import build_dashboard
 from aiayn.reports.wandb_panels import Subject
-from aiayn.training.wandb_session import has_credentials, host, session
+from aiayn.tracking.wandb_session import has_credentials, host, session
 
 FAILURES = (wandb.Error, WandbApiFailedError, HandleAbandonedError, MailboxClosedError, OSError)
 """What W&B's client raises where its server, its network or its own process fails it."""

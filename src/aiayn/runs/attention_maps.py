@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
+from aiayn.system import files
 
 VERSION = 1
 """Rises when a key changes its meaning or goes away."""

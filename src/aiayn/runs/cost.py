@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 JOULES_OF_A_KWH = 3.6e6
 

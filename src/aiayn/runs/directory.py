@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from aiayn import files, machine
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
+from aiayn.system import files, machine
 
 LOCK, HOLDER = ".lock", ".holder"
 CHECKPOINT = re.compile(r"(?P<kind>step|best|weights)-(?P<step>\d+)\.ckpt")

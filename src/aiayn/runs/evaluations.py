@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from aiayn.config.errors import UserError
 from aiayn.data.lines import file_lines
+from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import Record, SplitScores, read_record, split_scores

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 

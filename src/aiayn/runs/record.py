@@ -10,9 +10,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.cost import Devices, Go, RunCost
+from aiayn.system import files
 
 SCHEMA_VERSION = 1
 """Rises whenever a field changes its meaning or goes away."""

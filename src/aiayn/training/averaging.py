@@ -7,7 +7,7 @@ from typing import Any, final
 from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.training.checkpoint_io import load_checkpoint
 
 

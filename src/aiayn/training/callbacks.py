@@ -10,8 +10,8 @@ from typing import Any
 
 from pytorch_lightning import Callback, LightningModule, Trainer
 
-from aiayn.data.collation import TranslationBatch
-from aiayn.progress import Bar, Shown, has_bars, shown
+from aiayn.data.batches.collation import TranslationBatch
+from aiayn.system.progress import Bar, Shown, has_bars, shown
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, Number, ProcessGroup
 

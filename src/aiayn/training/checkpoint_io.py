@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from pytorch_lightning.plugins.io import CheckpointIO
 
-from aiayn import files
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
+from aiayn.system import files
 
 UNREADABLE = (
     ArithmeticError,

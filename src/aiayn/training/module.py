@@ -13,8 +13,8 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from aiayn.config.errors import RunFailedError
-from aiayn.data.collation import TranslationBatch
+from aiayn.data.batches.collation import TranslationBatch
+from aiayn.errors import RunFailedError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel

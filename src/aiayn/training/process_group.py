@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, final
 import torch
 import torch.distributed as dist
 
-from aiayn.config.errors import RunFailedError
+from aiayn.errors import RunFailedError
 
 STORE = "AIAYN_STORE"
 """Names the file by which the ranks of one host find each other; without it they go by MASTER_ADDR and MASTER_PORT."""

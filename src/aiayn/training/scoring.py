@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from aiayn.data.batching import evaluation_batches
-from aiayn.data.collation import TranslationBatch, padded
-from aiayn.data.epoch_plan import Indices
-from aiayn.data.sentences import SentencePairs, Sentences
+from aiayn.data.batches.batching import evaluation_batches
+from aiayn.data.batches.collation import TranslationBatch, padded
+from aiayn.data.batches.epoch_plan import Indices
+from aiayn.data.batches.sentences import SentencePairs, Sentences
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.beam_search import BeamSearch, EndsAmong

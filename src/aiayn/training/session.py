@@ -19,12 +19,12 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 )
 from pytorch_lightning.strategies import DDPStrategy
 
-from aiayn.config.errors import UserError
+from aiayn.config.instantiation import make
+from aiayn.errors import UserError
 from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
 from aiayn.training.data_module import TranslationDataModule
-from aiayn.training.leaves import make
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
 

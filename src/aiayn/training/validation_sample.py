@@ -7,9 +7,9 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.lines import one_line
-from aiayn.data.prepared import PreparedData
-from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.brackets import score_brackets
 from aiayn.evaluation.parses import parses

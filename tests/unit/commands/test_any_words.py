@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from aiayn.commands.front_end import main
-from aiayn.commands.sweep_words import SWEEP_VARIABLE
+from aiayn.sweep.words import SWEEP_VARIABLE
 
 KEYS = [
     "seed",

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
-from aiayn.data.prepared import PreparationSettings, prepare
-from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
+from aiayn.errors import UserError
 
 CommandLine = Callable[..., Any]
 

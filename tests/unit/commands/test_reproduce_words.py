@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aiayn.commands.reproduce import OF_BOTH, OF_THE_REPORT, TABLES, command_lines, reproduce
 from aiayn.config import store
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import RunFailedError, UserError
+from aiayn.errors import RunFailedError, UserError
 
 CommandLine = Callable[..., Any]
 

@@ -7,9 +7,9 @@ import pytest
 from aiayn.commands import plan, prepare, train
 from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import CorpusKind
-from aiayn.config.errors import UserError
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import ModelKind
+from aiayn.errors import UserError
 
 IDENTITY = ("experiment", "scale", "fidelity", "sweep", "hash", "name", "difference", "title")
 

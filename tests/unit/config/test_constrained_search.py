@@ -3,10 +3,10 @@
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
+from aiayn.errors import UserError
 
 PARSING = ["data=toy_trees", "tokenizer=symbols"]
 

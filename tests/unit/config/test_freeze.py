@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content, frozen_text, plain, thaw, typed
 from aiayn.config.history import BEFORE
 from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
 
 FILES = [f"data.{split}.{side}=x" for split in ("train", "dev", "test") for side in ("source", "target")]
 

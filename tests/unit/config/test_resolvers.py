@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
-from aiayn.config.errors import UserError
 from aiayn.config.identity import configuration_hash, flatten
 from aiayn.config.resolvers import head_width, last_part, register_resolvers, scaled, share
+from aiayn.errors import UserError
 
 factors = st.floats(1e-6, 1e3)
 keys = st.text("abcdefgh_", min_size=1, max_size=4)

@@ -4,7 +4,7 @@ import pytest
 
 from aiayn.commands import train
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 REFUSED = {
     "trainer.plugins=[a]": "trainer.plugins=['a']: state a list of objects, each with its _target_",

@@ -12,9 +12,9 @@ from omegaconf.errors import ValidationError
 from aiayn.commands import train
 from aiayn.config import store
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.identity import flatten
 from aiayn.config.schema import OptimizationConfig
+from aiayn.errors import UserError
 
 
 @given(number=st.floats() | st.integers(-(10**6), 10**6).map(float))

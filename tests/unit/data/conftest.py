@@ -8,8 +8,8 @@ from typing import ClassVar, TypeAlias
 import datasets
 import pytest
 
-from aiayn.data.corpus import Split, Task
-from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.data.corpora.corpus import Split, Task
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 
 Pairs: TypeAlias = Iterable[tuple[str, str]]
 

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from aiayn.data.batching import TrainingStream, evaluation_batches, micro_batches
-from aiayn.data.collation import TranslationBatch
-from aiayn.data.prepared import PreparedData
-from aiayn.data.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.batching import TrainingStream, evaluation_batches, micro_batches
+from aiayn.data.batches.collation import TranslationBatch
+from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.preparation.prepared import PreparedData
 
 Lengths = NDArray[np.int64]
 

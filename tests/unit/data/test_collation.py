@@ -8,9 +8,9 @@ from lightning_utilities.core.apply_func import apply_to_collection
 from torch import Tensor
 from torch.utils.data import default_convert
 
-from aiayn.data.collation import TranslationBatch, collate
-from aiayn.data.prepared import PreparedData
-from aiayn.data.prepared_split import PreparedSplit
+from aiayn.data.batches.collation import TranslationBatch, collate
+from aiayn.data.preparation.prepared import PreparedData
+from aiayn.data.preparation.prepared_split import PreparedSplit
 
 PAD, BOS, EOS = 0, 1, 2
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from aiayn.config.errors import UserError
-from aiayn.data import epoch_plan
-from aiayn.data.epoch_plan import plan_epoch
+from aiayn.data.batches import epoch_plan
+from aiayn.data.batches.epoch_plan import plan_epoch
 from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.errors import UserError
 
 Lengths = NDArray[np.int64]
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
-from aiayn.data.corpus import SPLITS, Corpus
-from aiayn.data.grammar import GRAMMAR_VERSION, MOST_SENTENCES, GrammarCorpus, sentence_pairs
-from aiayn.data.grammar_lexicon import ADJECTIVES, COLOURS, KINDS
-from aiayn.data.grammar_verbs import VERBS
+from aiayn.data.corpora.corpus import SPLITS, Corpus
+from aiayn.data.grammar.corpus import GRAMMAR_VERSION, MOST_SENTENCES, GrammarCorpus, sentence_pairs
+from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.verbs import VERBS
+from aiayn.errors import UserError
 
 PINNED = {
     1: "d5f126c746d3097848982fcc4b20ec3edff86ffc4983dec8d436f68148922e90",
@@ -90,7 +90,7 @@ def test_identity_stands_for_the_settings() -> None:
 
 
 def test_pairs_are_the_same_in_every_process() -> None:
-    imports = "from itertools import islice; from aiayn.data.grammar import sentence_pairs"
+    imports = "from itertools import islice; from aiayn.data.grammar.corpus import sentence_pairs"
     program = f"{imports}; print([*islice(sentence_pairs('x'), 400)])"
     printed = {
         subprocess.run(

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.data import grammar_english, grammar_german
-from aiayn.data import grammar_function_words as words
-from aiayn.data.grammar_clauses import ClauseSampler
-from aiayn.data.grammar_lexicon import ADJECTIVES, COLOURS, KINDS
-from aiayn.data.grammar_meaning import (
+from aiayn.data.grammar import english as grammar_english
+from aiayn.data.grammar import function_words as words
+from aiayn.data.grammar import german as grammar_german
+from aiayn.data.grammar.clauses import ClauseSampler
+from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.meaning import (
     Asked,
     Clause,
     Complement,
@@ -22,9 +23,9 @@ from aiayn.data.grammar_meaning import (
     Tense,
     Thing,
 )
-from aiayn.data.grammar_phrases import Dice
-from aiayn.data.grammar_verbs import REPORTING, VERBS
-from aiayn.data.grammar_words import Adjective, Adverb, Determiner, Verb
+from aiayn.data.grammar.phrases import Dice
+from aiayn.data.grammar.verbs import REPORTING, VERBS
+from aiayn.data.grammar.words import Adjective, Adverb, Determiner, Verb
 
 
 def noun(english: str, determiner: Determiner = words.THE, *adjectives: str, plural: bool = False) -> Thing:

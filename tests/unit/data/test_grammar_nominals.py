@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from aiayn.data import grammar_english, grammar_german
-from aiayn.data import grammar_function_words as words
-from aiayn.data.grammar_inflection import adjective_ending, article, column_of, decline
-from aiayn.data.grammar_inflection import number as german_number
-from aiayn.data.grammar_lexicon import ADJECTIVES, COLOURS, KINDS
-from aiayn.data.grammar_meaning import Clause, Clock, Nominal, Phrase, Sentence, Tense, Thing
-from aiayn.data.grammar_verbs import REPORTING, VERBS
-from aiayn.data.grammar_words import Adjective, Adverb, Case, Determiner, Verb
+from aiayn.data.grammar import english as grammar_english
+from aiayn.data.grammar import function_words as words
+from aiayn.data.grammar import german as grammar_german
+from aiayn.data.grammar.inflection import adjective_ending, article, column_of, decline
+from aiayn.data.grammar.inflection import number as german_number
+from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.meaning import Clause, Clock, Nominal, Phrase, Sentence, Tense, Thing
+from aiayn.data.grammar.verbs import REPORTING, VERBS
+from aiayn.data.grammar.words import Adjective, Adverb, Case, Determiner, Verb
 
 
 def noun(english: str, determiner: Determiner = words.THE, *adjectives: str, plural: bool = False) -> Thing:

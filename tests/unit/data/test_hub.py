@@ -11,9 +11,9 @@ from typing import Any
 import datasets
 import pytest
 
-from aiayn.config.errors import UserError
-from aiayn.data.corpus import SPLITS, Corpus, Split
-from aiayn.data.hub import HubCorpus
+from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
+from aiayn.data.corpora.hub import HubCorpus
+from aiayn.errors import UserError
 
 NAMES: dict[Split, str] = {"train": "train", "dev": "validation", "test": "test"}
 Rows = list[dict[str, Any]]

@@ -15,8 +15,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from aiayn.config.errors import UserError
-from aiayn.data.hub_data_set import HubDataSet
+from aiayn.data.corpora.hub_data_set import HubDataSet
+from aiayn.errors import UserError
 
 Files = Mapping[str, bytes]
 
@@ -120,8 +120,8 @@ FILES = {
 
 PROGRAM = """
 import json, sys
-from aiayn.config.errors import UserError
-from aiayn.data.hub_data_set import HubDataSet
+from aiayn.errors import UserError
+from aiayn.data.corpora.hub_data_set import HubDataSet
 
 for asked in json.loads(sys.argv[1]):
     asked = {"path": "some/corpus", "subset": "de-en", "revision": None, **asked}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.data.shards import SHARD, finished, first_missing
+from aiayn.data.preparation.shards import SHARD, finished, first_missing
 
 PAIRS = 5 * SHARD + 1
 
@@ -17,7 +17,7 @@ import sys, time
 from pathlib import Path
 from multiprocessing import active_children
 from aiayn.data.filters import Filters
-from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
 
 class Table(list):
     def __getitem__(self, rows):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
-from aiayn.data.languages import FUNCTION_WORDS, is_in_another_language, refuse_unknown_languages
+from aiayn.data.corpora.languages import FUNCTION_WORDS, is_in_another_language, refuse_unknown_languages
 from aiayn.data.lines import file_lines
+from aiayn.errors import UserError
 
 
 def test_no_word_is_of_two_languages() -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
 from aiayn.data.lines import aligned_lines, decoded_lines, file_lines, one_line
+from aiayn.errors import UserError
 
 BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]) | st.sampled_from(BREAKS)))

@@ -18,12 +18,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
-from aiayn.data.corpus import SPLITS, Corpus, Split
-from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.errors import UserError
 
 if TYPE_CHECKING:
-    from aiayn.data.prepared_split import TokenArray
+    from aiayn.data.preparation.prepared_split import TokenArray
 
 CorpusMaker = Callable[..., Corpus]
 
@@ -225,8 +225,8 @@ def test_a_cache_that_cannot_be_a_folder_is_named(corpus: Corpus, tmp_path: Path
 PROGRAM = """
 import os, resource, sys, time
 from pathlib import Path
-from aiayn.config.errors import UserError
-from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.errors import UserError
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
 
 class Table(list):
     def __getitem__(self, rows):

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.data.collation import padded
-from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.batches.collation import padded
+from aiayn.data.batches.sentences import SentencesInMemory
 
 PAD, EOS = 0, 2
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.data.corpus import Split
+from aiayn.data.corpora.corpus import Split
+from aiayn.data.corpora.languages import is_in_another_language
 from aiayn.data.filters import REASONS, Contamination, Filters, HeldOut, TextPairs, normalized
-from aiayn.data.languages import is_in_another_language
-from aiayn.data.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join
+from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join
 from aiayn.data.tokenizer import SubwordTokenizer
 
 Pairs = Sequence[tuple[str, str]]
@@ -47,7 +47,7 @@ def prepared(
 
 
 def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
-    from aiayn.data.prepared_split import PreparedSplit
+    from aiayn.data.preparation.prepared_split import PreparedSplit
 
     split = PreparedSplit(folder, "train") if (folder / "train.source.tokens").stat().st_size else None
     if split is None:  # nothing can be mapped where nothing is

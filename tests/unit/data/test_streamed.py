@@ -6,11 +6,11 @@ from pathlib import Path
 import datasets
 import pytest
 
-from aiayn.config.errors import UserError
-from aiayn.data.corpus import SPLITS, Split
-from aiayn.data.grammar import GrammarCorpus
-from aiayn.data.hub import HubCorpus
-from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.data.corpora.corpus import SPLITS, Split
+from aiayn.data.corpora.hub import HubCorpus
+from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
+from aiayn.errors import UserError
 
 NAMES: dict[Split, str] = {"train": "train", "dev": "validation", "test": "test"}
 SIZES = {"train": 130, "dev": 5, "test": 4}

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
-from aiayn.data.corpus import Corpus
-from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.corpora.corpus import Corpus
+from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
+from aiayn.errors import UserError
 
 TEXT = st.text(st.characters(exclude_characters="\n\ufeff", exclude_categories=["Cs"])).filter(
     lambda line: not line.endswith("\r")
@@ -249,7 +249,7 @@ def test_neither_home_nor_network_nor_terminal_is_touched(tmp_path: Path) -> Non
 import socket
 def refuse(*_): raise SystemExit("network")
 socket.socket.connect = socket.getaddrinfo = refuse
-from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 files = SplitFiles(source={name!r}, target={name!r})
 corpus = TextFilesCorpus(files={{"train": files}}, source_language="en", target_language="de")
 print(len(corpus.identity), len(corpus.split("train")))

@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
-from aiayn.config.errors import UserError
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.errors import UserError
 
 KINDS: list[TokenizerKind] = ["byte_pair", "word_piece"]
 SMALLEST: dict[TokenizerKind, int] = {"byte_pair": 3 + 256, "word_piece": 3 + 2 * 256}

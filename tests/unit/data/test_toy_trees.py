@@ -5,12 +5,12 @@ from itertools import islice
 
 import pytest
 
-from aiayn.config.errors import UserError
-from aiayn.data import grammar_english
-from aiayn.data.corpus import SPLITS, Corpus
-from aiayn.data.grammar import GRAMMAR_VERSION
-from aiayn.data.grammar_sampler import SentenceSampler
-from aiayn.data.toy_trees import TREES_VERSION, ToyTreesCorpus, trees
+from aiayn.data.corpora.corpus import SPLITS, Corpus
+from aiayn.data.grammar import english as grammar_english
+from aiayn.data.grammar.corpus import GRAMMAR_VERSION
+from aiayn.data.grammar.sampler import SentenceSampler
+from aiayn.data.grammar.toy_trees import TREES_VERSION, ToyTreesCorpus, trees
+from aiayn.errors import UserError
 from aiayn.trees.normalization import normalize
 from aiayn.trees.reading import write_tree
 

@@ -10,12 +10,12 @@ import pytest
 
 from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import TreesDataConfig
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
-from aiayn.data.corpus import SPLITS, Corpus
-from aiayn.data.prepared import PreparationSettings, prepare
-from aiayn.data.treebank import TreebankCorpus
+from aiayn.data.corpora.corpus import SPLITS, Corpus
+from aiayn.data.corpora.treebank import TreebankCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
+from aiayn.errors import UserError
 
 BARKS = "( (S (NP-SBJ (DT the) (NN dog)) (VP (VBZ barks) (NP (-NONE- *))) (. .)) )"
 SLEEPS = "(TOP (S (NP (PRP it))\n  (VP (VBZ sleeps))))"

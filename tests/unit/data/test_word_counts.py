@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from aiayn.data.corpus import Corpus
-from aiayn.data.prepared import PreparationSettings, prepare
+from aiayn.data.corpora.corpus import Corpus
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
 from aiayn.data.word_counts import training_counts, words_of
 
 

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import RunFailedError, UserError
 from aiayn.decoding.beam_search import BeamSearch, EndsAmong
 from aiayn.decoding.length_penalty import length_penalty
+from aiayn.errors import RunFailedError, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,11 +12,11 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.constraint import ConstrainedState, constrained
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.decoding.open_brackets import BracketVocabulary
+from aiayn.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

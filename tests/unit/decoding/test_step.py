@@ -5,8 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import RunFailedError, UserError
 from aiayn.decoding.step import Hypothesis, closed_up, hypothesis_from_path, longest_output
+from aiayn.errors import RunFailedError, UserError
 
 
 def test_path_is_cut_at_its_first_eos() -> None:

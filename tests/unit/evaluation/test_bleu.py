@@ -10,7 +10,7 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import (
     TOKENIZERS,
     bleu_from_statistics,

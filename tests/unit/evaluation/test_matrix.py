@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf
 from aiayn.evaluation.matrix import SLOW, TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
 
@@ -88,7 +88,7 @@ def test_comet_reads_the_sources(stand_in: Path, monkeypatch: pytest.MonkeyPatch
 def test_comet_is_refused_in_one_line_where_it_is_not_installed() -> None:
     program = (
         "import sys; sys.modules['comet'] = None\n"
-        "from aiayn.config.errors import UserError\n"
+        "from aiayn.errors import UserError\n"
         "from aiayn.evaluation.comet import corpus_comet\n"
         "assert 'torch' not in sys.modules and 'sacremoses' not in sys.modules\n"
         "try: corpus_comet(['a'], ['b'], ['c'], model='m')\n"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.moses import compounds_split, multi_bleu, quotes_normalized, tokenized
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_strategies import TREES
 
+from aiayn.data.corpora.treebank import row
 from aiayn.data.lines import one_line
 from aiayn.data.symbols import SymbolTokenizer
-from aiayn.data.treebank import row
 from aiayn.evaluation.parses import parses
 from aiayn.trees.tree import Tree
 

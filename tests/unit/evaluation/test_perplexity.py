@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.perplexity import perplexity
 
 sentences = st.lists(st.tuples(st.floats(0, 1e4), st.integers(1, 100)), min_size=1, max_size=20)

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import RunFailedError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
-from aiayn.launch import processes
+from aiayn.errors import RunFailedError
 from aiayn.launch.dispatch import _clean, launch_run
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, read_record
+from aiayn.system import processes
 
 TINY = (
     "data.sentences=200",

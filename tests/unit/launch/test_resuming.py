@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status

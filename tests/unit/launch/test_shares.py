@@ -9,13 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn import machine
 from aiayn.config.compose import compose_command
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
 from aiayn.launch.leases import Lease
 from aiayn.launch.shares import CORE, GPU, Place, _place, share_of
+from aiayn.system import machine
 
 
 def job(*overrides: str) -> TrainConfig:

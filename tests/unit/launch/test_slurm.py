@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import RunFailedError
-from aiayn.launch.signals import ENDING, SignalledInterrupt
+from aiayn.errors import RunFailedError
 from aiayn.launch.slurm import (
     RequeuedJobError,
     Standing,
@@ -23,6 +22,7 @@ from aiayn.launch.slurm import (
     set_rendezvous,
 )
 from aiayn.runs.directory import RunDirectory
+from aiayn.system.signals import ENDING, SignalledInterrupt
 
 SHOWN = """JobId=12 JobName=aiayn UserId=root(0) GroupId=root(0) Priority=1 Nice=0
    JobState={state} Reason=None Dependency=(null)

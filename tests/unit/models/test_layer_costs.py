@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from aiayn.models.layer_costs import operations, path_length, sequential_operations
-from aiayn.models.layer_types import BareConvolution, BareRecurrence, BareRestrictedAttention, BareSelfAttention
+from aiayn.models.table1.layer_costs import operations, path_length, sequential_operations
+from aiayn.models.table1.layer_types import BareConvolution, BareRecurrence, BareRestrictedAttention, BareSelfAttention
 
 
 def test_the_recurrence_that_is_counted_is_the_kernel_that_is_timed() -> None:

@@ -6,11 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.convolutional import ConvolutionalTranslator, GatedConvolution
-from aiayn.models.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.baselines.convolutional import ConvolutionalTranslator, GatedConvolution
+from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.baselines.recurrent import RecurrentTranslator
+from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.cost import BYTES_OF_STATE, SINGLE
-from aiayn.models.recurrent import RecurrentTranslator
-from aiayn.models.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.transformer import count_parameters
 from aiayn.training.loss import output_losses
 

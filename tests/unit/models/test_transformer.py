@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.models.layers import DecoderLayer, EncoderLayer
 from aiayn.models.transformer import Transformer, count_parameters
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.models.attention import SelfAttention
 from aiayn.models.packing import Packing
 from aiayn.models.positions import RotaryPositions, sinusoids_in_blocks, turned

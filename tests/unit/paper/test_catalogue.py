@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.catalogue import TABLES, cell, cells
 from aiayn.paper.cells import Cell
 from aiayn.paper.table3 import load_table3

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.table3 import Row, Setting, load_table3, parse_table3
 
 TABLE = load_table3()

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aiayn import files
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.trials import trial_reason
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
+from aiayn.system import files
 
 MakeRecord = Callable[..., Record]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.reports import grids as grids_of_text

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.config.errors import UserError
 from aiayn.config.report_schema import OnlyComparedConfig
+from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.cost import PAPERS, costs_of_runs, grids, total_of
 from aiayn.reports.plan import operations

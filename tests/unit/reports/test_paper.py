@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.catalogue import TABLES, cells
 from aiayn.reports.paper import report_paper
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.data.corpus import SPLITS
+from aiayn.data.corpora.corpus import SPLITS
+from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.data.filters import Filters
-from aiayn.data.grammar import GrammarCorpus
-from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
-from aiayn.data.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.reports.preparation import ALWAYS, COUNTS, facts, print_preparation, split_table
 
 

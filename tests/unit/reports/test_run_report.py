@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.row import paper_cells
 from aiayn.reports.run import markdown, report_run

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
-from aiayn.reports.table2 import Table2Report, read_table2
-from aiayn.reports.table2_claims import JudgedTable2Claim
-from aiayn.reports.table2_formats import grids, remarks
+from aiayn.reports.tables.table2 import Table2Report, read_table2
+from aiayn.reports.tables.table2_claims import JudgedTable2Claim
+from aiayn.reports.tables.table2_formats import grids, remarks
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.cost import Devices, Go, RunCost
 from aiayn.runs.record import Status

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.evaluation.significance import bootstrap
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.table3 import load_table3
 from aiayn.reports import grids as grids_of_text
 from aiayn.reports.grids import Grid, latex_table, latex_text, markdown_table
-from aiayn.reports.table3 import Line, Report, table3_report
-from aiayn.reports.table3_formats import FORMATS, show
+from aiayn.reports.tables.table3 import Line, Report, table3_report
+from aiayn.reports.tables.table3_formats import FORMATS, show
 from aiayn.reports.verdicts import Verdict, judge
 from aiayn.runs.record import Status
 

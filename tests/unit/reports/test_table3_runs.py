@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.table3_runs import SCALED, ComparableRuns, comparable_runs
 from aiayn.runs.record import Status

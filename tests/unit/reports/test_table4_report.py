@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from aiayn import files
 from aiayn.commands.front_end import main
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.config.trials import trial_reason
+from aiayn.errors import UserError
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table4 import load_table4
-from aiayn.reports.table4 import SENTENCES_OF_SECTION_23, Table4Report, read_table4
-from aiayn.reports.table4_formats import grids, remarks
+from aiayn.reports.tables.table4 import SENTENCES_OF_SECTION_23, Table4Report, read_table4
+from aiayn.reports.tables.table4_formats import grids, remarks
 from aiayn.runs.record import Record, RecordedBrackets, RecordedSearch, SplitScores, Status, json_text, read_record
+from aiayn.system import files
 
 MakeRun = Callable[..., Path]
 

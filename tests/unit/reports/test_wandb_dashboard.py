@@ -16,8 +16,8 @@ from wandb_workspaces.reports.v2.internal import ReportViewspec
 from wandb_workspaces.workspaces.internal import View
 
 from aiayn.reports.grids import markdown_table
-from aiayn.reports.table3 import Report, table3_report
-from aiayn.reports.table3_grids import grids
+from aiayn.reports.tables.table3 import Report, table3_report
+from aiayn.reports.tables.table3_grids import grids
 from aiayn.reports.wandb_dashboard import Dashboard, build_dashboard
 from aiayn.reports.wandb_panels import COLUMNS, CURVES, Subject
 

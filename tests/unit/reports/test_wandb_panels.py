@@ -13,12 +13,12 @@ pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is no
 import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
 
-from aiayn.build.training import describe
+from aiayn.builders.training import describe
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, differences, run_sets, sizes
-from aiayn.training.tracking import RunDescription
+from aiayn.tracking.loggers import RunDescription
 
 FrozenRow = Callable[..., TrainConfig]
 Described = Callable[[str], RunDescription]

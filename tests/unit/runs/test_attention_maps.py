@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, read_attention_maps, write_attention_maps
 
 

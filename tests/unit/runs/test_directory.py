@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory, average_name, open_run
 
 step_numbers = st.sets(st.integers(0, 10**8), max_size=6)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import State, read_ledger
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status

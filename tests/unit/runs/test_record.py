@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.runs.record import (
     SCHEMA_VERSION,
     Record,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.paper.recipe import load_recipe
 from aiayn.paper.table2 import load_table2
 from aiayn.runs.cost import Basis, Devices, Go, RunCost, Total

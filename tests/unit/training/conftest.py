@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from aiayn.data.grammar import GrammarCorpus
-from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.training.averaging import averaged_checkpoint, averaged_steps
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
 

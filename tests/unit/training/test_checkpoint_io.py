@@ -14,7 +14,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.training.checkpoint_io import AtomicCheckpointIO, ForeignCheckpointError, load_checkpoint
 
 WEIGHT = torch.arange(1.0, 7.0).view(2, 3)

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytorch_lightning import Trainer
 
-from aiayn.data.prepared import PreparedData
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.training.data_module import EvaluationStream, TranslationDataModule
 
 reuse_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)

@@ -13,8 +13,8 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
-from aiayn.data.collation import TranslationBatch, collate
-from aiayn.data.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.collation import TranslationBatch, collate
+from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 from aiayn.training.module import AdamSettings, TranslationModule

@@ -7,8 +7,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from aiayn.data.prepared import PreparedData
-from aiayn.data.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import SentencesInMemory
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from aiayn.data.prepared import PreparedData
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.samples import spread
 from aiayn.models.transformer import Transformer

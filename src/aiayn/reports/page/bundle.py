@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 
 
 @dataclass(frozen=True)

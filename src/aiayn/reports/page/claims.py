@@ -8,8 +8,8 @@ from aiayn.paper.claims import Metric, Ordering, Sameness
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.cells import heading, scroller
 from aiayn.reports.page.markup import Html, tag, with_symbols
-from aiayn.reports.table3 import Report, paper_cell
-from aiayn.reports.table3_grids import claimed, interval_text, printed_difference, verdict_text
+from aiayn.reports.tables.table3 import Report, paper_cell
+from aiayn.reports.tables.table3_grids import claimed, interval_text, printed_difference, verdict_text
 from aiayn.reports.verdicts import Judged, JudgedClaim, Verdict
 
 MARKS = {

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from aiayn.config.errors import UserError
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.config.report_schema import OnlyConfig
+from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.attention_maps import PackedMaps, read_attention
 from aiayn.reports.page.curves import Curve, read_curves
 from aiayn.reports.page.samples import SPLIT, Sample, Texts, read_samples
 from aiayn.reports.row import paper_row
-from aiayn.reports.table3 import Report, report_of
 from aiayn.reports.table3_runs import comparable_entries, is_chosen
+from aiayn.reports.tables.table3 import Report, report_of
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
 

@@ -16,8 +16,8 @@ from aiayn.reports.page.figures import figure_data
 from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag, with_symbols
 from aiayn.reports.page.run_sections import run_sections
 from aiayn.reports.page.tables import bleu_name, cost_summary, cost_table, plain_table, results_table
-from aiayn.reports.table3_formats import summary
-from aiayn.reports.table3_grids import differences_grid
+from aiayn.reports.tables.table3_formats import summary
+from aiayn.reports.tables.table3_grids import differences_grid
 from aiayn.runs.ledger import State
 
 SCRIPTS = ("theme.js", "tables.js", "figures.js", "charts.js", "attention.js", "live.js")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from aiayn.config.errors import UserError
 from aiayn.data.lines import file_lines
-from aiayn.data.prepared import PreparedData, find_prepared
+from aiayn.data.preparation.prepared import PreparedData, find_prepared
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.runs.directory import RunDirectory

@@ -10,8 +10,8 @@ from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
-from aiayn.reports.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.table3_grids import mean_and_deviation, settings_beside, settings_text, signed
+from aiayn.reports.tables.table3 import Line, Report, paper_cell, paper_value
+from aiayn.reports.tables.table3_grids import mean_and_deviation, settings_beside, settings_text, signed
 from aiayn.runs.ledger import State
 
 

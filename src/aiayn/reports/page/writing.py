@@ -8,15 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aiayn import files
-from aiayn.config.errors import UserError
 from aiayn.config.report_schema import ReportConfig
-from aiayn.progress import Bar, draw_lines, has_bars, say
+from aiayn.errors import UserError
 from aiayn.reports.page.bundle import plotly_bundle
 from aiayn.reports.page.content import PageContent, Reader
 from aiayn.reports.page.render import page
-from aiayn.reports.table3_formats import check_resampling
+from aiayn.reports.tables.table3_formats import check_resampling
 from aiayn.runs.ledger import Entry, State
+from aiayn.system import files
+from aiayn.system.progress import Bar, draw_lines, has_bars, say
 
 logger = logging.getLogger("aiayn")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.reports.page import attention_maps
 from aiayn.reports.page.attention_maps import LEVELS, packed_maps, read_attention
 from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, Weights, write_attention_maps

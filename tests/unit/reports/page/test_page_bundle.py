@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.errors import UserError
+from aiayn.errors import UserError
 from aiayn.reports.page.bundle import plotly_bundle
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from aiayn.config.errors import UserError
 from aiayn.config.report_schema import OnlyConfig
+from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.bundle import Bundle, script_hash
 from aiayn.reports.page.cells import GROUPS

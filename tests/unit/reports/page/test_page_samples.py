@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn import files
-from aiayn.config.errors import UserError
-from aiayn.data.grammar import GrammarCorpus
-from aiayn.data.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu, sentence_statistics
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.reports.page.samples import EACH, Kind, Texts, chosen, read_samples
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
+from aiayn.system import files
 
 MakeRecord = Callable[..., Record]
 

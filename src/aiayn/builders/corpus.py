@@ -1,0 +1,124 @@
+"""The corpus of a run, and what is asked of it; nothing here needs a tensor library."""
+
+from pathlib import Path
+
+from aiayn.config.data_schema import (
+    DataConfig,
+    GrammarDataConfig,
+    HubDataConfig,
+    SplitFilesConfig,
+    TextFilesDataConfig,
+    ToyTreesDataConfig,
+    TreesDataConfig,
+)
+from aiayn.config.schema import TrainConfig
+from aiayn.config.validation import has_learned_positions
+from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
+from aiayn.data.corpora.hub import HubCorpus
+from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
+from aiayn.data.corpora.treebank import TreebankCorpus
+from aiayn.data.filters import Filters
+from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.toy_trees import ToyTreesCorpus
+from aiayn.data.preparation.prepared import PreparationSettings, PreparedData
+from aiayn.errors import UserError
+
+FAST_DEV_SENTENCES = 8
+"""What a fast_dev_run decodes of each split, unless decoding.limit_sentences says otherwise."""
+
+
+def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
+    """The corpus that the configuration names."""
+    if isinstance(config, GrammarDataConfig):
+        return GrammarCorpus(
+            sentences=config.sentences,
+            dev_sentences=config.dev_sentences,
+            test_sentences=config.test_sentences,
+            seed=config.seed,
+        )
+    if isinstance(config, TextFilesDataConfig):
+        splits: dict[Split, SplitFilesConfig] = {"train": config.train, "dev": config.dev, "test": config.test}
+        return TextFilesCorpus(
+            files={name: SplitFiles(source=split.source, target=split.target) for name, split in splits.items()},
+            source_language=config.source_language,
+            target_language=config.target_language,
+            cache_directory=cache / "corpora",
+        )
+    if isinstance(config, TreesDataConfig):
+        return TreebankCorpus(
+            files={"train": config.train, "dev": config.dev, "test": config.test, "silver": config.silver},
+            folder=config.path,
+            tags=config.tags,
+            gold_times=config.gold_times,
+            language=config.source_language,
+            cache_directory=cache / "corpora",
+        )
+    if isinstance(config, ToyTreesDataConfig):
+        return ToyTreesCorpus(
+            sentences=config.sentences,
+            dev_sentences=config.dev_sentences,
+            test_sentences=config.test_sentences,
+            seed=config.seed,
+            tags=config.tags,
+        )
+    assert isinstance(config, HubDataConfig)
+    return HubCorpus(
+        path=config.path,
+        subset=config.subset,
+        revision=config.revision,
+        source_language=config.source_language,
+        target_language=config.target_language,
+        splits={"train": config.splits.train, "dev": config.splits.dev, "test": config.splits.test},
+        sentences={"train": config.sentences.train, "dev": config.sentences.dev, "test": config.sentences.test},
+        streaming=config.streaming,
+        scratch_directory=cache / "corpora",
+    )
+
+
+def preparation_settings(config: TrainConfig) -> PreparationSettings:
+    """How the corpus is tokenised."""
+    return PreparationSettings(
+        vocabulary_size=config.tokenizer.vocabulary_size,
+        max_length=config.data.max_length,
+        tokenizer=config.tokenizer.kind.value,
+        pretokenized=config.data.pretokenized,
+        filters=Filters(
+            max_ratio=config.data.filters.max_ratio,
+            language=config.data.filters.language,
+            duplicates=config.data.filters.duplicates,
+            contaminated=config.data.filters.contaminated,
+        ),
+    )
+
+
+def scored_sentences(config: TrainConfig) -> int | None:
+    """How many sentences of a split are decoded and scored at the end; None: all."""
+    if config.decoding.limit_sentences is None and config.trainer.get("fast_dev_run"):
+        return FAST_DEV_SENTENCES
+    return config.decoding.limit_sentences
+
+
+def validation_sentences(config: TrainConfig) -> int:
+    """How many sentences of dev every validation translates; 0: none."""
+    wanted = config.decoding.validation_sentences
+    return min(wanted, FAST_DEV_SENTENCES) if config.trainer.get("fast_dev_run") else wanted
+
+
+def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
+    """Refuse, before training, sentences that the learned positions would end before.
+
+    Raises:
+        UserError: naming the split, its longest sentence and what to raise.
+    """
+    if not has_learned_positions(config.model):
+        return
+    for split in SPLITS[1:]:
+        prepared = data.split(split)
+        source, target = (int(side.lengths.max()) for side in (prepared.source, prepared.target))
+        needed = max(source + config.decoding.max_extra_length, target)
+        if needed > config.model.max_positions:
+            raise UserError(
+                f"model.max_positions={config.model.max_positions}: the {split} split has sentences of up to {source} "
+                f"source and {target} target tokens, and outputs may be decoding.max_extra_length="
+                f"{config.decoding.max_extra_length} longer than their input: raise it to {needed} or more"
+            )

@@ -1,0 +1,213 @@
+"""The objects of a training and of a search."""
+
+import os
+from typing import Any
+
+import torch
+
+from aiayn.builders.architecture import accumulation, architecture_of, embedding_rows
+from aiayn.builders.corpus import validation_sentences
+from aiayn.builders.notes import printed_difference
+from aiayn.config.difference import job_type, row_of
+from aiayn.config.freeze import plain
+from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
+from aiayn.config.trials import trial_reason
+from aiayn.data.preparation.prepared import PreparedData
+from aiayn.models.architecture import Architecture
+from aiayn.models.baselines.convolutional import ConvolutionalTranslator
+from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.baselines.recurrent import RecurrentTranslator
+from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
+from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import checkout
+from aiayn.system.devices import stated_devices
+from aiayn.tracking.loggers import RunDescription
+from aiayn.training.data_module import TranslationDataModule
+from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.process_group import ALONE, ProcessGroup
+from aiayn.training.scoring import Search
+from aiayn.training.session import Budget, TrainingSession
+from aiayn.training.validation_sample import ValidationSample
+
+VARIATION, TRIAL = "variation", "trial"
+"""Tags of runs that W&B shows in no run set of a row."""
+
+LENGTH_MULTIPLE = 8
+"""Of sentences for a compiled model: what GPUs multiply in one go in half precision."""
+
+
+def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
+    """The model, its weights drawn from `seed`.
+
+    Args:
+        config: the run's configuration.
+        vocabulary_size: entries of the vocabulary.
+    """
+    rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
+    torch.manual_seed(config.seed)
+    return made_model(architecture_of(config.model), rows=rows)
+
+
+def made_model(
+    architecture: Architecture | RecurrentArchitecture | ConvolutionalArchitecture, *, rows: int
+) -> TranslationModel[Any]:
+    """A model of any kind, its weights drawn by torch's generator.
+
+    Args:
+        architecture: sizes and choices.
+        rows: of the embedding matrix.
+    """
+    if isinstance(architecture, RecurrentArchitecture):
+        return RecurrentTranslator(architecture, vocabulary_size=rows)
+    if isinstance(architecture, ConvolutionalArchitecture):
+        return ConvolutionalTranslator(architecture, vocabulary_size=rows)
+    return Transformer(architecture, vocabulary_size=rows)
+
+
+def build_module(
+    config: TrainConfig, model: TranslationModel[Any], *, data_fingerprint: str, sample: ValidationSample | None = None
+) -> TranslationModule:
+    """The model with its recipe; `sample` is what every validation translates."""
+    recipe = config.optimization
+    return TranslationModule(
+        model=model,
+        d_model=config.model.d_model,
+        label_smoothing=smoothing_over_all(recipe, classes=len(model.output_weight)),
+        warmup_steps=recipe.warmup_steps,
+        learning_rate_factor=recipe.learning_rate_factor,
+        adam=AdamSettings(beta1=recipe.adam_beta1, beta2=recipe.adam_beta2, epsilon=recipe.adam_epsilon),
+        seed=config.seed,
+        divergence_factor=recipe.divergence_factor,
+        log_interval=max(1, int(config.trainer["log_every_n_steps"])),
+        is_compiled=config.launch.compile,
+        provenance={"config_hash": config.identity.hash, "data_fingerprint": data_fingerprint},
+        sample=sample,
+    )
+
+
+def build_sample(config: TrainConfig, data: PreparedData, *, group: ProcessGroup = ALONE) -> ValidationSample | None:
+    """What every validation translates, shared by the ranks; None where the configuration wants none."""
+    sentences = validation_sentences(config)
+    return (
+        ValidationSample(data, build_search(config.decoding), sentences=sentences, group=group) if sentences else None
+    )
+
+
+def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
+    """The epsilon that, shared by all classes, gives each wrong one what the recipe gives it.
+
+    Shared by the wrong ones alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
+    """
+    return recipe.label_smoothing * (classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1)
+
+
+def build_search(config: DecodingConfig) -> Search:
+    """The search, at the end of training and for the sample of every validation."""
+    return Search(
+        beam_size=config.beam_size,
+        length_penalty_alpha=config.length_penalty_alpha,
+        max_extra_length=config.max_extra_length,
+        batch_tokens=config.batch_tokens,
+        ends_among=config.ends_among.value,
+        constrained=config.constrained,
+    )
+
+
+def describe(
+    config: TrainConfig, *, run_id: str, commit: str | None = None, dirty: bool | None = None
+) -> RunDescription:
+    """What a dashboard shows of the run.
+
+    Args:
+        config: the run's configuration.
+        run_id: of its record.
+        commit: of the code, where it runs from a checkout.
+        dirty: whether the checkout has changes.
+    """
+    identity = config.identity
+    table, row = identity.experiment.partition("/")[0], row_of(identity.experiment)
+    marks = {VARIATION: identity.difference, TRIAL: trial_reason(config.trainer)}
+    return RunDescription(
+        run_id=run_id,
+        name=identity.title,
+        is_swept=identity.sweep is not None or "WANDB_SWEEP_ID" in os.environ,
+        group=identity.sweep or table,
+        job_type=job_type(row, identity.difference),
+        tags=(
+            *(identity.fidelity, table, row, identity.scale, config.data.name),
+            *(mark for mark, is_so in marks.items() if is_so),
+        ),
+        notes=printed_difference(config),
+        config={**plain(config), "code": {"commit": commit, "dirty": dirty}},
+        checkout=checkout(),
+    )
+
+
+def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
+    """What one process of a run trains and scores on.
+
+    Args:
+        config: the run's configuration.
+        local_rank: the process's number on its host.
+    """
+    if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
+        return torch.device("cpu")
+    devices = stated_devices(config.trainer)
+    there = torch.cuda.device_count()
+    index = devices[local_rank] if isinstance(devices, list) and local_rank < len(devices) else local_rank
+    return torch.device("cuda", index if index < there else 0)
+
+
+def build_session(
+    config: TrainConfig,
+    directory: RunDirectory,
+    *,
+    group: ProcessGroup = ALONE,
+    by_srun: bool = False,
+    is_patient: bool = False,
+) -> TrainingSession:
+    """The trainer of one go; steps, accumulation and validation follow from `optimization`.
+
+    Args:
+        config: the run's configuration.
+        directory: where checkpoints go.
+        group: the ranks that train together.
+        by_srun: whether Slurm started them.
+        is_patient: whether a second signal changes nothing.
+
+    Raises:
+        UserError: Lightning refuses an argument or a callback.
+    """
+    settings = dict(config.trainer)
+    if settings["precision"] == "auto":
+        settings["precision"] = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"
+    return TrainingSession(
+        settings,
+        callbacks=config.callbacks,
+        budget=Budget(
+            max_steps=config.optimization.max_steps,
+            accumulation=accumulation(config, world_size=group.size),
+            validation_interval=config.optimization.validation_interval,
+            averaged_checkpoints=config.averaging.checkpoints,
+            averaging_interval=config.averaging.interval or 1,
+        ),
+        checkpoints=directory.checkpoints,
+        group=group,
+        by_srun=by_srun,
+        is_patient=is_patient,
+        timeout_seconds=config.launch.timeout_seconds,
+    )
+
+
+def build_batches(config: TrainConfig, data: PreparedData) -> TranslationDataModule:
+    """The run's batches."""
+    return TranslationDataModule(
+        data,
+        source_tokens=config.optimization.source_tokens,
+        target_tokens=config.optimization.target_tokens,
+        evaluation_tokens=config.decoding.batch_tokens,
+        seed=config.seed,
+        length_multiple=LENGTH_MULTIPLE if config.launch.compile else 1,
+    )

@@ -1,0 +1,1 @@
+"""Which sentences make an optimizer step, and their tensors."""

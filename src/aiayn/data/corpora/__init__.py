@@ -1,0 +1,1 @@
+"""Corpora: sentence pairs and trees from files, from the Hugging Face hub, and embedded ones."""

@@ -1,0 +1,1 @@
+"""The embedded corpus: English and German sentence pairs generated from a grammar."""

@@ -1,0 +1,295 @@
+"""English: from a meaning to a sentence, or to its constituency tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from aiayn.data.grammar.meaning import (
+    Adverbial,
+    Asked,
+    Clause,
+    Clock,
+    Expletive,
+    Gap,
+    Modal,
+    Nominal,
+    Phrase,
+    Sentence,
+    Tense,
+    Thing,
+    gap_of,
+    person_of,
+)
+from aiayn.data.grammar.nodes import COMMA, Node, fixed, phrase, preposition, spoken, tag_of
+from aiayn.data.grammar.words import Adverb, Name, Person, Pronoun, text
+from aiayn.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NUMBERS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety"
+)
+_ONES, _TENS = _NUMBERS.split()[:20], _NUMBERS.split()[20:]
+_HAVE = ("have", "have", "has", "have")
+_DO = ("do", "do", "does", "do")
+_PLAIN_MODALS = {Modal.CAN: ("can", "could"), Modal.MAY: ("may", "may"), Modal.SHOULD: ("should", "should")}
+_FULL_MODALS = {
+    Modal.MUST: (("have", "have", "has", "have"), "had", "have", "to"),
+    Modal.WANT: (("want", "want", "wants", "want"), "wanted", "want", "to"),
+    Modal.LIKE: (("like", "like", "likes", "like"), "liked", "like", "to"),
+}
+
+
+def realise(sentence: Sentence) -> str:
+    """Say it in English."""
+    words = spoken(_constituents(sentence))
+    return text(words, question=sentence.question).replace("can not ", "cannot ")
+
+
+def parse(sentence: Sentence) -> Tree:
+    """The tree of what `realise` says, by the conventions of the Penn Treebank: "cannot" and "Anna's" are two words."""
+    label = _label(sentence) if sentence.question else "S"
+    mark: Node = (".", "?" if sentence.question else ".")
+    return _capitalised(_tree((label, [*_constituents(sentence), mark])))
+
+
+def number(value: int) -> str:
+    """Spell 0 to 99."""
+    if value < len(_ONES):
+        return _ONES[value]
+    tens, ones = divmod(value, 10)
+    return _TENS[tens - 2] + (f"-{_ONES[ones]}" if ones else "")
+
+
+def _constituents(sentence: Sentence) -> list[Node]:
+    """What a sentence consists of, without its final mark."""
+    main = _clause(sentence.main, question=sentence.question)
+    if sentence.link is None:
+        return main
+    assert sentence.other is not None
+    link, other = sentence.link.english, phrase("S", *_clause(sentence.other))
+    if sentence.link.kind == "coordinate":
+        return [phrase("S", *main), COMMA, ("CC", link), other]
+    subordinate = _subordinate(link, other)
+    return [subordinate, COMMA, *main] if sentence.reversed else [*main, subordinate]
+
+
+def _label(sentence: Sentence) -> str:
+    """What kind of question it is: one that asks for something, or for yes or no."""
+    return "SBARQ" if isinstance(sentence.main.subject, Asked) or sentence.main.fronted else "SQ"
+
+
+def _subordinate(link: str, clause: Node) -> Node:
+    return phrase("SBAR", phrase("WHADVP", ("WRB", link)) if link == "when" else ("IN", link), clause)
+
+
+def _clause(clause: Clause, *, question: bool = False) -> list[Node]:
+    asked = isinstance(clause.subject, Asked)
+    inverted = question and not asked
+    before, verbs = _verb_group(clause, support=inverted or clause.negated)
+    subject = _nominal(clause.subject, 0)
+    medial = [_adverbial(clause.time)] if clause.time is not None and _is_medial(clause.time) else []
+    fronted = _fronted(clause, question=question)
+    negation: list[Node] = [("RB", "not")] if clause.negated else []
+    rest = _verb_phrase(verbs, [*_after_verb(clause), *_complement(clause)])
+    if inverted:
+        inside = [*before, *subject, *negation, *medial, *rest]
+        return [*fronted, phrase("SQ", *inside)] if fronted else inside
+    predicate = [*negation, *medial, *rest]
+    predicate = [phrase("VP", *before, *predicate)] if before else predicate
+    return [*fronted, *subject, phrase("SQ", *predicate)] if asked else [*fronted, *subject, *predicate]
+
+
+def _verb_phrase(verbs: Sequence[Node], rest: Sequence[Node]) -> list[Node]:
+    """Nested phrases: each verb has the later ones inside, the last one what follows it."""
+    inside = list(rest)
+    for number_, verb in reversed([*enumerate(verbs)]):
+        inside = [phrase("VP", verb, *inside)]
+        if verb[0] == "TO" and number_:  # after a verb an infinitive is a clause without its subject
+            inside = [phrase("S", *inside)]
+    return inside
+
+
+def _verb_group(clause: Clause, *, support: bool) -> tuple[list[Node], list[Node]]:
+    """Split the verb into what precedes "not" (at most one auxiliary) and the rest."""
+    verb, tense = clause.verb.english, clause.tense
+    person = person_of(clause.object if isinstance(clause.subject, Expletive) and clause.object else clause.subject)
+    present = "VBZ" if person is Person.THIRD else "VBP"
+    if clause.modal is not None:
+        return _modal_group(clause, person, support=support)
+    if tense is Tense.PROGRESSIVE:
+        return [(present, ("am", "are", "is", "are")[person])], [("VBG", verb.gerund)]
+    if tense in (Tense.PERFECT, Tense.LASTING):
+        return [(present, _HAVE[person])], [("VBN", verb.participle)]
+    if tense is Tense.FUTURE:
+        return [("MD", "will")], [("VB", verb.base)]
+    past = tense is Tense.PAST
+    finite: Node = ("VBD" if past else present, (verb.past if past else verb.present)[person])
+    if verb.base == "be":
+        return [finite], []
+    if support:
+        return [("VBD", "did") if past else (present, _DO[person])], [("VB", verb.base)]
+    return [], [finite]
+
+
+def _modal_group(clause: Clause, person: Person, *, support: bool) -> tuple[list[Node], list[Node]]:
+    assert clause.modal is not None
+    past, base = clause.tense is Tense.PAST, clause.verb.english.base
+    infinitive: Node = ("VB", base)
+    if clause.modal in _PLAIN_MODALS:
+        return [("MD", _PLAIN_MODALS[clause.modal][past])], [infinitive]
+    if clause.modal is Modal.MUST and not past and not support:
+        return [("MD", "must")], [infinitive]
+    present_tag = "VBZ" if person is Person.THIRD else "VBP"
+    present, preterite, plain, particle = _FULL_MODALS[clause.modal]
+    to: Node = ("TO", particle)
+    if support:
+        return [("VBD", "did") if past else (present_tag, _DO[person])], [("VB", plain), to, infinitive]
+    return [], [("VBD", preterite) if past else (present_tag, present[person]), to, infinitive]
+
+
+def _fronted(clause: Clause, *, question: bool) -> list[Node]:
+    if clause.fronted == "object":
+        assert clause.object is not None
+        return _nominal(clause.object, 1)
+    said = {"time": clause.time, "place": clause.place}.get(clause.fronted or "")
+    return [] if said is None else [_adverbial(said), *([] if question else [COMMA])]
+
+
+def _after_verb(clause: Clause) -> Iterator[Node]:
+    """Particle, objects, predicate, manner, goal, place, time."""
+    yield from _objects(clause)
+    if clause.predicate is not None:
+        yield _predicate(clause)
+    for adverbial in (clause.manner, clause.goal):
+        if adverbial is not None:
+            yield _adverbial(adverbial)
+    if clause.place is not None and clause.fronted != "place" and not _lacks_noun(clause.place):
+        yield _adverbial(clause.place)
+    if clause.time is not None and clause.fronted != "time" and not _is_medial(clause.time):
+        yield _adverbial(clause.time)
+
+
+def _predicate(clause: Clause) -> Node:
+    assert clause.predicate is not None
+    if clause.compared is None:
+        return phrase("ADJP", ("JJ", clause.predicate.english))
+    *more, adjective = clause.predicate.english_comparative.split()
+    compared: list[Node] = [("RBR", "more"), ("JJ", adjective)] if more else [("JJR", adjective)]
+    return phrase("ADJP", *compared, preposition("than", _nominal(clause.compared, 0)))
+
+
+def _objects(clause: Clause) -> list[Node]:
+    verb = clause.verb.english
+    direct = [] if clause.object is None or clause.fronted == "object" else _nominal(clause.object, 1, clause.negated)
+    if verb.preposition and clause.object is not None:
+        direct = [preposition(verb.preposition, direct)]
+    particle = [phrase("PRT", ("RP", verb.particle))] if verb.particle else []
+    if isinstance(clause.object, Pronoun) and not verb.preposition:
+        direct, particle = [*direct, *particle], []
+    if clause.recipient is None:
+        return [*particle, *direct]
+    recipient = _nominal(clause.recipient, 1)
+    if "to" in clause.verb.traits:
+        return [*direct, preposition("to", recipient)]
+    return [*recipient, *direct]
+
+
+def _complement(clause: Clause) -> list[Node]:
+    if clause.complement is None:
+        return []
+    link, inner = clause.complement.link, clause.complement.clause
+    if link.kind != "infinitive":
+        return [_subordinate(link.english, phrase("S", *_clause(inner)))]
+    *purpose, to = link.english.split()
+    verbs: list[Node] = [("TO", to), ("VB", inner.verb.english.base)]
+    infinitive = phrase("S", *_verb_phrase(verbs, [*_after_verb(inner)]))
+    return [phrase("SBAR", *((tag_of(word), word) for word in purpose), infinitive)] if purpose else [infinitive]
+
+
+def _is_medial(adverbial: Adverbial) -> bool:
+    return isinstance(adverbial, Adverb) and adverbial.medial
+
+
+def _lacks_noun(adverbial: Adverbial) -> bool:
+    return isinstance(adverbial, Phrase) and isinstance(adverbial.nominal, Gap)
+
+
+def _adverbial(adverbial: Adverbial) -> Node:
+    if isinstance(adverbial, Adverb):
+        return fixed(adverbial.english)
+    if isinstance(adverbial, Clock):
+        hour: Node = ("CD", number(adverbial.hour))
+        time: tuple[Node, ...] = (("NN", "half"), ("IN", "past"), hour) if adverbial.half else (hour, ("RB", "o'clock"))
+        return preposition("at", [phrase("NP", *time)])
+    nominal = _nominal(adverbial.nominal, 1)
+    if adverbial.preposition.follows:
+        return phrase("ADVP", *nominal, ("RB", adverbial.preposition.english))
+    return preposition(adverbial.preposition.english, nominal)
+
+
+def _nominal(nominal: Nominal, role: int, negated: bool = False) -> list[Node]:
+    """A participant as subject (role 0) or object (role 1)."""
+    if isinstance(nominal, Thing):
+        return [_thing(nominal, negated=negated)]
+    if isinstance(nominal, Pronoun):
+        return [phrase("NP", ("PRP", nominal.english[role]))]
+    if isinstance(nominal, Name):
+        return [phrase("NP", ("NNP", nominal.english))]
+    if isinstance(nominal, Expletive):
+        return [phrase("NP", ("EX" if nominal.english == "there" else "PRP", nominal.english))]
+    if isinstance(nominal, Asked):
+        word = "who" if nominal.person and role == 0 else "whom" if nominal.person else "what"
+        return [phrase("WHNP", ("WP", word))]
+    return []  # a gap is said as the relative pronoun
+
+
+def _thing(thing: Thing, *, negated: bool) -> Node:
+    noun = thing.noun
+    parts = _determiner(thing, negated=negated)
+    if thing.count is not None:
+        parts.append(("CD", number(thing.count)))
+    parts += [("JJ", adjective.english) for adjective in thing.adjectives]
+    parts.append(("NNS", noun.english_plural) if thing.plural else ("NN", noun.english))
+    following = str(parts[1][1]) if len(parts) > 1 else ""
+    if parts[0][1] == "a" and following[0] in "aeiou" and not following.startswith("use"):
+        parts[0] = ("DT", "an")
+    said = phrase("NP", *parts)
+    return said if thing.relative is None else phrase("NP", said, _relative(thing.relative, animate=noun.animate))
+
+
+def _determiner(thing: Thing, *, negated: bool) -> list[Node]:
+    if thing.owner is not None:
+        ((label, owner),) = _nominal(thing.owner, 0)
+        return [(label, [*owner, ("POS", "'s")])]
+    word = thing.determiner.english_plural if thing.plural else thing.determiner.english
+    if negated and not word and thing.count is None:
+        word = "any"
+    return [(tag_of(word), word)] if word else []
+
+
+def _relative(clause: Clause, *, animate: bool) -> Node:
+    gap = gap_of(clause)
+    if gap == "place":
+        assert isinstance(clause.place, Phrase)
+        which = phrase("WHNP", ("WDT", "which"))
+        pronoun = phrase("WHPP", *preposition(clause.place.preposition.english, [which])[1])
+    elif animate:
+        pronoun = phrase("WHNP", ("WP", "who" if gap == "subject" else "whom"))
+    else:
+        pronoun = phrase("WHNP", ("WDT", "that"))
+    return phrase("SBAR", pronoun, phrase("S", *_clause(clause)))
+
+
+def _tree(node: Node) -> Tree:
+    label, content = node
+    return Tree(label, word=content) if isinstance(content, str) else Tree(label, tuple(map(_tree, content)))
+
+
+def _capitalised(tree: Tree) -> Tree:
+    """The tree with a capital letter at its first word."""
+    if tree.word is not None:
+        return Tree(tree.label, word=tree.word[0].upper() + tree.word[1:])
+    return Tree(tree.label, (_capitalised(tree.children[0]), *tree.children[1:]))

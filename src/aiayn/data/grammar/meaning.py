@@ -1,0 +1,174 @@
+"""What a sentence means, before either language has put it into words.
+
+The two realisers read nothing else: order, agreement, auxiliaries, case and punctuation are theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Literal
+
+from aiayn.data.grammar.words import Adjective, Adverb, Determiner, Name, Noun, Person, Preposition, Pronoun, Verb
+
+
+class Tense(Enum):
+    """Time and aspect; each is one English and one German form."""
+
+    PRESENT = auto()
+    """reads, liest"""
+    PROGRESSIVE = auto()
+    """is reading, liest"""
+    PAST = auto()
+    """wrote, schrieb"""
+    PERFECT = auto()
+    """has read, hat gelesen"""
+    FUTURE = auto()
+    """will read, wird lesen"""
+    LASTING = auto()
+    """has lived for two years, wohnt seit zwei Jahren"""
+
+
+class Modal(Enum):
+    """A modal verb, or "like to", which German says with "gern"."""
+
+    CAN = auto()
+    MUST = auto()
+    MAY = auto()
+    SHOULD = auto()
+    WANT = auto()
+    LIKE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """A noun phrase. An owner ("the man's", "Anna's") stands with the definite article only.
+
+    `count` is 2 to 99 and goes with a plural. `relative` is a clause with one `Gap`.
+    """
+
+    noun: Noun
+    determiner: Determiner
+    plural: bool = False
+    count: int | None = None
+    adjectives: tuple[Adjective, ...] = ()
+    owner: Thing | Name | None = None
+    relative: Clause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Where a relative clause lacks its noun: realised as the relative pronoun."""
+
+    noun: Noun
+    plural: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for: who, or what."""
+
+    person: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expletive:
+    """A subject that means nothing: "it" rains, "there" is."""
+
+    english: str
+    german: str
+
+
+Nominal = Thing | Pronoun | Name | Gap | Asked | Expletive
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A preposition with its noun phrase."""
+
+    preposition: Preposition
+    nominal: Nominal
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A time of day: the hour, 1 to 12, or half past it."""
+
+    hour: int
+    half: bool
+
+
+Adverbial = Adverb | Phrase | Clock
+Slot = Literal["subject", "object", "time", "place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What joins two clauses: a subordinating or coordinating conjunction, or the mark of an infinitive."""
+
+    english: str
+    german: str
+    kind: Literal["subordinate", "coordinate", "infinitive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    """A clause inside another: that ..., whether ..., to ..., in order to ...; an infinitive's subject is not said."""
+
+    link: Link
+    clause: Clause
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A verb with its participants and circumstances.
+
+    `predicate` (with `compared`, "older than") goes with "be" alone. `fronted` names what stands first.
+    """
+
+    verb: Verb
+    subject: Nominal
+    tense: Tense = Tense.PRESENT
+    object: Nominal | None = None
+    recipient: Nominal | None = None
+    predicate: Adjective | None = None
+    compared: Nominal | None = None
+    modal: Modal | None = None
+    negated: bool = False
+    time: Adverbial | None = None
+    manner: Adverbial | None = None
+    place: Adverbial | None = None
+    goal: Adverbial | None = None
+    fronted: Slot | None = None
+    complement: Complement | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A main clause, perhaps with a second one that comes last or, if `reversed`, first."""
+
+    main: Clause
+    link: Link | None = None
+    other: Clause | None = None
+    reversed: bool = False
+    question: bool = False
+
+
+def person_of(nominal: Nominal) -> Person:
+    """Tell what a finite verb agrees with when this is its subject."""
+    if isinstance(nominal, Thing | Gap):
+        return Person.PLURAL if nominal.plural else Person.THIRD
+    if isinstance(nominal, Pronoun):
+        return nominal.person
+    return Person.THIRD
+
+
+def gap_of(clause: Clause) -> Literal["subject", "object", "place"]:
+    """Find where a relative clause lacks its noun."""
+    if isinstance(clause.subject, Gap):
+        return "subject"
+    if isinstance(clause.object, Gap):
+        return "object"
+    assert isinstance(clause.place, Phrase), clause
+    assert isinstance(clause.place.nominal, Gap), clause
+    return "place"

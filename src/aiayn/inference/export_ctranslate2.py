@@ -1,0 +1,213 @@
+"""A Transformer as CTranslate2 holds it: their specification, filled with our weights."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from aiayn.errors import UserError
+from aiayn.models.architecture import Architecture
+from aiayn.models.positions import sinusoids, sinusoids_in_blocks
+
+NEVER = -1e4
+"""Added to the logits of what no output may hold; the largest that half precision holds in full."""
+
+SINUSOIDS = 2
+"""Sinusoids have no end, but a table has: this many times `model.max_positions`."""
+
+
+HELD: Mapping[str, Sequence[object]] = {
+    "attention": ("scaled_dot",),
+    "positions": ("sinusoidal", "sinusoidal_blocks", "learned", "none"),
+    "normalization": ("layer",),
+    "residual": (True,),
+}
+"""What an exported model may be, where not everything can."""
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """Special tokens by id."""
+
+    pad_id: int
+    bos_id: int
+    eos_id: int
+
+
+def table_length(architecture: Architecture) -> int:
+    """How many tokens a source or an output of the exported model may have."""
+    return architecture.max_positions * (1 if architecture.positions == "learned" else SINUSOIDS)
+
+
+def refuse_what_cannot_be_held(architecture: Architecture, *, setting: str) -> None:
+    """Refuse what CTranslate2's Transformer has no place for.
+
+    Args:
+        architecture: of the model.
+        setting: what asked for the export, to be blamed.
+
+    Raises:
+        UserError: naming the key.
+    """
+    for key, held in HELD.items():
+        value = getattr(architecture, key)
+        if value not in held:
+            is_or = " or ".join(str(each).lower() for each in held)
+            raise UserError(
+                f"{setting}: CTranslate2 has no model.{key}={str(value).lower()}, only {is_or}; take engine=torch, or "
+                "format=safetensors"
+            )
+
+
+def transformer_spec(
+    weights: Mapping[str, Tensor], architecture: Architecture, *, pieces: Sequence[str], special: SpecialTokens
+) -> Any:
+    """CTranslate2's `TransformerSpec` of a model, to be validated, optimised and saved.
+
+    They know no `d_k` and `d_v`: a head has the width that the projections leave it, one for queries, keys and values.
+    So heads are padded with zeros to the wider of both, which adds nothing to any product, and the scale 1 / sqrt(d_k)
+    is stated. A lone head they take for one as wide as d_model: where ours is not, one of zeros stands beside it. So
+    any widths of ours can be held; for what cannot see `refuse_what_cannot_be_held`.
+
+    Args:
+        weights: the model's `state_dict`.
+        architecture: of the model.
+        pieces: the vocabulary; rows of the matrix beyond it stand for no text and are left out.
+        special: of the vocabulary. They know no token for pads, and ours is what they call unknown, which no text is.
+    """
+    from ctranslate2.specs import TransformerSpec
+
+    is_pre = architecture.norm == "pre"
+    source = _Weights(weights, architecture)
+    spec = TransformerSpec.from_config(architecture.num_layers, source.heads.number, pre_norm=is_pre)
+    spec.config.layer_norm_epsilon = architecture.layer_norm_epsilon
+    spec.config.unk_token = pieces[special.pad_id]
+    spec.config.bos_token = spec.config.decoder_start_token = pieces[special.bos_id]
+    spec.config.eos_token = pieces[special.eos_id]
+    spec.register_source_vocabulary(list(pieces))
+    spec.register_target_vocabulary(list(pieces))
+    positions = _positions(source)
+    target = "embedding" if architecture.tied_embeddings else "own_target_embedding"
+    for name, part, embeddings, of_side in (
+        ("encoder", spec.encoder, spec.encoder.embeddings[0], "embedding"),
+        ("decoder", spec.decoder, spec.decoder.embeddings, target),
+    ):
+        embeddings.weight = source.named(f"{of_side}.weight")[: len(pieces)]
+        if part is spec.decoder and not architecture.reads_bos:
+            embeddings.weight[special.bos_id] = 0.0
+        part.position_encodings.encodings = positions
+        for number, layer in enumerate(part.layer):
+            source.fill_layer(layer, f"{name}.{number}")
+        if is_pre:
+            source.fill_norm(part.layer_norm, f"{name}_norm")
+    output = "embedding" if architecture.tied_embeddings else "own_output"
+    spec.decoder.projection.weight = source.named(f"{output}.weight")[: len(pieces)]
+    spec.decoder.projection.bias = torch.zeros(len(pieces)).index_fill_(
+        0, torch.tensor([special.pad_id, special.bos_id]), NEVER
+    )
+    return spec
+
+
+def _positions(source: "_Weights") -> Tensor:
+    """The table of positions, `[table_length, d_model]`."""
+    shape = source.architecture
+    if shape.positions == "learned":
+        return source.named("positions.table")
+    length = table_length(shape)
+    if shape.positions == "none":
+        return torch.zeros(length, shape.d_model)
+    return (sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks)(0, length, shape.d_model)
+
+
+class _Heads(NamedTuple):
+    """The heads of an attention, all alike."""
+
+    number: int
+    width: int
+    """Of queries, keys and values."""
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """The weights of a model by the names that its checkpoints have."""
+
+    weights: Mapping[str, Tensor]
+    architecture: Architecture
+
+    @property
+    def heads(self) -> _Heads:
+        """Those of the exported model, see `transformer_spec`."""
+        width = max(self.architecture.d_k, self.architecture.d_v)
+        is_lone = self.architecture.num_heads == 1 and width != self.architecture.d_model
+        return _Heads(2 if is_lone else self.architecture.num_heads, width)
+
+    def named(self, name: str) -> Tensor:
+        """A copy in float32: their quantisation writes into what it is given."""
+        return self.weights[name].detach().to("cpu", torch.float32, copy=True)
+
+    def fill_layer(self, layer: Any, name: str) -> None:
+        """A layer of the encoder or the decoder."""
+        self.fill_self_attention(layer.self_attention, f"{name}.self_attention")
+        self.fill_norm(layer.self_attention.layer_norm, f"{name}.around_self_attention.norm")
+        if hasattr(layer, "attention"):
+            self.fill_cross_attention(layer.attention, f"{name}.cross_attention")
+            self.fill_norm(layer.attention.layer_norm, f"{name}.around_cross_attention.norm")
+        self.fill_linear(layer.ffn.linear_0, f"{name}.feed_forward.inner")
+        self.fill_linear(layer.ffn.linear_1, f"{name}.feed_forward.output")
+        self.fill_norm(layer.ffn.layer_norm, f"{name}.around_feed_forward.norm")
+
+    def fill_self_attention(self, attention: Any, name: str) -> None:
+        """One product for queries, keys and values, as ours; then the output's."""
+        d_k, d_v = self.architecture.d_k, self.architecture.d_v
+        self._fill_heads(attention.linear[0], f"{name}.query_key_value", (d_k, d_k, d_v))
+        self._fill_output(attention, f"{name}.output")
+
+    def fill_cross_attention(self, attention: Any, name: str) -> None:
+        """One product for queries, one for keys and values, as ours; then the output's."""
+        d_k, d_v = self.architecture.d_k, self.architecture.d_v
+        self._fill_heads(attention.linear[0], f"{name}.query", (d_k,))
+        self._fill_heads(attention.linear[1], f"{name}.key_value", (d_k, d_v))
+        self._fill_output(attention, f"{name}.output")
+
+    def fill_linear(self, linear: Any, name: str) -> None:
+        """A projection, with its bias if it has one."""
+        linear.weight = self.named(f"{name}.weight")
+        if f"{name}.bias" in self.weights:
+            linear.bias = self.named(f"{name}.bias")
+
+    def fill_norm(self, norm: Any, name: str) -> None:
+        """A layer normalisation."""
+        norm.gamma, norm.beta = self.named(f"{name}.weight"), self.named(f"{name}.bias")
+
+    def _fill_heads(self, linear: Any, name: str, widths: tuple[int, ...]) -> None:
+        """A projection to heads, those of one width after those of another."""
+        self.fill_linear(linear, name)
+        linear.weight = self._padded(linear.weight, widths)
+        if f"{name}.bias" in self.weights:
+            linear.bias = self._padded(linear.bias, widths)
+
+    def _fill_output(self, attention: Any, name: str) -> None:
+        """The projection of the heads' outputs, and the scale of their scores."""
+        output = attention.linear[-1]
+        self.fill_linear(output, name)
+        output.weight = self._padded(output.weight.T, (self.architecture.d_v,)).T.contiguous()
+        attention.queries_scale = 1.0 / math.sqrt(self.architecture.d_k)
+
+    def _padded(self, rows: Tensor, widths: tuple[int, ...]) -> Tensor:
+        """Pad heads with zeros to those of the exported model.
+
+        Args:
+            rows: `[num_heads * sum(widths), ...]`, all heads of the first width, then all of the next.
+            widths: of a head before.
+        """
+        count, (wanted, width) = self.architecture.num_heads, self.heads
+        parts = []
+        for part in torch.split(rows, [count * each for each in widths]):
+            heads = part.reshape(count, -1, *part.shape[1:])  # [num_heads, d, ...]
+            rest = (0, 0) * (heads.dim() - 2)
+            parts.append(F.pad(heads, (*rest, 0, width - heads.shape[1], 0, wanted - count)).flatten(0, 1))
+        return torch.cat(parts)

@@ -1,0 +1,84 @@
+"""What the outputs for a split are worth, by the scores of the run's task: translations or trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from aiayn.evaluation.bleu import Score, corpus_bleu, corpus_chrf, sentence_statistics
+from aiayn.evaluation.brackets import SIGNATURE, SentenceBrackets, score_sentences, total
+from aiayn.evaluation.matrix import Translations, quick_matrix
+from aiayn.evaluation.parses import parses
+from aiayn.evaluation.test_sets import on_test_sets
+from aiayn.runs.record import RecordedBrackets, SignedScore
+from aiayn.system import files
+from aiayn.trees.reading import read_tree, write_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from aiayn.data.preparation.prepared import PreparedData
+    from aiayn.data.preparation.prepared_split import PreparedSplit
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The scores of one task; those of the other are missing."""
+
+    bleu: SignedScore | None = None
+    chrf: SignedScore | None = None
+    matrix: dict[str, SignedScore] = field(default_factory=dict)
+    brackets: RecordedBrackets | None = None
+    sentences: Sequence[tuple[tuple[int, ...], SentenceBrackets | None]] = ()
+    """BLEU's statistics of each, or brackets."""
+
+
+def quality_of(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, trees: Path) -> Quality:
+    """Score outputs as the corpus wants it.
+
+    Args:
+        data: the prepared corpus.
+        split: what the outputs are of.
+        outputs: a line for each sentence.
+        trees: the file to write the trees to that the outputs are, where they are such.
+    """
+    return _of_trees(data, split, outputs, trees) if data.task == "parsing" else _of_translations(data, split, outputs)
+
+
+def _of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence[str]) -> Quality:
+    references = split.target_lines()
+    tokenize = "none" if data.pretokenized else "13a"
+    statistics = sentence_statistics(outputs, references, tokenize=tokenize)
+    bleu = corpus_bleu(outputs, references, tokenize=tokenize)
+    matrix = quick_matrix(Translations(outputs, references, data.languages[1], pretokenized=data.pretokenized))
+    if not data.pretokenized:
+        sources = split.source_lines()
+        matrix |= on_test_sets(statistics, sources, references, languages=data.languages, signature=bleu.signature)
+    return Quality(
+        bleu=_signed(bleu),
+        chrf=_signed(corpus_chrf(outputs, references)),
+        matrix={name: _signed(score) for name, score in matrix.items()},
+        sentences=[(tuple(counts), None) for counts in statistics.tolist()],
+    )
+
+
+def _signed(score: Score) -> SignedScore:
+    return SignedScore(score.score, score.signature)
+
+
+def _of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
+    found = parses(split.source_lines(), outputs, tags=data.tags)
+    files.write_text(path, "".join(f"{write_tree(tree)}\n" for tree in found.trees))
+    sentences = list(score_sentences(map(read_tree, split.gold_trees()), found.trees, tags=data.tags))
+    scores = total(sentences)
+    brackets = RecordedBrackets(
+        f1=scores.f1,
+        precision=scores.precision,
+        recall=scores.recall,
+        exact_match=scores.exact_match,
+        tagging_accuracy=scores.tagging_accuracy,
+        well_formed=found.well_formed_rate,
+        signature=SIGNATURE,
+    )
+    return Quality(brackets=brackets, sentences=[((), each) for each in sentences])

@@ -1,0 +1,74 @@
+"""How sharp a run's attention is: as its weights were drawn, and as they were trained."""
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+from torch import Tensor
+
+from aiayn.builders.training import build_model
+from aiayn.config.schema import ProcessConfig
+from aiayn.data.preparation.prepared import find_prepared
+from aiayn.errors import RunFailedError, UserError
+from aiayn.inference.opened_run import open_for_use, usable_device
+from aiayn.models.attention_sharpness import AttentionSharpness, attention_sharpness
+from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
+from aiayn.system.memory import shortage_explained
+from aiayn.training.data_module import EvaluationStream
+
+BATCH_TOKENS = 1_000
+"""Budget a side of one batch, small because the logits of all layers are held at once."""
+
+
+def measure_sharpness(
+    run: Path, *, cache: Path, sentences: int, device: str
+) -> tuple[AttentionSharpness, AttentionSharpness]:
+    """Let a Transformer read the first sentence pairs of its development set, untrained and trained.
+
+    Args:
+        run: a run directory.
+        cache: the folder of prepared corpora.
+        sentences: how many pairs.
+        device: auto, cpu, cuda or cuda:<n>.
+
+    Returns:
+        With the weights of before the first step, and with those of the last checkpoint.
+
+    Raises:
+        UserError: the run, its data or a setting cannot be used.
+        RunFailedError: memory does not suffice, or the logits are no numbers.
+    """
+    place = usable_device(device)
+    opened = open_for_use(str(run), checkpoint="last", launch=ProcessConfig(keep_allocator_memory=False))
+    fingerprint = opened.record.data_fingerprint
+    data = find_prepared(cache, fingerprint) if fingerprint else None
+    if data is None:
+        raise UserError(
+            f"paths.cache={cache}: does not hold the data {fingerprint} of {run}; name the cache of its training"
+        )
+    rows = data.tokenizer.vocabulary_size
+    models = (
+        build_model(opened.config, vocabulary_size=rows).eval().to(place),
+        opened.model(vocabulary_size=rows, device=place),
+    )
+    stream = EvaluationStream(
+        data.split("dev", limit=sentences),
+        tokens=BATCH_TOKENS,
+        pad_id=data.tokenizer.pad_id,
+        bos_id=data.tokenizer.bos_id,
+    )
+    batches = [(batch.source.to(place), batch.target_input.to(place)) for batch in stream]
+    with shortage_explained("sentences"):
+        drawn, trained = (_of_all(model, batches) for model in models)
+    if not all(math.isfinite(each.variance.sum()) for each in trained):
+        raise RunFailedError(f"{run}: logits of its attention are no finite numbers; the model diverged in training")
+    return drawn, trained
+
+
+def _of_all(model: TranslationModel[object], batches: Sequence[tuple[Tensor, Tensor]]) -> AttentionSharpness:
+    assert isinstance(model, Transformer), "only it has this kind of attention"
+    parts = (attention_sharpness(model, source, target_input) for source, target_input in batches)
+    return AttentionSharpness(*(reduce(add, of_one_kind) for of_one_kind in zip(*parts, strict=True)))

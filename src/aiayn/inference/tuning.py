@@ -1,0 +1,186 @@
+"""Choose beam size and length penalty on the development set: a search for each beam size, none for an alpha."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from aiayn.builders.training import build_search
+from aiayn.config.command_schema import TuneConfig, TunedOverridesConfig
+from aiayn.config.data_schema import is_parsing
+from aiayn.config.schema import DecodingConfig
+from aiayn.config.validation import validate_decoding
+from aiayn.data.batches.sentences import Sentences
+from aiayn.data.lines import one_line
+from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.decoding.reranking import reranked
+from aiayn.decoding.step import Hypothesis
+from aiayn.errors import UserError
+from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu, sentence_statistics
+from aiayn.evaluation.significance import Interval, bootstrap
+from aiayn.inference.evaluation import trained_data
+from aiayn.inference.opened_run import usable_device
+from aiayn.inference.opened_runs import open_all
+from aiayn.paper.recipe import load_recipe
+from aiayn.runs.directory import named_runs
+from aiayn.runs.record import SignedScore
+from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
+from aiayn.system.memory import shortage_explained
+from aiayn.system.progress import Bar
+from aiayn.training.scoring import AnyModel, Search, search_all
+
+
+def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
+    """Try every beam size with every alpha, and search for real with the best and with the paper's.
+
+    Args:
+        request: of the command.
+        beam_sizes: each is searched once, for all alphas together.
+        alphas: of the length penalty.
+
+    Raises:
+        UserError: a run, the checkpoint or a setting cannot be used.
+    """
+    runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
+    _refuse(runs.config.decoding, beam_sizes, alphas)
+    if is_parsing(runs.config.data):
+        raise UserError(f"run={runs.first.directory.path}: it parses, and tune goes by BLEU; name a translation's run")
+    device, data = usable_device(request.device), trained_data(runs)
+    model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
+    split = data.split("dev", limit=runs.config.decoding.limit_sentences)
+    decoder = _Decoder(model, split.source, data.tokenizer, build_search(runs.config.decoding), device)
+    scorer = _Scorer(split.target_lines(), "none" if data.pretokenized else "13a")
+    ranked: dict[DecodingSetting, list[str]] = {}
+    for beam_size in beam_sizes:
+        ranked |= decoder.by_alpha(beam_size, alphas)
+    tried = [scorer.tried(setting, outputs) for setting, outputs in ranked.items()]
+    chosen, papers = best_tried(tried).setting, paper_setting()
+    found = {setting: decoder.outputs(setting) for setting in dict.fromkeys([chosen, papers])}
+    return Tuning(
+        runs=named_runs(request.run),
+        checkpoint=request.checkpoint,
+        steps=[run.step for run in runs.members],
+        overrides=_overrides(request.decoding),
+        data=runs.first.record.data,
+        fingerprint=data.fingerprint,
+        sentences=len(split),
+        tried=tried,
+        best=scorer.searched(chosen, found[chosen], ranked.get(chosen)),
+        paper=scorer.searched(papers, found[papers], ranked.get(papers)),
+        difference=scorer.difference(found[chosen], found[papers], resamples=request.resamples, seed=request.seed),
+    )
+
+
+def paper_setting() -> DecodingSetting:
+    """Beam 4 and alpha 0.6 (section 6.1)."""
+    stated = {item.key: item.value for item in load_recipe().settings}
+    return DecodingSetting(int(stated["decoding.beam_size"]), float(stated["decoding.length_penalty_alpha"]))
+
+
+def _refuse(decoding: DecodingConfig, beam_sizes: Sequence[int], alphas: Sequence[float]) -> None:
+    for beam_size in beam_sizes:
+        validate_decoding(replace(decoding, beam_size=beam_size))
+    for alpha in alphas:
+        validate_decoding(replace(decoding, length_penalty_alpha=alpha))
+
+
+def _overrides(asked: TunedOverridesConfig) -> list[str]:
+    stated = {
+        "max_extra_length": asked.max_extra_length,
+        "ends_among": asked.ends_among and asked.ends_among.value,
+    }
+    return [f"decoding.{key}={value}" for key, value in stated.items() if value is not None]
+
+
+@dataclass(frozen=True)
+class _Decoder:
+    """Searches for the translations of one split."""
+
+    model: AnyModel
+    sources: Sentences
+    tokenizer: AnyTokenizer
+    search: Search
+    """With settings that are tuned to be put in."""
+    device: torch.device
+
+    def outputs(self, setting: DecodingSetting) -> list[str]:
+        """The best output of each sentence by a search with this setting."""
+        return self._texts(self._searched(setting, f"beam {setting.beam_size}, alpha {setting.alpha:g}"))
+
+    def by_alpha(self, beam_size: int, alphas: Sequence[float]) -> dict[DecodingSetting, list[str]]:
+        """The same for every alpha, from one search."""
+        most = DecodingSetting(beam_size, max(alphas))
+        pools = self._searched(most, f"beam {beam_size}, all alphas", of_each_length=True)
+        return {
+            DecodingSetting(beam_size, alpha): self._texts([reranked(pool, alpha=alpha) for pool in pools])
+            for alpha in alphas
+        }
+
+    def _searched(
+        self, setting: DecodingSetting, title: str, *, of_each_length: bool = False
+    ) -> list[list[Hypothesis]]:
+        search = replace(self.search, beam_size=setting.beam_size, length_penalty_alpha=setting.alpha)
+        with (
+            shortage_explained("decoding.batch_tokens or beam_sizes"),
+            Bar(title, total=len(self.sources.lengths), unit=" sentences") as bar,
+        ):
+            return search_all(
+                self.model,
+                self.sources,
+                self.tokenizer,
+                search,
+                device=self.device,
+                of_each_length=of_each_length,
+                advance=bar.advance,
+            )
+
+    def _texts(self, found: Sequence[Sequence[Hypothesis]]) -> list[str]:
+        """As an evaluation writes them to a file."""
+        return [one_line(text) for text in self.tokenizer.decode_batch(best.tokens for best, *_ in found)]
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """Scores outputs against the references; what several settings say alike is scored once."""
+
+    references: Sequence[str]
+    tokenize: str
+    known: dict[tuple[int, str], NDArray[np.int64]] = field(default_factory=dict)
+    """A row of `sentence_statistics` by sentence and output."""
+
+    def tried(self, setting: DecodingSetting, outputs: Sequence[str]) -> Tried:
+        """A setting by its outputs."""
+        statistics = self._statistics(outputs)
+        return Tried(setting, bleu_from_statistics(statistics), _length_ratio(statistics))
+
+    def searched(self, setting: DecodingSetting, outputs: Sequence[str], ranked: Sequence[str] | None) -> Searched:
+        """A setting by the outputs of its own search, beside those of ranking anew."""
+        bleu = corpus_bleu(outputs, self.references, tokenize=self.tokenize)
+        others = None if ranked is None else sum(a != b for a, b in zip(outputs, ranked, strict=True))
+        length_ratio = _length_ratio(self._statistics(outputs))
+        return Searched(setting, SignedScore(bleu.score, bleu.signature), length_ratio, others)
+
+    def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> Interval:
+        """BLEU of the first outputs less that of the second."""
+        # The bootstrap's columns begin with likelihood and tokens, which do not depend on the search.
+        columns = [
+            np.column_stack([np.ones((len(outputs), 2)), self._statistics(outputs)]) for outputs in (first, second)
+        ]
+        both = bootstrap([[columns[0]], [columns[1]]], resamples=resamples, seed=seed)
+        return both.bleu.difference(0, 1)
+
+    def _statistics(self, outputs: Sequence[str]) -> NDArray[np.int64]:
+        new = [key for key in enumerate(outputs) if key not in self.known]
+        if new:
+            references = [self.references[number] for number, _ in new]
+            rows = sentence_statistics([text for _, text in new], references, tokenize=self.tokenize)
+            self.known.update(zip(new, rows, strict=True))
+        return np.array([self.known[key] for key in enumerate(outputs)])
+
+
+def _length_ratio(statistics: NDArray[np.int64]) -> float:
+    """Words of the hypotheses / words of the references."""
+    hypothesis, reference = statistics[:, :2].sum(axis=0).tolist()
+    return float(hypothesis / max(1, reference))

@@ -1,0 +1,46 @@
+"""Runs that `wandb agent` asks for: below it W&B takes no id, project or entity but the agent's."""
+
+import logging
+import os
+from functools import partial
+
+from aiayn.config.schema import TrainConfig
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record
+
+logger = logging.getLogger("aiayn")
+
+
+def agent_run_id(config: TrainConfig) -> str | None:
+    """The id that `wandb agent` has given to this go, or None where no agent asks or W&B does not track."""
+    is_tracked = str(config.logger.get("_target_")).endswith("WandbLogger")
+    return os.environ.get("WANDB_RUN_ID") if is_tracked and "WANDB_SWEEP_ID" in os.environ else None
+
+
+def tell_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> None:
+    """Log a finished run once more where an agent asks for it under an id of its own, so that its sweep knows it.
+
+    Args:
+        config: of the run.
+        directory: its folder; W&B's files go there.
+        record: what came of it.
+    """
+    run_id = agent_run_id(config)
+    if run_id is None or run_id == record.run_id:
+        return
+    from aiayn.builders.training import describe  # imports torch and Lightning
+    from aiayn.system.quiet import quiet_libraries
+    from aiayn.tracking.final_results import summary
+    from aiayn.tracking.loggers import tracked, trackers
+
+    quiet_libraries()
+    logger.info("W&B: the agent is told of it as run %s", run_id)
+    with tracked(
+        config.logger,
+        partial(describe, config, run_id=run_id, commit=record.commit, dirty=record.dirty),
+        metrics=directory.metrics,
+        start_step=record.steps,
+        is_new=True,
+    ) as loggers:
+        for each in trackers(loggers):
+            each.summarize(summary(record))

@@ -1,0 +1,1 @@
+"""Recurrent and convolutional models, as baselines beside the Transformer."""

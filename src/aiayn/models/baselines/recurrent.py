@@ -1,0 +1,177 @@
+"""Recurrent encoder-decoders, the rivals that section 1 begins with: fixed context, additive and dot attention."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from aiayn.models.baselines.costs import RecurrentCost
+from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
+from aiayn.models.baselines.recurrent_state import Hidden, Memory, RecurrentState
+from aiayn.models.dropout import Dropout
+from aiayn.models.embeddings import TiedEmbedding
+from aiayn.models.initialization import projection
+from aiayn.models.log_sum_exp import log_sum_exp
+from aiayn.models.packing import Packed, Packing
+from aiayn.models.products import ROWS_MULTIPLE
+from aiayn.models.translation_model import TranslationModel
+
+
+class _Encoded(NamedTuple):
+    """What an encoder makes of a batch of sources."""
+
+    memory: Memory
+    hidden: Hidden
+    """What the decoder begins with."""
+
+
+class RecurrentTranslator(TranslationModel[RecurrentState]):
+    """An encoder and a decoder of recurrent layers with tied embeddings; the same steps as the Transformer's.
+
+    - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states begin the decoder, and
+      the topmost of them, the context, is read again at every step (Cho et al. 2014).
+    - **additive**: the encoder reads both ways; before each step the decoder attends with its last state, by v^T tanh(W
+      s + U h), and reads what it finds beside the token (Bahdanau et al. 2015).
+    - **dot**: the encoder reads both ways; the decoder's states attend by products after the step, without feeding what
+      they find back (Luong et al. 2015, "dot"), so that all positions are trained at once.
+
+    The output layer reads tanh(W [state; found]), found being the context or what attention found.
+
+    Args:
+        architecture: sizes and choices.
+        vocabulary_size: rows of the one embedding matrix.
+        pad_id: fills sentences up at their ends. Every source needs one real token.
+    """
+
+    def __init__(self, architecture: RecurrentArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.cost = RecurrentCost(architecture, vocabulary_size)
+        self.pad_id = pad_id
+        width, layers = architecture.d_model, architecture.num_layers
+        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+        self.dropout = Dropout(architecture.dropout)
+        kernel = nn.GRU if architecture.cell == "gru" else nn.LSTM
+        between = architecture.dropout if layers > 1 else 0.0
+        per_direction = width // 2 if architecture.is_attentive else width
+        self.encoder = kernel(
+            width, per_direction, layers, batch_first=True, bidirectional=architecture.is_attentive, dropout=between
+        )
+        reads_found = architecture.attention != "dot"
+        self.decoder = kernel(2 * width if reads_found else width, width, layers, batch_first=True, dropout=between)
+        self.beginning = projection(width, layers * width, bias=True) if architecture.is_attentive else None
+        is_additive = architecture.attention == "additive"
+        self.query = projection(width, width, bias=False) if is_additive else None
+        self.key = projection(width, width, bias=False) if is_additive else None
+        self.vector = nn.Parameter(nn.init.normal_(torch.empty(width), std=width**-0.5)) if is_additive else None
+        self.readout = projection(2 * width, width, bias=True)
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own."""
+        return self.embedding.weight
+
+    @property
+    def max_length(self) -> None:
+        """The most tokens of a source or a target: any number."""
+
+    def encode(self, source: Tensor) -> _Encoded:
+        """Read sources int64 `[batch, source_len]`, pads at the end."""
+        is_real = source != self.pad_id
+        lengths = is_real.sum(dim=1)
+        tokens = source if self.architecture.is_attentive else _backwards(source, lengths)
+        embedded: Tensor = self.dropout(self.embedding(tokens))
+        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        outputs, last = self.encoder(packed)
+        states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
+        hidden = last if isinstance(last, tuple) else (last,)
+        if self.beginning is None:
+            context = hidden[0][-1].unsqueeze(1)  # [batch, 1, d_model]
+            return _Encoded(Memory(context, context, is_real[:, :1]), hidden)
+        mean = (states * is_real.unsqueeze(-1)).sum(dim=1) / lengths.unsqueeze(1)
+        first = torch.unflatten(torch.tanh(self.beginning(mean)), 1, (self.architecture.num_layers, -1)).transpose(0, 1)
+        began = (first.contiguous(), torch.zeros_like(first))[: len(hidden)]
+        keys = states if self.key is None else self.key(states)
+        return _Encoded(Memory(keys, states, is_real), began)
+
+    def decode(self, target_input: Tensor, encoded: _Encoded) -> Packed:
+        """States that the output layer reads, of every target position, given those before it.
+
+        Args:
+            target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
+            encoded: from `encode`.
+        """
+        embedded: Tensor = self.dropout(self.embedding(target_input))
+        memory, hidden = encoded
+        if self.architecture.attention == "additive":
+            steps = []
+            for position in embedded.unbind(1):
+                state, found, hidden = self._move(position.unsqueeze(1), memory, hidden)
+                steps.append(torch.cat([state, found], dim=-1))
+            joined = torch.cat(steps, dim=1)
+        else:
+            state, found, _ = self._move(embedded, memory, hidden)
+            joined = torch.cat([state, found], dim=-1)
+        packing = Packing.of(target_input != self.pad_id, multiple=ROWS_MULTIPLE if torch.is_grad_enabled() else 1)
+        return Packed(self._read_out(packing.pack(joined)), packing)
+
+    @torch.no_grad()
+    def begin(self, source: Tensor) -> RecurrentState:
+        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+        assert not self.training, "a search would be disturbed by dropout: call eval() first"
+        memory, hidden = self.encode(source)
+        return RecurrentState(memory, tuple(each.unsqueeze(2) for each in hidden))
+
+    @torch.no_grad()
+    def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor]:
+        """Read one token a beam and predict the next; as `Transformer.step`."""
+        sentences, beam = tokens.shape
+        embedded: Tensor = self.embedding(tokens)  # [sentences, beam, d_model]
+        rows = embedded.flatten(0, 1).unsqueeze(1)
+        hidden = tuple(each.flatten(1, 2).contiguous() for each in state.hidden)
+        moved, found, hidden = self._move(rows, state.memory.repeated(beam), hidden)
+        state.hidden = tuple(torch.unflatten(each, 1, (sentences, beam)) for each in hidden)
+        read = self._read_out(torch.cat([moved, found], dim=-1)).view(sentences, beam, -1)
+        logits = self.project(read)
+        return logits, log_sum_exp(logits)
+
+    def _move(self, embedded: Tensor, memory: Memory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:
+        """Read tokens one after another: the states, what each found in the source, and the last hidden states.
+
+        Args:
+            embedded: `[batch, length, d_model]`; with additive attention the length is 1.
+            memory: what there is to be found.
+            hidden: before the first of them, each `[num_layers, batch, d_model]`.
+        """
+        if self.architecture.attention == "dot":
+            states, hidden = self._recur(embedded, hidden)
+            scores = torch.matmul(states, memory.keys.transpose(1, 2))
+            return states, self._found(scores, memory), hidden
+        if self.query is None or self.vector is None:
+            found = memory.values.expand(-1, embedded.shape[1], -1)
+        else:
+            sums = torch.tanh(self.query(hidden[0][-1]).unsqueeze(1) + memory.keys)
+            found = self._found(torch.matmul(sums, self.vector).unsqueeze(1), memory)
+        states, hidden = self._recur(torch.cat([embedded, found], dim=-1), hidden)
+        return states, found, hidden
+
+    def _recur(self, inputs: Tensor, hidden: Hidden) -> tuple[Tensor, Hidden]:
+        states, last = self.decoder(inputs, hidden if len(hidden) == 2 else hidden[0])
+        return states, last if isinstance(last, tuple) else (last,)
+
+    def _found(self, scores: Tensor, memory: Memory) -> Tensor:
+        """The source's states weighted by the softmax of scores `[batch, length, source_len]`."""
+        weights = torch.softmax(scores.masked_fill(~memory.is_real.unsqueeze(1), -torch.inf), dim=-1)
+        return torch.matmul(weights, memory.values)
+
+    def _read_out(self, joined: Tensor) -> Tensor:
+        read: Tensor = self.dropout(torch.tanh(self.readout(joined)))
+        return read
+
+
+def _backwards(tokens: Tensor, lengths: Tensor) -> Tensor:
+    """The real tokens of each row in the opposite order, pads where they were."""
+    places = torch.arange(tokens.shape[1], device=tokens.device)
+    turned = (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)
+    return tokens.gather(1, turned)

@@ -1,0 +1,1 @@
+"""The layer types that Table 1 compares, and their operations."""

@@ -1,0 +1,146 @@
+"""What becomes of the paper's conclusions from Table 2, given runs of its experiments."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aiayn.evaluation.significance import Interval, Resampled
+from aiayn.paper.table2 import load_table2
+from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim, number
+from aiayn.reports.grids import Grid
+from aiayn.reports.plan import operations
+from aiayn.reports.tables.table3_grids import interval_text, signed
+from aiayn.reports.verdicts import Verdict, all_hold, verdict_of_side
+
+
+@dataclass(frozen=True)
+class TestedSystem:
+    """A row of the table as our finished runs have it."""
+
+    row: str
+    pair: str
+    measured: Resampled
+    """sacreBLEU of all systems of this language pair over the same draws of sentences."""
+    place: int
+    """Of this one among them."""
+    bleu: float | None
+    """As the paper defines it; None if that was not recorded."""
+    flops: float | None
+    """As the paper counts them."""
+    is_papers: bool
+    """Whether it may be held against what is printed: the paper's scale, and newstest2014."""
+
+
+@dataclass(frozen=True)
+class JudgedConclusion:
+    """One comparison as it is shown."""
+
+    claimed: str
+    paper: str
+    """BLEU: what the row printed minus what it is compared with; FLOPs: those printed."""
+    ours: str
+    """Likewise, BLEU with its 95% interval; empty where there is nothing to compare."""
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class JudgedTable2Claim:
+    """A claim with its verdict."""
+
+    claim: Table2Claim
+    verdict: Verdict
+    comparisons: Sequence[JudgedConclusion]
+
+
+def judge(claim: Table2Claim, systems: Sequence[TestedSystem]) -> JudgedTable2Claim:
+    """Hold a claim against what was measured.
+
+    Args:
+        claim: of the paper.
+        systems: the rows that have finished runs.
+    """
+    found = {(each.row, each.pair): each for each in systems}
+    judged = [_judged(comparison, found) for comparison in claim.comparisons]
+    return JudgedTable2Claim(claim, all_hold([each.verdict for each in judged]), judged)
+
+
+def _judged(comparison: Conclusion, found: dict[tuple[str, str], TestedSystem]) -> JudgedConclusion:
+    match comparison:
+        case Above():
+            return _above(comparison, found)
+        case Beats():
+            return _beats(comparison, found.get((comparison.row, comparison.pair)))
+        case Cheaper():
+            return _cheaper(comparison, found.get((comparison.row, comparison.pair)))
+
+
+def _above(comparison: Above, found: dict[tuple[str, str], TestedSystem]) -> JudgedConclusion:
+    above, below = map(_model, comparison.rows)
+    better, worse = (_printed(row, comparison.pair) for row in comparison.rows)
+    claimed = f"{_heading(comparison.pair)} of {above} > {below}"
+    ours, theirs = (found.get((row, comparison.pair)) for row in comparison.rows)
+    if ours is None or theirs is None:
+        return JudgedConclusion(claimed, signed(better - worse, 1), "", Verdict.pending)
+    return _by_interval(claimed, signed(better - worse, 1), ours.measured.difference(ours.place, theirs.place))
+
+
+def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
+    rival = comparison.rival
+    mark = f"{getattr(rival, comparison.pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
+    claimed = f"{_heading(comparison.pair)} of {_model(comparison.row)} > {mark} ({rival.label})"
+    paper = signed(_printed(comparison.row, comparison.pair) - comparison.mark, 2)
+    if system is None:
+        return JudgedConclusion(claimed, paper, "", Verdict.pending)
+    if not system.is_papers or system.bleu is None:
+        return JudgedConclusion(claimed, paper, "", Verdict.incomparable)
+    # Sentences are drawn with sacreBLEU's counts: they tell how far the score may vary, the paper's definition where
+    # it stands.
+    interval = system.measured.interval(system.place).around(system.bleu - comparison.mark)
+    return _by_interval(claimed, paper, interval)
+
+
+def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusion:
+    rival, column = comparison.rival, f"flops_{comparison.pair}"
+    mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{getattr(rival, column)}"
+    claimed = f"{_heading(column)} of {_model(comparison.row)} < {mark} ({rival.label})"
+    # The Transformer's costs are printed once, for both languages; they stand with English-German.
+    paper = operations(number(load_table2().row(comparison.row).flops_en_de))
+    if system is None:
+        return JudgedConclusion(claimed, paper, "", Verdict.pending)
+    if not system.is_papers or system.flops is None:
+        return JudgedConclusion(claimed, paper, "", Verdict.incomparable)
+    verdict = Verdict.reproduced if system.flops < comparison.mark else Verdict.contradicted
+    return JudgedConclusion(claimed, paper, operations(system.flops), verdict)
+
+
+def _by_interval(claimed: str, paper: str, interval: Interval) -> JudgedConclusion:
+    verdict = verdict_of_side(holds=interval.low > 0, fails=interval.high < 0)
+    return JudgedConclusion(claimed, paper, interval_text(interval, 2), verdict)
+
+
+def _model(row: str) -> str:
+    return row.removeprefix("transformer_")
+
+
+def _heading(column: str) -> str:
+    return next(each.heading for each in load_table2().columns if each.id == column)
+
+
+def _printed(row: str, pair: str) -> float:
+    return number(getattr(load_table2().row(row), pair))
+
+
+def claim_grids(claims: Sequence[JudgedTable2Claim]) -> Iterator[Grid]:
+    """The claims with their verdicts, and the comparisons behind them."""
+    yield Grid(
+        title="What the paper concludes in section 6.1, and what these runs say",
+        headings=("<id", "<claim", "<verdict"),
+        groups=(tuple((each.claim.id, each.claim.statement, each.verdict.value) for each in claims),),
+    )
+    yield Grid(
+        title="The comparisons behind the verdicts",
+        headings=("<claim", "<claimed", "paper", "ours", "<verdict"),
+        groups=tuple(
+            tuple((each.claim.id, one.claimed, one.paper, one.ours, one.verdict.value) for one in each.comparisons)
+            for each in claims
+        ),
+    )

@@ -1,0 +1,1 @@
+"""A multirun: its jobs, launchers, search, lines on the terminal, and outcomes."""

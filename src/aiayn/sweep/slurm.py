@@ -1,0 +1,346 @@
+"""`hydra/launcher=slurm`: each job of a sweep as one of Slurm, submitted by submitit and waited for here."""
+
+import contextlib
+import io
+import logging
+import os
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hydra.conf import HydraConf
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.singleton import Singleton
+from hydra.core.utils import run_job, setup_globals
+from hydra.types import HydraContext
+from omegaconf import DictConfig, OmegaConf, open_dict
+from submitit.core.utils import FailedJobError, FailedSubmissionError
+from submitit.slurm.slurm import SlurmExecutor
+
+from aiayn.config import store
+from aiayn.config.freeze import typed
+from aiayn.config.schema import SlurmConfig, TrainConfig
+from aiayn.config.validation import validate
+from aiayn.errors import UserError
+from aiayn.launch.slurm import ask
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+from aiayn.sweep.jobs import Task
+from aiayn.sweep.outcomes import Outcome, OutcomeFolder
+from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
+from aiayn.system import processes
+from aiayn.system.devices import stated_devices
+from aiayn.system.signals import ended_as_interrupted
+
+logger = logging.getLogger("aiayn")
+
+PYTHON = shlex.join(["sh", "-c", 'trap "" USR1; exec "$0" "$@"', sys.executable])
+"""A process that is still loading libraries must not die of a warning; a job that is preempted then starts again."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a job needs of Slurm, by which the jobs of a sweep may differ."""
+
+    nodes: int = 1
+    tasks_per_node: int = 1
+    gpus_per_node: int | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of a sweep, as it goes to Slurm."""
+
+    words: tuple[str, ...]
+    """All that it is composed with."""
+    index: int
+    """Among the jobs of this launch."""
+    shape: Shape
+    outcome: Outcome
+    """As it stands before it has begun."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A job that Slurm has taken."""
+
+    id: str
+    job: Job
+    log: Path
+
+
+@dataclass(frozen=True)
+class Starter:
+    """Composes a job and does it, here or in each task of a job of Slurm: it is pickled on the way there."""
+
+    composed: DictConfig
+    """The configuration of the sweep."""
+    context: HydraContext
+    task: Task
+    state: dict[type, Singleton]
+
+    def __call__(self, words: Sequence[str], index: int) -> None:
+        """What submitit calls in each task.
+
+        Its own handlers of signals would requeue the job without a checkpoint; they are replaced.
+        """
+        logging.getLogger("submitit").setLevel(logging.WARNING)
+        store.register()
+        Singleton.set_state(self.state)
+        setup_globals()
+        for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_DFL)
+        with ended_as_interrupted():
+            self.do(words, index)
+
+    def do(self, words: Sequence[str], index: int) -> None:
+        """Do a job in this process."""
+        returned = run_job(
+            hydra_context=self.context,
+            task_function=self.task,
+            config=self._compose(words, index),
+            job_dir_key="hydra.sweep.dir",
+            job_subdir_key="hydra.sweep.subdir",
+        )
+        _ = returned.return_value  # raises what the job raised
+
+    @contextmanager
+    def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
+        """The configuration of a job and Hydra's part of it, which expressions in it refer to."""
+        composed = self._compose(words, index)
+        outside = HydraConfig.instance().cfg
+        HydraConfig.instance().set_config(composed)
+        hydra = composed.hydra
+        with open_dict(composed):
+            del composed["hydra"]
+        try:
+            yield composed, hydra
+        finally:
+            HydraConfig.instance().cfg = outside
+
+    def _compose(self, words: Sequence[str], index: int) -> DictConfig:
+        job: DictConfig = self.context.config_loader.load_sweep_config(self.composed, [*words])
+        with open_dict(job):
+            job.hydra.job.id = job.hydra.job.num = index
+        return job
+
+
+def launch(
+    composed: DictConfig, context: HydraContext, task: Task, jobs: Sequence[Sequence[str]], *, first: int
+) -> None:
+    """Do the jobs of a sweep, each as a job of Slurm; those that have finished are shown from here.
+
+    Args:
+        composed: the configuration of the sweep.
+        context: what composes a job.
+        task: does it.
+        jobs: the overrides of each.
+        first: the number of the first one.
+
+    Raises:
+        UserError: Slurm is not here, or does not take the jobs.
+    """
+    if shutil.which("sbatch") is None:
+        raise UserError("hydra/launcher=slurm: no sbatch here; start the command where jobs are submitted")
+    settings = OmegaConf.to_object(composed.hydra.launcher)
+    assert isinstance(settings, SlurmConfig)
+    folder = task.folder
+    assert folder is not None
+    starter = Starter(composed, context, task, Singleton.get_state())
+    waiting = []
+    for index, words in enumerate(jobs, first):
+        job = _prepare(starter, words, index, settings)
+        if job is not None:
+            folder.write(job.outcome)
+            waiting.append(job)
+    submissions = [] if not waiting else _submit(starter, waiting, settings)
+    try:
+        _wait(submissions, task, folder, poll_seconds=settings.poll_seconds)
+    except KeyboardInterrupt:
+        ids = " ".join(_arrays(submissions))
+        logger.warning("the jobs stay with Slurm, which goes on with them; `scancel %s` ends them", ids)
+        raise
+
+
+def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
+    """What a run needs: a task for each device.
+
+    `trainer.accelerator=auto` asks for no GPU: where the command is typed says nothing about the nodes.
+
+    Raises:
+        UserError: the number of devices is not stated.
+    """
+    devices = stated_devices(config.trainer)
+    if not isinstance(devices, int):
+        stated = config.trainer.get("devices")
+        raise UserError(f"trainer.devices={stated}: Slurm has to know how many a node; state a number")
+    gpus = settings.gpus_per_node
+    if gpus is None and config.trainer.get("accelerator") in ("gpu", "cuda"):
+        gpus = devices
+    return Shape(processes.num_nodes(config.trainer), devices, gpus)
+
+
+def parameters(settings: SlurmConfig, shape: Shape) -> dict[str, Any]:
+    """The options of sbatch, as submitit takes them; null leaves one out."""
+    srun = ["--kill-on-bad-exit=1", "--open-mode=append"]
+    setup = list(settings.setup)
+    if settings.cpus_per_task is not None:
+        srun.append(f"--cpus-per-task={settings.cpus_per_task}")  # srun does not take it from sbatch since 22.05
+        setup.insert(0, f"export OMP_NUM_THREADS=${{OMP_NUM_THREADS:-{settings.cpus_per_task}}}")
+    return {
+        "job_name": settings.name,
+        "partition": settings.partition,
+        "account": settings.account,
+        "qos": settings.qos,
+        "constraint": settings.constraint,
+        "gres": settings.gres,
+        "nodes": shape.nodes,
+        "ntasks_per_node": shape.tasks_per_node,
+        "gpus_per_node": shape.gpus_per_node,
+        "cpus_per_task": settings.cpus_per_task,
+        "mem": None if settings.mem_gb is None else f"{round(settings.mem_gb * 1024)}M",
+        "time": settings.timeout_min,
+        "array_parallelism": settings.array_parallelism,
+        "wckey": None,
+        "stderr_to_stdout": True,
+        "srun_args": srun,
+        "setup": setup,
+        "additional_parameters": {
+            "signal": f"USR1@{settings.signal_delay_s}",
+            "requeue" if settings.requeue else "no-requeue": True,
+            **settings.additional_parameters,
+        },
+    }
+
+
+def _prepare(starter: Starter, words: Sequence[str], index: int, settings: SlurmConfig) -> Job | None:
+    """What to submit for a job; None where it was refused, or is finished and was shown."""
+    with starter.composed_job(words, index) as (composed, hydra):
+        outcome = Outcome.begun(starter.task.number(index), composed, tuple(hydra.overrides.task))
+        shape = Shape(gpus_per_node=settings.gpus_per_node)
+        if hydra.job.config_name == "train":
+            assert outcome.swept is not None
+            if _is_finished(outcome.swept.directory) and not composed.force:
+                starter.do(words, index)
+                return None
+            try:
+                config = typed(composed, TrainConfig)
+                validate(config)
+                shape = shape_of(config, settings)
+            except UserError as error:  # now, and not when its turn has come
+                _end(outcome, str(error), starter.task)
+                return None
+    return Job(tuple(words), index, shape, outcome)
+
+
+def _is_finished(directory: RunDirectory) -> bool:
+    return directory.record.is_file() and read_record(directory.record).status is Status.finished
+
+
+def _end(outcome: Outcome, message: str, task: Task) -> None:
+    """Make an end of a job that cannot do so itself."""
+    task.complain(message)
+    assert task.folder is not None
+    task.folder.write(replace(outcome, failure=message, has_ended=True, is_told=True))
+
+
+def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> list[Submission]:
+    """Hand the jobs of each shape to Slurm as one array; all of them, or none.
+
+    Raises:
+        UserError: Slurm refuses some.
+    """
+    submitted: list[Submission] = []
+    for shape in dict.fromkeys(job.shape for job in jobs):
+        alike = [job for job in jobs if job.shape == shape]
+        executor = SlurmExecutor(folder=settings.submitit_folder, max_num_timeout=0, python=PYTHON)
+        executor.update_parameters(**parameters(settings, shape))
+        try:
+            with contextlib.redirect_stderr(io.StringIO()), _outside_of_jobs():  # submitit prints what it raises
+                taken = executor.map_array(starter, [job.words for job in alike], [job.index for job in alike])
+        except (FailedJobError, FailedSubmissionError) as error:
+            if submitted:
+                ask(["scancel", *_arrays(submitted)])
+            raise UserError(f"hydra/launcher=slurm: {_last_line(error)}") from None
+        submitted += [Submission(each.job_id, job, each.paths.stdout) for each, job in zip(taken, alike, strict=True)]
+    count = "1 job" if len(submitted) == 1 else f"{len(submitted)} jobs"
+    logs = settings.submitit_folder.replace("%j", "<job>")
+    logger.info("Slurm has %s: %s; logs in %s; Ctrl-C leaves them there", count, " ".join(_arrays(submitted)), logs)
+    return submitted
+
+
+def _arrays(submissions: Sequence[Submission]) -> list[str]:
+    """What `scancel` calls them."""
+    return list(dict.fromkeys(each.id.partition("_")[0] for each in submissions))
+
+
+@contextmanager
+def _outside_of_jobs() -> Iterator[None]:
+    """Hide what Slurm says of the job in which this command may run itself: a new job would take it for its own."""
+    hidden: dict[str, str] = {}
+    if "SLURM_JOB_ID" in os.environ:
+        names = [
+            name for name in os.environ if name.startswith(("SLURM_", "SLURMD_", "SRUN_")) and name != "SLURM_CONF"
+        ]
+        hidden = {name: os.environ.pop(name) for name in (*names, *processes.GROUP_VARIABLES) if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)
+
+
+def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, *, poll_seconds: float) -> None:
+    """Return when every job has told its end, or Slurm says that it has ended without."""
+    queue, said = Queue(), ""
+    left = {each.id: each for each in submissions}
+    while True:
+        _drop_ended(left, task, folder)
+        if not left:
+            return
+        looked = queue.look(left)
+        if looked is not None:
+            there, ended = looked
+            if ended:
+                _drop_ended(left, task, folder)  # which they may have told just now
+            for job, state in ended.items():
+                if job in left:
+                    _give_up(left.pop(job), state, task)
+            states = sorted(map(str, there.values()))
+            line = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+            if line and line != said:
+                logger.info("Slurm: %s", line)
+            said = line
+        time.sleep(poll_seconds if left else 0)
+
+
+def _drop_ended(left: dict[str, Submission], task: Task, folder: OutcomeFolder) -> None:
+    """Forget the jobs that have told their end, and tell the user of those that failed."""
+    outcomes = {outcome.number: outcome for outcome in folder.read()}
+    for job, submission in [*left.items()]:
+        outcome = outcomes[submission.job.outcome.number]
+        if not outcome.has_ended:
+            continue
+        del left[job]
+        if outcome.failure is not None and not outcome.is_told:
+            lost = lost_task(submission.log)
+            task.complain(f"Slurm job {job}: {'' if lost is None else f'{lost}; '}{outcome.failure}")
+            folder.write(replace(outcome, is_told=True))
+
+
+def _give_up(submission: Submission, state: str, task: Task) -> None:
+    """Tell of a job whose processes were ended before they could."""
+    outcome = submission.job.outcome
+    directory = None if outcome.swept is None else outcome.swept.directory
+    message = explain_end(submission.id, state, directory=directory, log=submission.log)
+    _end(replace(outcome, is_lost=True), message, task)
+
+
+def _last_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1]

@@ -1,0 +1,133 @@
+"""What Slurm says of jobs that were submitted; clusters without accounting too, where `sacct` says nothing."""
+
+import datetime
+import logging
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiayn.errors import RunFailedError
+from aiayn.launch.failures import cause_of, read_failures
+from aiayn.launch.slurm import ask
+from aiayn.runs.directory import HeldDirectoryError, RunDirectory
+from aiayn.runs.record import Status, read_record
+
+logger = logging.getLogger("aiayn")
+
+FINAL = frozenset(
+    {
+        "BOOT_FAIL",
+        "CANCELLED",
+        "COMPLETED",
+        "DEADLINE",
+        "FAILED",
+        "NODE_FAIL",
+        "OUT_OF_MEMORY",
+        "PREEMPTED",
+        "REVOKED",
+        "TIMEOUT",
+    }
+)
+"""States that a job does not leave, unless it is put back into the queue at that moment."""
+
+GONE = "gone from the queue"
+"""Of a job that Slurm no longer knows: it has ended some time ago."""
+
+GO = "Starting with JobEnvironment"
+"""What submitit writes first, each time that a job starts."""
+
+
+@dataclass(frozen=True)
+class QueuedJob:
+    """One job in the queue."""
+
+    state: str
+    reason: str
+    """Why it waits, such as Priority or Resources."""
+
+    def __str__(self) -> str:
+        waits = self.state == "PENDING" and self.reason not in ("", "None")
+        return f"{self.state.lower()} ({self.reason})" if waits else self.state.lower()
+
+
+def read_queue(text: str) -> dict[str, QueuedJob]:
+    """The jobs of lines such as `12_1|PENDING|Priority`, by id."""
+    rows = (line.split("|", 2) for line in text.splitlines() if line.count("|") >= 2)
+    return {job.strip(): QueuedJob(state.strip(), reason.strip().strip("()")) for job, state, reason in rows}
+
+
+def lost_task(log: Path) -> str | None:
+    """The first process that was killed in the last go of a job, by what `srun` wrote of it: "rank 1 on n2: Killed"."""
+    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    found = re.search(r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(GO)[2], re.M)
+    return None if found is None else f"rank {found[2]} on {found[1]}: {found[3]}"
+
+
+class Queue:
+    """The queue, looked at now and again.
+
+    One look asks for all jobs of this user at once. A job has ended when two looks in a row say so, or do not find it.
+    """
+
+    def __init__(self) -> None:
+        self._suspects: dict[str, str] = {}
+        self._is_silent = False
+
+    def look(self, jobs: Collection[str]) -> tuple[dict[str, QueuedJob], dict[str, str]] | None:
+        """The jobs that Slurm still has, and the final states of those that have ended.
+
+        Args:
+            jobs: the ids asked for.
+
+        Returns:
+            None where Slurm does not answer, which is said once.
+        """
+        words = ["squeue", "--me", "--array", "--states=all", "--noheader", "--format=%i|%T|%r"]
+        try:
+            found = read_queue(ask(words))
+        except RunFailedError as error:
+            if not self._is_silent:
+                logger.warning("Slurm does not answer (%s); the jobs go on, and so does the waiting", error)
+            self._is_silent = True
+            return None
+        if self._is_silent:
+            logger.info("Slurm answers again")
+        self._is_silent = False
+        there = {job: found[job] for job in jobs if job in found and found[job].state not in FINAL}
+        suspects = {job: found[job].state if job in found else GONE for job in jobs if job not in there}
+        ended = {job: state for job, state in suspects.items() if job in self._suspects}
+        self._suspects = suspects
+        return there, ended
+
+
+def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Path) -> str:
+    """Why a job ended that could not say so itself; the record of its run says it too, where that says running.
+
+    Args:
+        job: its id.
+        state: the last that Slurm says of it.
+        directory: of the run, if it is one.
+        log: what the job has written.
+    """
+    if not log.exists():
+        return f"Slurm job {job}: cancelled before it began"
+    message = f"Slurm job {job}: {state}"
+    if directory is None or not directory.record.is_file():
+        return f"{message}; see {log}"
+    record = read_record(directory.record)
+    cause = cause_of(read_failures(directory))
+    words = lost_task(log) if cause is None else cause.text
+    if words is None and record.status is Status.failed:
+        words = record.message
+    message = f"{message}{'' if words is None else f', {words}'}; see {log}"
+    try:
+        with directory.locked():
+            record = read_record(directory.record)
+            if record.status is Status.running:
+                record.status, record.message = Status.failed, message
+                record.ended = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+                record.write(directory.record)
+    except HeldDirectoryError:
+        pass  # somebody has taken the run up
+    return message

@@ -1,0 +1,79 @@
+"""What trackers are told of a whole run at its end: scores, some of its translations, its best checkpoint."""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from aiayn.data.preparation.prepared import PreparedData
+from aiayn.evaluation.bleu import sentence_bleu
+from aiayn.evaluation.samples import telling_sample
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Record, SplitScores
+from aiayn.tracking.loggers import BestCheckpoint, Tracker
+
+TABLE = "samples"
+COLUMNS = ("source", "reference", "hypothesis")
+
+
+def tell(
+    told: Sequence[Tracker], record: Record, directory: RunDirectory, data: PreparedData, *, table_rows: int
+) -> None:
+    """Tell what came of a run that is scored.
+
+    Args:
+        told: the trackers.
+        record: of the run.
+        directory: its folder.
+        data: what it was scored on.
+        table_rows: how many translations of test to show.
+    """
+    if not told:
+        return
+    best = best_checkpoint(directory)
+    rows = translations(directory, data, record.scores["test"], count=table_rows) if table_rows else []
+    for tracker in told:
+        tracker.summarize(summary(record))
+        if rows:
+            score = "sentence_bleu" if record.scores["test"].brackets is None else "sentence_f1"
+            tracker.show_table(TABLE, (*COLUMNS, score), rows, step=record.steps)
+        if best is not None:
+            tracker.upload(best)
+
+
+def summary(record: Record) -> dict[str, float | int | None]:
+    """The numbers that stand for a run as a whole, by the names that trackers show."""
+    numbers: dict[str, float | int | None] = {"parameters": record.parameters}
+    for split, result in record.scores.items():
+        scores = {name: signed.score for name, signed in result.by_definition.items()}
+        numbers |= {f"{split}/{name}": score for name, score in {**scores, "ppl": result.ppl}.items()}
+    if record.cost is not None:
+        costs = dataclasses.asdict(record.cost.total)
+        numbers |= {f"cost/{name}": cost for name, cost in costs.items() if isinstance(cost, int | float)}
+    return numbers
+
+
+def translations(
+    directory: RunDirectory, data: PreparedData, scores: SplitScores, *, count: int
+) -> list[tuple[str, str, str, float]]:
+    """Rows of `COLUMNS` and a score for at most `count` sentences of test, the worst first.
+
+    They are the worst, the median and the best by sentence BLEU or F1, and others that are the same for every run on
+    these data.
+    """
+    path = directory.path / scores.hypotheses
+    hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
+    rows = read_sentence_scores(path.with_name("test.sentences.jsonl"))
+    values = [sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1 for row in rows]
+    test = data.split("test", limit=scores.sentences)
+    sources, references = test.source_lines(), test.target_lines()
+    return [(sources[i], references[i], hypotheses[i], values[i]) for i in telling_sample(values, count)]
+
+
+def best_checkpoint(directory: RunDirectory) -> BestCheckpoint | None:
+    """The weights that did best on dev; None where none are kept as such."""
+    if not directory.steps("best"):
+        return None
+    step, path = directory.checkpoint("best")
+    ppl = directory.validation_perplexities().get(step, math.inf)
+    return BestCheckpoint(path, step, ppl if math.isfinite(ppl) else None)

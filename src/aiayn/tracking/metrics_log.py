@@ -1,0 +1,73 @@
+"""`metrics.jsonl`: one JSON object for every log line, by optimizer step."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pytorch_lightning.loggers.logger import Logger
+from pytorch_lightning.utilities import rank_zero_only
+
+from aiayn.system import files
+
+
+class MetricsLog(Logger):
+    """Appends metrics to a file; lines beyond the step that a resumed run starts from are dropped first.
+
+    Args:
+        path: the file.
+        start_step: the step that the run starts from.
+    """
+
+    def __init__(self, path: Path, *, start_step: int = 0) -> None:
+        super().__init__()
+        self.path = path
+        self._drop_after(start_step)
+
+    @property
+    def name(self) -> str:
+        """Lightning asks for one."""
+        return "metrics"
+
+    @property
+    def version(self) -> int:
+        """Lightning asks for one."""
+        return 0
+
+    @rank_zero_only
+    def _drop_after(self, step: int) -> None:
+        if not self.path.exists():
+            return
+        text = self.path.read_text(encoding="utf-8")
+        kept = [f"{line}\n" for line in text.splitlines() if (done := _step(line)) is not None and done <= step]
+        if "".join(kept) != text:
+            files.write_text(self.path, "".join(kept))
+
+    @rank_zero_only
+    def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
+        """Append one line. Numbers that JSON cannot express (infinity, NaN) are written as null."""
+        row = {key: value if math.isfinite(value) else None for key, value in metrics.items() if key != "epoch"}
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps({"step": step, **row}) + "\n")
+
+    @rank_zero_only
+    def log_hyperparams(self, *arguments: Any, **keywords: Any) -> None:
+        """The frozen configuration stands beside this file already."""
+
+
+def logged(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
+    """Every line of the file: its step, and those of its numbers that are finite."""
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        if (step := _step(line)) is not None:
+            yield step, {key: value for key, value in json.loads(line).items() if key != "step" and value is not None}
+
+
+def _step(line: str) -> int | None:
+    """The step of a line, or None for the torn last one of a killed run."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    step = row.get("step") if isinstance(row, dict) else None
+    return step if isinstance(step, int) else None

@@ -1,0 +1,40 @@
+"""A command line in this process, in an empty folder of its own."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from aiayn.commands.front_end import main
+from aiayn.sweep.words import SWEEP_VARIABLE
+
+
+class Said(NamedTuple):
+    """What a command line answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+CommandLine = Callable[..., Said]
+
+
+@pytest.fixture
+def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    monkeypatch.chdir(tmp_path)
+    # What the front end sets for Hydra is given back after the test.
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setitem(os.environ, "HYDRA_FULL_ERROR", "1")
+    monkeypatch.setenv(SWEEP_VARIABLE, "")
+    monkeypatch.delenv(SWEEP_VARIABLE)
+
+    def call(*words: str) -> Said:
+        capsys.readouterr()
+        code = main(words)
+        return Said(code, *capsys.readouterr())
+
+    return call

@@ -1,0 +1,79 @@
+"""What is stored is whole or absent, and needs no lock to be read."""
+
+import json
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from aiayn.data.preparation.atomic_cache import DamagedFolderError, Manifest, open_or_build, read_verified
+
+
+def fill(folder: Path) -> dict[str, int]:
+    (folder / "a").write_bytes(b"one")
+    (folder / "b").write_bytes(b"two")
+    return {"answer": 42}
+
+
+def refuse(folder: Path) -> dict[str, int]:
+    raise AssertionError(f"{folder} was to be built again")
+
+
+def build(directory: Path) -> Manifest:
+    return open_or_build(directory, fill)
+
+
+def test_a_folder_is_built_once_and_described(tmp_path: Path) -> None:
+    manifest = build(tmp_path / "deep" / "folder")
+    assert manifest["answer"] == 42
+    assert {name: entry["bytes"] for name, entry in manifest["files"].items()} == {"a": 3, "b": 3}
+    assert open_or_build(tmp_path / "deep" / "folder", refuse) == manifest
+
+
+def test_equal_files_have_equal_fingerprints_and_a_new_name_another(tmp_path: Path) -> None:
+    def fill_swapped(folder: Path) -> dict[str, int]:
+        (folder / "a").write_bytes(b"two")
+        (folder / "b").write_bytes(b"one")
+        return {"answer": 42}
+
+    prints = [build(tmp_path / name)["fingerprint"] for name in ("x", "y")]
+    assert prints[0] == prints[1] != open_or_build(tmp_path / "z", fill_swapped)["fingerprint"]
+
+
+def test_a_whole_folder_is_opened_without_its_lock(tmp_path: Path) -> None:
+    build(tmp_path / "folder")
+    lock = tmp_path / "folder.lock"
+    lock.unlink()
+    lock.mkdir()  # whoever tries to lock now fails
+    assert open_or_build(tmp_path / "folder", refuse)["answer"] == 42
+
+
+def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    def stop(folder: Path) -> dict[str, int]:
+        fill(folder)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        open_or_build(tmp_path / "folder", stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.lock"]
+    assert build(tmp_path / "folder")["answer"] == 42
+
+
+def test_leftovers_are_swept_unless_somebody_is_building_there(tmp_path: Path) -> None:
+    for name in "mine", "dead", "alive":
+        (tmp_path / f"{name}.partial").mkdir()
+        fill(tmp_path / f"{name}.partial")
+    with FileLock(tmp_path / "alive.lock"):
+        build(tmp_path / "mine")
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".lock"} == {"mine", "alive.partial"}
+
+
+def test_a_manifest_that_is_edited_is_noticed(tmp_path: Path) -> None:
+    build(tmp_path / "folder")
+    path = tmp_path / "folder" / "manifest.json"
+    manifest = json.loads(path.read_bytes())
+    lies: list[object] = [{**manifest, "answer": 43}, {**manifest, "files": {}}, [], {}]
+    for lie in lies:
+        path.write_bytes(json.dumps(lie, indent=2, sort_keys=True).encode() + b"\n")
+        with pytest.raises(DamagedFolderError, match=r"manifest\.json does not match"):
+            read_verified(tmp_path / "folder")

@@ -1,0 +1,34 @@
+"""What was asked for differently wins over the run's own; devices that are not there are refused."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from aiayn.config.command_schema import EvaluateConfig, TranslateConfig
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import typed
+from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
+from aiayn.inference.opened_run import merged, usable_device
+
+
+def test_what_is_null_stays_the_runs() -> None:
+    own = typed(compose_command("train"), TrainConfig).decoding
+    nothing = typed(compose_command("translate", ["run=here"]), TranslateConfig).decoding
+    assert merged(own, nothing) == own
+    asked = typed(compose_command("translate", ["run=here", "decoding.beam_size=9"]), TranslateConfig).decoding
+    assert merged(own, asked) == dataclasses.replace(own, beam_size=9)
+    limited = typed(compose_command("evaluate", ["run=here", "decoding.limit_sentences=3"]), EvaluateConfig).decoding
+    assert merged(own, limited) == dataclasses.replace(own, limit_sentences=3)
+
+
+def test_auto_is_cuda_where_there_is_any() -> None:
+    assert usable_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert usable_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:99", "meta", "", "cpu:x"])
+def test_other_devices_are_refused(name: str) -> None:
+    with pytest.raises(UserError, match=f"^device={name}: "):
+        usable_device(name)

@@ -1,0 +1,74 @@
+"""What a job tells is what the command reads, whoever has done the job."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config import store
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import SweptJob
+from aiayn.sweep.outcomes import Outcome, OutcomeFolder
+
+words = st.lists(st.text(max_size=10), max_size=3).map(tuple)
+
+
+@given(number=st.integers(0), overrides=words, failure=st.none() | st.text(), has_ended=st.booleans())
+def test_an_outcome_is_read_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory,
+    number: int,
+    overrides: tuple[str, ...],
+    failure: str | None,
+    has_ended: bool,
+) -> None:
+    swept = SweptJob("table3/base", number, overrides, RunDirectory(Path("/runs/table3/base")))
+    for job in (swept, None):
+        outcome = Outcome(number, overrides, 1, "here", job, has_ended=has_ended, failure=failure, result={"a": [1.5]})
+        folder = OutcomeFolder.make(tmp_path_factory.mktemp("runs"))
+        folder.write(outcome)
+        assert folder.read() == [outcome]
+        folder.remove()
+
+
+def test_a_multirun_reads_its_jobs_in_order_and_leaves_nothing(tmp_path: Path) -> None:
+    folder = OutcomeFolder.make(tmp_path / "runs")
+    for number in (10, 2, 1):
+        folder.write(Outcome(number, (), 1, "here", None))
+    assert [outcome.number for outcome in folder.read()] == [1, 2, 10]
+    before = folder.is_stopped
+    folder.stop()
+    assert (before, folder.is_stopped) == (False, True)
+    folder.remove()
+    folder.write(Outcome(3, (), 1, "here", None))
+    assert list((tmp_path / "runs").iterdir()) == [], "nobody asks any more"
+
+
+def test_what_a_killed_command_left_is_not_read(tmp_path: Path) -> None:
+    OutcomeFolder.make(tmp_path).write(Outcome(1, (), 1, "here", None))
+    assert OutcomeFolder.make(tmp_path).read() == []
+
+
+def test_a_job_that_asks_for_more_than_there_is_is_refused_beside_others(aiayn: Any, tmp_path: Path) -> None:
+    words = ("trainer=cpu", "trainer.devices=4096", "logger=none", "hydra/launcher=joblib")
+    said = aiayn("train", "-m", *words)
+    store.register.cache_clear()  # a job in this process has made Hydra's launchers register their own defaults again
+    assert said.code == 1
+    (refusal,) = (line for line in said.err.splitlines() if line.startswith("aiayn: trainer.devices=4096: "))
+    assert "ask for fewer" in refusal
+    assert said.out.endswith("1 refused\n")
+    assert not list(tmp_path.rglob(".jobs-*"))
+
+
+@pytest.mark.slow
+def test_what_jobs_return_comes_back_from_other_processes(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "aiayn", "plan", "-m", "experiment=table3/base,table3/a_h1", "scale=paper"]
+    alone, beside = (
+        subprocess.run([*line, *more], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        for more in ([], ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"])
+    )
+    assert beside == alone
+    assert "2 runs" in alone

@@ -1,0 +1,91 @@
+"""What a job asks of Slurm, and what is said where there is none."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from aiayn.config.compose import compose_command
+from aiayn.config.freeze import typed
+from aiayn.config.schema import SlurmConfig, TrainConfig
+from aiayn.config.store import SLURM, conf_directory
+from aiayn.errors import UserError
+from aiayn.sweep.slurm import Shape, parameters, shape_of
+
+
+def settings(**values: Any) -> SlurmConfig:
+    config = OmegaConf.merge(OmegaConf.structured(SlurmConfig), OmegaConf.load(conf_directory() / SLURM), values)
+    found = OmegaConf.to_object(OmegaConf.merge(config, {"submitit_folder": "logs/%j"}))
+    assert isinstance(found, SlurmConfig)
+    return found
+
+
+def shape(*words: str, **values: Any) -> Shape:
+    return shape_of(typed(compose_command("train", words), TrainConfig), settings(**values))
+
+
+def test_tasks_follow_from_devices_and_gpus_from_the_accelerator() -> None:
+    assert shape() == Shape(1, 1, None)
+    assert shape("trainer=cpu", "trainer.devices=2", "trainer.num_nodes=3") == Shape(3, 2, None)
+    assert shape("trainer=gpu", "trainer.devices=8", "trainer.num_nodes=2") == Shape(2, 8, 8)
+    assert shape("trainer.devices=4", gpus_per_node=4) == Shape(1, 4, 4)
+
+
+@pytest.mark.parametrize("devices", ["auto", "-1", "[0,1]"])
+def test_devices_must_be_counted(devices: str) -> None:
+    with pytest.raises(UserError, match=r"trainer\.devices=.*state a number"):
+        shape(f"trainer.devices={devices}")
+
+
+def test_what_is_null_is_left_to_the_cluster() -> None:
+    asked = parameters(settings(), Shape())
+    assert {key for key, value in asked.items() if value is None} == {
+        *("partition", "account", "qos", "constraint", "gres", "gpus_per_node", "mem", "time", "wckey")
+    }
+    assert asked["additional_parameters"] == {"signal": "USR1@120", "requeue": True}
+
+
+def test_what_is_stated_is_asked_for() -> None:
+    stated = settings(requeue=False, mem_gb=1.5, timeout_min=90, signal_delay_s=60, setup=["module load cuda"])
+    asked = parameters(stated, Shape(2, 8, 8))
+    assert (asked["nodes"], asked["ntasks_per_node"], asked["gpus_per_node"]) == (2, 8, 8)
+    assert (asked["mem"], asked["time"], asked["setup"][-1]) == ("1536M", 90, "module load cuda")
+    assert asked["additional_parameters"] == {"signal": "USR1@60", "no-requeue": True}
+    mine = settings(additional_parameters={"signal": "USR1@300", "exclude": "n1"})
+    assert parameters(mine, Shape())["additional_parameters"] == {
+        "signal": "USR1@300",
+        "requeue": True,
+        "exclude": "n1",
+    }
+
+
+def test_without_slurm_it_is_one_line(aiayn: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = aiayn("train", "-m", "seed=1,2", "hydra/launcher=slurm")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.startswith("aiayn: hydra/launcher=slurm: no sbatch here")
+    assert said.err.count("\n") == 1
+    assert not list(tmp_path.rglob(".jobs-*"))
+
+
+def test_a_misspelled_setting_is_named(aiayn: Any) -> None:
+    said = aiayn("train", "-m", "seed=1,2", "hydra/launcher=slurm", "hydra.launcher.partitoin=main")
+    assert said.code == 2
+    assert "hydra.launcher.partitoin" in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_without_submitit_it_is_one_line(tmp_path: Path) -> None:
+    line = "import sys; sys.modules['submitit'] = None; from aiayn.__main__ import main; sys.exit(main())"
+    words = ["train", "-m", "seed=1,2", "hydra/launcher=slurm"]
+    said = subprocess.run(
+        [sys.executable, "-c", line, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (said.returncode, said.stdout) == (2, "")
+    assert (
+        said.stderr
+        == "aiayn: hydra/launcher=slurm: submitit is not installed; pip install -e '.[slurm]' in the checkout\n"
+    )

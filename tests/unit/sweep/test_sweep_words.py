@@ -1,0 +1,113 @@
+"""A sweep does what was typed, or says at once that it cannot."""
+
+import os
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.compose import compose_command
+from aiayn.config.store import options
+from aiayn.errors import UserError
+from aiayn.sweep.words import SWEEP_VARIABLE, sweep_words
+
+CommandLine = Callable[..., Any]
+
+ROWS = options("experiment")
+REFUSED_AT_ONCE = "model.d_ff=0"
+"""Every job is composed, and none is started."""
+
+
+@given(row=st.sampled_from(ROWS), start=st.integers(0, 20), end=st.integers(0, 20), plus=st.sampled_from(["", "+"]))
+def test_a_glob_means_every_option_that_matches(row: str, start: int, end: int, plus: str) -> None:
+    pattern = f"{row[:start]}*{row[max(start, end) :]}"
+    (word,) = sweep_words([f"{plus}experiment=glob({pattern})"])
+    assert word == f"{plus}experiment={','.join(name for name in ROWS if fnmatch(name, pattern))}"
+    assert row in word
+
+
+def test_a_glob_sees_options_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "mine.yaml").touch()
+    words = ["experiment=glob([mine,table3/base])", "--config-dir", str(tmp_path)]
+    assert sweep_words(words) == ["experiment=mine,table3/base", *words[1:]]
+
+
+@pytest.mark.parametrize(
+    "word", ["seed=1", "data.name=glob", "experiment=glob(", "seed=glob(*)", "hydra/launcher=glob(*)"]
+)
+def test_other_words_stay_as_they_are(word: str) -> None:
+    assert sweep_words([word]) == [word]
+
+
+def test_a_glob_that_matches_nothing_is_refused_with_what_there_is() -> None:
+    with pytest.raises(UserError, match=r"^experiment=glob\(table3/x\*\): matches no option; choose from .*table3/big"):
+        sweep_words(["experiment=glob(table3/x*)", "-m"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sweeps=seeds", "sweeps=table3"],
+        ["sweeps=seeds,table3", "-m"],
+        ["sweeps=[seeds,table3]"],
+        ["+sweeps=seeds", "sweeps=table3"],
+        ["sweeps=glob(table3_*)"],
+    ],
+)
+def test_two_sweeps_at_once_are_refused(aiayn: CommandLine, words: list[str]) -> None:
+    said = aiayn("train", *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "one sweep at a time" in said.err
+
+
+def test_a_sweep_without_a_job_is_refused(aiayn: CommandLine) -> None:
+    said = aiayn("train", "-m", "seed=range(3,1)")
+    assert (said.code, said.out) == (2, "")
+    assert said.err.splitlines()[-1].startswith("aiayn: aiayn train 'seed=range(3,1)' -m: no job to run; ")
+
+
+@pytest.mark.parametrize(
+    ("words", "jobs"),
+    [
+        (["sweeps=table3_e", "seed=1,2"], 4),
+        (["sweeps=table3", "experiment=table3/base"], 1),
+        (["sweeps=seeds", "seed=7,8", "experiment=glob(table3/e_*)", "-m"], 2),
+        (["-m", "experiment=glob(table3/b_*)"], 2),
+    ],
+)
+def test_the_command_line_wins_over_the_sweep_and_combines_with_it(
+    aiayn: CommandLine, words: list[str], jobs: int
+) -> None:
+    said = aiayn("train", *words, REFUSED_AT_ONCE)
+    assert said.code == 1
+    assert said.err.count("model.d_ff=0: must be at least 1\n") == jobs
+    count = "1 job" if jobs == 1 else f"{jobs} jobs"
+    assert said.err.splitlines()[-1].startswith(f"aiayn: {count} failed of {jobs}; ")
+    assert said.out.count("refused") == jobs + 1, "each has its line in the table, and all are counted"
+    assert said.out.endswith(f"\n{jobs} refused\n")
+
+
+def test_a_sweep_is_named_after_its_file_unless_somebody_says_otherwise(
+    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aiayn("train", "sweeps=seeds", "-m", REFUSED_AT_ONCE)
+    assert SWEEP_VARIABLE not in os.environ
+    assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "seeds"
+    assert compose_command("train", ["sweeps=seeds", "identity.sweep=mine"]).identity.sweep == "mine"
+    monkeypatch.setenv(SWEEP_VARIABLE, "ours")
+    assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "ours"
+
+
+def test_a_sweep_of_ones_own_is_known_by_its_name(aiayn: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "my_conf" / "sweeps").mkdir(parents=True)
+    text = "# @package _global_\nhydra:\n  mode: MULTIRUN\n  sweeper:\n    params:\n      seed: 4,5\n"
+    (tmp_path / "my_conf" / "sweeps" / "mine.yaml").write_text(text)
+    said = aiayn("train", "--config-dir", "my_conf", "sweeps=mine", REFUSED_AT_ONCE)
+    assert said.out.endswith("\n2 refused\n")
+    said = aiayn("train", "--config-dir", "my_conf", "sweeps=mint", REFUSED_AT_ONCE)
+    assert (said.code, said.err) == (2, "aiayn: sweeps=mint: no such option; did you mean mine?\n")

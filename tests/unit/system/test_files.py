@@ -1,0 +1,67 @@
+"""Files are whole or not there."""
+
+from pathlib import Path
+
+import pytest
+
+from aiayn.system import files
+
+
+def test_a_replaced_file_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file"
+    files.write_bytes(path, b"old")
+    with path.open("rb") as reader:
+        files.write_text(path, "new and longer")
+        assert reader.read() == b"old", "who had it open keeps what it had"
+    assert path.read_bytes() == b"new and longer"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_write_that_fails_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.write_bytes(path, b"old")
+
+    def fail_in_the_middle() -> None:
+        with files.atomic_writer(path) as stream:
+            stream.write(b"half of the n")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_in_the_middle()
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        files.write_bytes(path, b"new")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_new_folder_is_there_when_it_is_full(tmp_path: Path) -> None:
+    path = tmp_path / "above" / "folder"
+    with files.new_folder(path) as partial:
+        (partial / "file").write_text("content")
+        assert not path.exists()
+    assert (path / "file").read_text() == "content"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_folder_that_fails_leaves_nothing_behind_and_replaces_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    with files.new_folder(path) as partial:
+        (partial / "file").write_text("first")
+
+    def fail_in_the_middle() -> None:
+        with files.new_folder(tmp_path / "other") as partial:
+            (partial / "file").write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_in_the_middle()
+    with pytest.raises(OSError, match="not empty"), files.new_folder(path) as partial:
+        (partial / "file").write_text("second")
+    assert list(tmp_path.iterdir()) == [path]
+    assert (path / "file").read_text() == "first"

@@ -1,0 +1,22 @@
+"""What runs on this machine."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aiayn.system import machine
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells who has ended but is not reaped by /proc")
+def test_a_process_lives_until_it_ends_reaped_or_not() -> None:
+    assert machine.is_alive(os.getpid())
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert machine.is_alive(child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not machine.is_alive(child.pid), "nobody has reaped it"
+    child.communicate()
+    assert not machine.is_alive(child.pid)

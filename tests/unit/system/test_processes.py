@@ -1,0 +1,108 @@
+"""How many processes a run has: what `trainer.devices` says outside a group, what the group says inside one."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.errors import UserError
+from aiayn.system import processes
+
+GROUPS: list[dict[str, str]] = [
+    {"TORCHELASTIC_RUN_ID": "none", "RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4"},
+    {"SLURM_PROCID": "3", "SLURM_LOCALID": "1", "SLURM_STEP_NUM_TASKS": "4", "SLURM_NTASKS": "4"},
+    {  # torchrun inside a Slurm job
+        "SLURM_PROCID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_STEP_NUM_TASKS": "2",
+        "TORCHELASTIC_RUN_ID": "none",
+        "RANK": "3",
+        "LOCAL_RANK": "1",
+        "WORLD_SIZE": "4",
+    },
+]
+
+SLURM = ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS")
+
+OUTSIDE: list[dict[str, str]] = [
+    {},
+    {"RANK": "3", "WORLD_SIZE": "8"},  # left over
+    {"SLURM_PROCID": "0", "SLURM_NTASKS": "4"},  # a batch script, which is none of its job's tasks
+    {"SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_STEP_NUM_TASKS": "1"},  # a lone task
+]
+
+
+@pytest.fixture(autouse=True)
+def no_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever started the tests, they are no rank."""
+    for name in (*processes.GROUP_VARIABLES, *SLURM):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("devices", "count"),
+    [(1, 1), (3, 3), ("2", 2), ("0,1", 2), ("3", 3), ("0, 2, 5", 3), ([0, 1], 2), ([3], 1)],
+)
+def test_counts_and_lists_are_counted(devices: object, count: int) -> None:
+    assert processes.devices_per_node({"devices": devices, "accelerator": "gpu"}) == count
+
+
+@pytest.mark.parametrize("devices", ["auto", -1, "-1"])
+def test_auto_is_every_gpu_and_one_process_without_any(devices: object) -> None:
+    assert processes.devices_per_node({"devices": devices, "accelerator": "cpu"}) == 1
+    for accelerator in ("auto", "gpu", "cuda"):
+        asked = {"devices": devices, "accelerator": accelerator}
+        assert processes.devices_per_node(asked) == max(1, torch.cuda.device_count())
+
+
+@pytest.mark.parametrize("devices", [0, -2, "0", "-3", "zero", "", ",", 1.5, None, {"gpu": 1}])
+def test_nonsense_is_refused(devices: object) -> None:
+    with pytest.raises(UserError, match=r"^trainer\.devices=.*: state a number from 1"):
+        processes.devices_per_node({"devices": devices})
+
+
+@pytest.mark.parametrize("devices", ["0,one", "0;1,2", "--2", "1,-1"])
+def test_half_a_list_is_refused(devices: str) -> None:
+    with pytest.raises(UserError, match=r"^trainer\.devices="):
+        processes.devices_per_node({"devices": devices})
+
+
+@given(st.lists(st.integers(0, 99), min_size=2), st.sampled_from([",", ", "]))
+def test_a_list_as_text_is_the_list(devices: list[int], separator: str) -> None:
+    text = separator.join(map(str, devices))
+    assert processes.devices_per_node({"devices": text}) == processes.devices_per_node({"devices": devices})
+
+
+@pytest.mark.parametrize("environment", OUTSIDE)
+def test_outside_a_group_there_is_one_rank(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert not processes.is_rank()
+    assert (processes.rank(), processes.local_rank(), processes.group_size()) == (0, 0, 1)
+    processes.refuse_another_size({"devices": 2})
+    with pytest.raises(UserError, match=r"trainer\.num_nodes=2: .* torchrun"):
+        processes.refuse_another_size({"devices": 2, "num_nodes": 2})
+
+
+@pytest.mark.parametrize("environment", GROUPS)
+def test_inside_a_group_the_group_counts(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert processes.is_rank()
+    assert (processes.rank(), processes.local_rank(), processes.group_size()) == (3, 1, 4)
+    for trainer in ({"devices": 4}, {"devices": 2, "num_nodes": 2}, {"devices": 1, "num_nodes": 4}):
+        processes.refuse_another_size(trainer)
+    for trainer in ({"devices": 2}, {"devices": 4, "num_nodes": 2}):
+        with pytest.raises(UserError, match="started 4"):
+            processes.refuse_another_size(trainer)
+
+
+def test_the_configuration_says_how_many_processes_a_run_wants() -> None:
+    assert processes.world_size({"devices": 2}) == 2
+    assert processes.world_size({"devices": 2, "num_nodes": 3}) == 6
+
+
+@pytest.mark.parametrize("nodes", [0, -1, "two", 1.5, True])
+def test_nodes_are_counted_from_one(nodes: object) -> None:
+    with pytest.raises(UserError, match=r"^trainer\.num_nodes=.*: state a number from 1"):
+        processes.num_nodes({"num_nodes": nodes})

@@ -174,7 +174,7 @@ def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Pat
     sweep = start("seed=1,2", *ENDLESS)
     until(lambda: len(runs_with_steps(tmp_path)) == 2)
     parents = processes_in(tmp_path)
-    launcher = parents[parents[worker_of(runs_with_steps(tmp_path)[0])]]  # a zygote stands in between
+    launcher = parents[parents[worker_of(runs_with_steps(tmp_path)[0])]]  # a fork server stands in between
     assert launcher != sweep.pid
     os.kill(launcher, signal.SIGKILL)
     out, err = sweep.communicate(timeout=SECONDS)
@@ -187,14 +187,14 @@ def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Pat
 
 def test_workers_that_are_still_starting_notice_that_they_are_alone(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS)
-    until(lambda: zygotes(tmp_path))
-    os.kill(processes_in(tmp_path)[zygotes(tmp_path)[0]], signal.SIGKILL)
+    until(lambda: fork_servers(tmp_path))
+    os.kill(processes_in(tmp_path)[fork_servers(tmp_path)[0]], signal.SIGKILL)
     _, err = sweep.communicate(timeout=SECONDS)
     assert sweep.returncode == 1, err
     until(lambda: not processes_in(tmp_path), seconds=60)  # the time that loading libraries takes is among it
 
 
-def zygotes(folder: Path) -> list[int]:
+def fork_servers(folder: Path) -> list[int]:
     """Those that load libraries, and will then fork the worker that was asked for."""
     return [
         process

@@ -55,7 +55,7 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def descendants(process: int) -> list[int]:
-    """The zygote among them, and the worker that it has forked."""
+    """The fork server among them, and the worker that it has forked."""
     children = [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     return [*children, *(each for child in children for each in descendants(child))]
 

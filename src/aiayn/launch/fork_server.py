@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aiayn.launch.forked_workers import WORKER, ZYGOTE, Request
+from aiayn.launch.forked_workers import FORK_SERVER, WORKER, Request
 from aiayn.system.process_title import retitle
 
 LIBRARIES = (WORKER, "sacrebleu", "sacremoses", "torch.utils.data")
@@ -28,7 +28,7 @@ LIBRARIES = (WORKER, "sacrebleu", "sacremoses", "torch.utils.data")
 def main() -> int:
     """Fork a worker for each request; in the worker, its exit code."""
     requests: Connection[object, Request] = Connection(int(sys.argv[1]))
-    retitle((sys.executable, "-m", ZYGOTE))
+    retitle((sys.executable, "-m", FORK_SERVER))
     for library in LIBRARIES:
         import_module(library)
     if not is_fit_to_fork():

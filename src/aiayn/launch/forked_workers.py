@@ -1,6 +1,6 @@
 """Workers in processes of their own: forked from one that has imported the libraries, or started anew.
 
-Importing takes longer than everything else that a short job does. So the first job of a multirun starts a zygote
+Importing takes longer than everything else that a short job does. So the first job of a multirun starts a fork server
 (`aiayn.launch.fork_server`), and each job is a fork of it: a process of its own all the same, which nothing of an
 earlier job can reach.
 """
@@ -24,7 +24,7 @@ from aiayn.system.process_title import ROOM
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-GROUP, WORKER, ZYGOTE = "aiayn.launch.group", "aiayn.launch.worker", "aiayn.launch.fork_server"
+GROUP, WORKER, FORK_SERVER = "aiayn.launch.group", "aiayn.launch.worker", "aiayn.launch.fork_server"
 
 OF_A_JOB = (FOLDER, STARTER, machine.VISIBLE)
 """Variables that may differ from job to job, since no library reads them before it is used."""
@@ -43,7 +43,7 @@ class Started(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """What a zygote is to fork."""
+    """What a fork server is to fork."""
 
     words: tuple[str, ...]
     """The worker's arguments."""
@@ -65,10 +65,10 @@ def start_worker(
         words: its arguments.
         environment: all its variables.
         descriptors: what it inherits beside the standard streams.
-        is_forked: whether it may be a fork of this process's zygote, which is started where there is none.
+        is_forked: whether it may be a fork of this process's fork server, which is started where there is none.
     """
     if is_forked and sys.platform == "linux":  # elsewhere system libraries do not outlive a fork
-        worker = _zygote_of(environment).fork(words, environment, descriptors)
+        worker = _fork_server_of(environment).fork(words, environment, descriptors)
         if worker is not None:
             return worker
     return _start_anew(WORKER, words, environment, descriptors)
@@ -87,8 +87,8 @@ def _start_anew(
     )
 
 
-class Zygote:
-    """This process's end of its zygote.
+class ForkServer:
+    """This process's end of its fork server.
 
     Args:
         environment: all variables of its workers but those `OF_A_JOB`: libraries read some when they are imported.
@@ -97,7 +97,7 @@ class Zygote:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
         self._requests, theirs = Pipe()
-        words = [sys.executable, "-m", ZYGOTE, str(theirs.fileno()), ROOM]
+        words = [sys.executable, "-m", FORK_SERVER, str(theirs.fileno()), ROOM]
         with theirs:
             # A session of its own: what a terminal sends is for the command alone.
             self._process = subprocess.Popen(
@@ -109,7 +109,7 @@ class Zygote:
     def fork(
         self, words: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]
     ) -> "ForkedWorker | None":
-        """A new worker; None, from now on, where the zygote came to grief or will not fork."""
+        """A new worker; None, from now on, where the fork server came to grief or will not fork."""
         if not self.is_fit:
             return None
         told, teller = Pipe(duplex=False)
@@ -146,11 +146,11 @@ class Zygote:
 
 
 class ForkedWorker:
-    """A worker that is a child of this process's zygote.
+    """A worker that is a child of this process's fork server.
 
     Args:
         pid: its number.
-        told: where the zygote tells its exit code.
+        told: where the fork server tells its exit code.
     """
 
     def __init__(self, pid: int, told: "Connection[int, int]") -> None:
@@ -164,7 +164,7 @@ class ForkedWorker:
         return self._pid
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code once it has ended; as if killed where the zygote was, and nobody knows."""
+        """Its exit code once it has ended; as if killed where the fork server was, and nobody knows."""
         if self._code is None:
             if not self._told.poll(timeout):
                 assert timeout is not None
@@ -177,23 +177,23 @@ class ForkedWorker:
         return self._code
 
 
-_zygotes: list[Zygote] = []
+_fork_servers: list[ForkServer] = []
 """Of this process: at most one."""
 
 
-def _zygote_of(environment: Mapping[str, str]) -> Zygote:
+def _fork_server_of(environment: Mapping[str, str]) -> ForkServer:
     shared = {name: value for name, value in environment.items() if name not in OF_A_JOB}
-    if _zygotes and _zygotes[0].environment != shared:
-        end_zygote()
-    if not _zygotes:
-        _zygotes.append(Zygote(shared))
-    return _zygotes[0]
+    if _fork_servers and _fork_servers[0].environment != shared:
+        end_fork_server()
+    if not _fork_servers:
+        _fork_servers.append(ForkServer(shared))
+    return _fork_servers[0]
 
 
-def end_zygote() -> None:
-    """End this process's zygote, if it has one; the next job would start another."""
-    while _zygotes:
-        _zygotes.pop().end()
+def end_fork_server() -> None:
+    """End this process's fork server, if it has one; the next job would start another."""
+    while _fork_servers:
+        _fork_servers.pop().end()
 
 
-atexit.register(end_zygote)
+atexit.register(end_fork_server)

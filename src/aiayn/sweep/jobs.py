@@ -22,7 +22,7 @@ from omegaconf import DictConfig
 
 from aiayn.config.hydra_composition import keep_nothing, keep_what_is_checked
 from aiayn.errors import RunFailedError, UserError
-from aiayn.launch.forked_workers import end_zygote
+from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, goes
 from aiayn.runs.directory import HeldDirectoryError
 from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, SLURM, launcher_of, refusal_of, sweeper_of
@@ -176,7 +176,7 @@ class Jobs:
         self._stop_lines()
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
-        end_zygote()
+        end_fork_server()
         if self.task.folder is not None:
             self.task.folder.remove()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from aiayn.launch import fork_server, forked_workers
-from aiayn.launch.forked_workers import ForkedWorker, Started, end_zygote, start_worker
+from aiayn.launch.forked_workers import ForkedWorker, Started, end_fork_server, start_worker
 from aiayn.system import machine
 
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
@@ -41,9 +41,9 @@ def torn_down(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(torn_down: Path) -> Iterator[dict[str, str]]:
-    """One for all workers, who then share a zygote: it takes seconds to start."""
+    """One for all workers, who then share a fork server: it takes seconds to start."""
     yield {**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_CURRENT_TEST": "", "PYTHONPATH": str(torn_down)}
-    end_zygote()
+    end_fork_server()
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def parent(process: int) -> int:
 
 @linux_only
 @pytest.mark.slow
-def test_forked_workers_share_a_zygote_and_nothing_else(start: Start, tmp_path: Path) -> None:
+def test_forked_workers_share_a_fork_server_and_nothing_else(start: Start, tmp_path: Path) -> None:
     lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
     first = start("first", descriptors=(lock,))
@@ -93,7 +93,7 @@ def test_forked_workers_share_a_zygote_and_nothing_else(start: Start, tmp_path: 
             fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.killpg(first.pid, signal.SIGKILL)
         assert first.wait() == first.wait() == -signal.SIGKILL
-        fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody else holds it, the zygote neither
+        fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody else holds it, the fork server neither
     second = start("second")
     assert (second.pid == first.pid, second.wait()) == (False, 2)
     (told,) = (tmp_path / "second" / ".failures").iterdir()
@@ -120,7 +120,7 @@ def test_a_forked_worker_ends_without_a_teardown(start: Start, torn_down: Path) 
 
 @linux_only
 @pytest.mark.slow
-def test_where_the_zygote_was_killed_workers_start_anew(start: Start) -> None:
+def test_where_the_fork_server_was_killed_workers_start_anew(start: Start) -> None:
     first = start()
     assert isinstance(first, ForkedWorker)
     told = Path(f"/proc/self/fd/{first._told.fileno()}").readlink()
@@ -134,16 +134,16 @@ def test_where_the_zygote_was_killed_workers_start_anew(start: Start) -> None:
     second = start()
     assert isinstance(second, subprocess.Popen)
     assert second.wait() == 2
-    end_zygote()  # whoever comes next gets another
+    end_fork_server()  # whoever comes next gets another
 
 
 @linux_only
 @pytest.mark.slow
-def test_a_zygote_goes_with_its_starter(tmp_path: Path) -> None:
+def test_a_fork_server_goes_with_its_starter(tmp_path: Path) -> None:
     code = """
 import os, sys, time
-from aiayn.launch.forked_workers import Zygote
-print(Zygote(dict(os.environ))._process.pid, flush=True)
+from aiayn.launch.forked_workers import ForkServer
+print(ForkServer(dict(os.environ))._process.pid, flush=True)
 os._exit(1)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout
@@ -168,7 +168,7 @@ def test_what_is_busy_with_threads_or_devices_is_not_fit_to_fork(tmp_path: Path)
 
 @linux_only
 @pytest.mark.slow
-def test_what_a_zygote_imports_starts_no_thread_and_leaves_out_what_few_runs_use() -> None:
+def test_what_a_fork_server_imports_starts_no_thread_and_leaves_out_what_few_runs_use() -> None:
     code = f"""
 import json, os, sys
 from importlib import import_module

@@ -197,7 +197,7 @@ def test_a_model_that_diverged_is_one_line(say: Say, run: Path) -> None:
     checkpoint["state_dict"]["model.embedding.weight"].fill_(torch.nan)
     torch.save(checkpoint, path)
     said = say("the dog\tder Hund\n")
-    complaint = "aiayn: line 1: the weights are no finite numbers; the model diverged in training\n"
+    complaint = "aiayn: line 1: the weights are not finite; the model diverged in training\n"
     assert said == Said(1, [], complaint)
 
 

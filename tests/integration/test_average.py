@@ -116,13 +116,13 @@ def test_of_several_averages_one_is_named(copied: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["last=4"], "last=4: of checkpoints to average "),
-        (["last=0"], "last=0: state how many checkpoints, at least 1, or paper"),
-        (["last=all"], "last=all: state how many checkpoints, at least 1, or paper"),
+        (["last=4"], "last=4: "),
+        (["last=0"], "last=0: state a number of checkpoints, at least 1, or paper"),
+        (["last=all"], "last=all: state a number of checkpoints, at least 1, or paper"),
         (["steps=[7]"], "checkpoint=7: "),
         (["steps=[a]"], "steps=['a']: state optimizer steps, as in steps=[100,200]"),
         (["steps=[]"], "steps=[]: state optimizer steps"),
-        (["last=2", "steps=[8]"], "last=2: does not go with steps=[8]; leave one of them out"),
+        (["last=2", "steps=[8]"], "last=2: cannot be combined with steps=[8]; leave one out"),
         (
             ["last=paper"],
             "last=paper: section 6.1 averages base and big models, at this scale of model.d_model=128, 256",
@@ -155,11 +155,11 @@ def test_a_run_that_keeps_no_weights_averages_the_checkpoints_it_has(
     assert main(["evaluate", f"run={run}", "checkpoint=average"]) == 2
     assert "has none; make one: aiayn average run=" in capsys.readouterr().err
     assert main(["average", f"run={run}"]) == 2
-    assert "states no averaging: state it, as in last=5" in capsys.readouterr().err
+    assert "states no averaging; state it, as in last=5" in capsys.readouterr().err
     assert main(["average", f"run={run}", "last=2"]) == 0
     said = capsys.readouterr()
     assert said.out.endswith("average-of2-0000009-0000012.ckpt: the mean of steps 9, 12\n")
-    assert "its report keeps the scores of the last weights" in said.err  # the run is one of Table 3
+    assert "its report keeps the scores of the last checkpoint" in said.err  # the run is one of Table 3
 
 
 @pytest.mark.slow
@@ -199,7 +199,5 @@ def test_missing_weights_end_the_run_in_one_line(
     (run / "checkpoints" / "weights-0000008.ckpt").unlink()
     capsys.readouterr()
     assert train(*AVERAGED) == 2
-    assert (
-        "has no weights of step 8 any more: bring them back, or start anew with force=true" in capsys.readouterr().err
-    )
+    assert "has no weights of step 8; restore them, or start again with force=true" in capsys.readouterr().err
     assert list(run.glob("evaluations/step-0000012-*/scores.json"))

@@ -61,7 +61,7 @@ def runs(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
     """The run, and one that differs in its weights and its id."""
     both = Runs(*(tmp_path_factory.mktemp("runs") / name for name in ("one", "other")))
     for copy in both:
-        shutil.copytree(trained_run, copy, ignore=shutil.ignore_patterns("evaluations", "exports"))
+        shutil.copytree(trained_run, copy, ignore=shutil.ignore_patterns("evaluations"))
     record = json.loads((both.other / "run.json").read_text())
     (both.other / "run.json").write_text(json.dumps(record | {"run_id": "other"}))
     path = both.other / "checkpoints" / "step-0000001.ckpt"
@@ -152,10 +152,3 @@ def test_mistakes_are_one_line(say: Say, runs: Runs, words: list[str], complaint
         assert (said.code, said.out) == (2, "")
         assert said.err.startswith(f"aiayn: {complaint}")
         assert said.err.count("\n") == 1
-
-
-def test_ctranslate2_holds_one_model(say: Say, runs: Runs) -> None:
-    pytest.importorskip("ctranslate2")
-    said = say("translate", runs.both, "engine=ctranslate2")
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"aiayn: {runs.both}: engine=ctranslate2 decodes with one model")

@@ -1,4 +1,4 @@
-"""`aiayn sync` by W&B's own client against a stand-in for its server: everything is sent, once, and nothing is lost."""
+"""`aiayn sync` with W&B's real client and a recording server: all data is sent exactly once, or reported."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from wandb_server import KEY, SentRun, StandIn
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
-from aiayn.tracking.wandb_attempts import wandb_goes
+from aiayn.tracking.wandb_attempts import wandb_attempts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
 
@@ -41,7 +41,7 @@ def steps(run: SentRun) -> list[int]:
     return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
 
 
-def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
+def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
@@ -57,7 +57,7 @@ def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
     with RunDirectory(only_run()).locked():
         assert main(["sync", *HASTE]) == 0
     (line,) = capfd.readouterr().out.splitlines()
-    assert line.startswith(f"{only_run().relative_to(Path.cwd())}: left out, process {os.getpid()} on ")
+    assert line.startswith(f"{only_run().relative_to(Path.cwd())}: skipped, process {os.getpid()} on ")
     assert not server.requests
 
     assert main(["sync", *HASTE]) == 0
@@ -68,7 +68,7 @@ def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
     assert run.described("program") == "aiayn"
     assert any(" INFO:aiayn:dev: " in line for line in run.console)
     (line,) = capfd.readouterr().out.splitlines()
-    assert "2 goes sent" in line
+    assert "2 attempts sent" in line
     assert line.endswith(f"/aiayn/runs/{run_id}")
 
     count = len(server.requests)
@@ -77,33 +77,32 @@ def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
     assert len(server.requests) == count
 
 
-def test_nothing_is_lost_where_the_server_fails_and_what_a_kill_tore_is_sent_once(
+def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train(tracker="wandb") == 0
-    (go,) = wandb_goes(RunDirectory(only_run()))
-    whole = go.file.read_bytes()
-    go.file.write_bytes(whole[: len(whole) * 2 // 3])
+    (attempt,) = wandb_attempts(RunDirectory(only_run()))
+    whole = attempt.file.read_bytes()
+    attempt.file.write_bytes(whole[: len(whole) * 2 // 3])
     log_in()
     for failing in ("RunResumeStatus", "file_stream"):
         server.fails_from, server.refusal = failing, None
         capfd.readouterr()
         assert main(["sync", *HASTE]) == 1
-        told = capfd.readouterr()
-        (line,) = told.err.splitlines()
+        (line,) = capfd.readouterr().err.splitlines()
         assert "nothing is lost" in line
         assert server.url.removeprefix("http://") in line
-        assert not go.is_sent, failing
+        assert not attempt.is_sent, failing
     server.fails_from = server.refusal = None
     assert main(["sync", *HASTE]) == 0
     _, run = server.only_run()
     assert steps(run)
     assert steps(run) == list(range(1, len(steps(run)) + 1))
     assert run.exit_codes == [1]
-    assert go.is_sent
+    assert attempt.is_sent
 
 
-def test_a_run_that_was_online_is_sent_where_its_server_has_not_taken_all(
+def test_data_that_an_online_run_could_not_send_is_sent_later(
     train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     log_in()
@@ -111,10 +110,13 @@ def test_a_run_that_was_online_is_sent_where_its_server_has_not_taken_all(
     assert main(["sync", *HASTE]) == 0
     assert "nothing to send" in capfd.readouterr().out
 
-    server.fails_from, server.failure = "file_stream", HTTPStatus.NOT_FOUND  # for good: the run is not told
+    server.fails_from, server.failure = (
+        "file_stream",
+        HTTPStatus.NOT_FOUND,
+    )  # permanent; the client tells the run nothing
     assert train("seed=2", tracker="wandb") == 0
     server.fails_from = server.refusal = None
-    (lost,) = (run for run in server.runs.values() if not steps(run))  # which the server has heard of, and no more
+    (lost,) = (run for run in server.runs.values() if not steps(run))  # created on the server, without data
     assert main(["sync", *HASTE]) == 0
     (line,) = capfd.readouterr().out.splitlines()[-1:]
     assert "seed2" in line
@@ -122,7 +124,7 @@ def test_a_run_that_was_online_is_sent_where_its_server_has_not_taken_all(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_who_is_told_to_stop_leaves_no_process_and_no_mark_behind(
+def test_an_interrupted_sync_leaves_no_process_and_no_mark(
     train: Train, only_run: Find, log_in: Callable[[], None]
 ) -> None:
     assert train("optimization.max_steps=1", tracker="wandb") == 0
@@ -139,21 +141,21 @@ def test_who_is_told_to_stop_leaves_no_process_and_no_mark_behind(
             ) as sync,
             silent.accept()[0],
         ):
-            assert len(processes_of(address)) == 3, "the command, W&B's, and the one that calls the server"
+            assert len(processes_of(address)) == 3, "aiayn sync, wandb sync and its service"
             sync.send_signal(signal.SIGTERM)
-            _, said = sync.communicate(timeout=60)
-    assert (sync.returncode, said) == (1, "aiayn: interrupted\n")
+            _, error = sync.communicate(timeout=60)
+    assert (sync.returncode, error) == (1, "aiayn: interrupted\n")
     end = time.monotonic() + 20
     while (left := processes_of(address)) and time.monotonic() < end:
         time.sleep(0.05)
     assert not left
     directory = RunDirectory(only_run())
     assert directory.is_free
-    assert not [go for go in wandb_goes(directory) if go.is_sent]
+    assert not [attempt for attempt in wandb_attempts(directory) if attempt.is_sent]
 
 
 def processes_of(address: str) -> list[str]:
-    """The processes that have an address in their environment."""
+    """The processes with an address in their environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended, or is not ours

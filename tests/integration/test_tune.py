@@ -28,7 +28,7 @@ GRID = ("beam_sizes=[1,3,4]", "alphas=[0.0,0.6,3.0]", "decoding.max_extra_length
 def run(trained_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the run, to be evaluated."""
     copy = tmp_path_factory.mktemp("tuned") / "run"
-    shutil.copytree(trained_run, copy, ignore=shutil.ignore_patterns("evaluations", "exports"))
+    shutil.copytree(trained_run, copy, ignore=shutil.ignore_patterns("evaluations"))
     return copy
 
 

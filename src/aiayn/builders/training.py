@@ -23,7 +23,7 @@ from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
 from aiayn.system.devices import stated_devices
-from aiayn.tracking.loggers import RunDescription
+from aiayn.tracking.tracker import RunDescription
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup

@@ -49,13 +49,6 @@ class DecodingOverridesConfig(SearchOverridesConfig):
     """Only this many sentences of a split, its first ones."""
 
 
-class Engine(Enum):
-    """What decodes: the model itself, or its export to CTranslate2."""
-
-    torch = "torch"
-    ctranslate2 = "ctranslate2"
-
-
 class Quantization(Enum):
     """What an export's weights are stored as."""
 
@@ -66,17 +59,7 @@ class Quantization(Enum):
 
 
 @dataclass
-class EngineConfig:
-    """What decodes."""
-
-    engine: Engine = MISSING
-    """torch, or ctranslate2: an export of the checkpoint, which is made once and kept in the run directory."""
-    quantization: Quantization = MISSING
-    """What the export's weights are stored as; fewer bits are smaller, faster and less exact."""
-
-
-@dataclass
-class EvaluateConfig(EngineConfig):
+class EvaluateConfig:
     """`aiayn evaluate`."""
 
     run: Any = MISSING
@@ -124,7 +107,7 @@ class UseConfig:
 
 
 @dataclass
-class TranslateConfig(UseConfig, EngineConfig):
+class TranslateConfig(UseConfig):
     """`aiayn translate`."""
 
     n_best: int | None = MISSING
@@ -183,11 +166,11 @@ class ExportConfig:
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
     format: ExportFormat = MISSING
-    """ctranslate2: a folder that CTranslate2 translates with; safetensors: a file of the weights by their names."""
+    """ctranslate2: a folder that CTranslate2 loads; safetensors: a file of the weights by name."""
     output: str = MISSING
     """Where to; nothing may be there yet."""
     quantization: Quantization = MISSING
-    """What the weights are stored as; int8 in format=ctranslate2 alone."""
+    """Type of the stored weights; int8 only with format=ctranslate2."""
     launch: ProcessConfig = MISSING
     """How this process computes."""
 

@@ -1,34 +1,33 @@
-"""Make the third-party objects that the configuration names by `_target_`."""
+"""Instantiate third-party objects that the configuration names by `_target_`."""
 
 import pkgutil
-import re
 from collections.abc import Mapping
 from typing import Any
 
+import hydra.utils
 from hydra.errors import InstantiationException
-from hydra.utils import instantiate
 
 from aiayn.errors import UserError
 
 
-def make(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
+def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
     """Import and call what `_target_` names.
 
     Args:
-        node: `_target_` and arguments; an argument with a `_target_` of its own is made first.
-        key: the configuration key to blame.
-        arguments: more arguments, not to be instantiated themselves.
+        node: `_target_` and arguments; an argument with a `_target_` of its own is instantiated first.
+        key: the configuration key that errors name.
+        arguments: more arguments, passed as they are.
 
     Raises:
         UserError: there is no such target, or it refuses its arguments.
     """
     own = {
-        name: make(value, key=f"{key}.{name}") if isinstance(value, Mapping) and "_target_" in value else value
+        name: instantiate(value, key=f"{key}.{name}") if isinstance(value, Mapping) and "_target_" in value else value
         for name, value in node.items()
     }
     try:
-        # Not recursive: deeper down, as in a whole configuration, a _target_ may be no object to make.
-        return instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
+        # Not recursive: further down, as in a whole configuration, a _target_ may be plain data.
+        return hydra.utils.instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
     except InstantiationException as error:
         locate(node, key=key)
         raise UserError(_refusal(key, own, error.__cause__ or error)) from error
@@ -47,13 +46,11 @@ def locate(node: Mapping[str, Any], *, key: str) -> Any:
 
 
 def _refusal(key: str, arguments: Mapping[str, Any], error: BaseException) -> str:
-    """One line that names the argument where the error does."""
+    """The error in one line, with the argument whose name or text value it quotes."""
     text = " ".join(str(error).split()) or type(error).__name__
-    unexpected = re.search(r"unexpected keyword argument '(\w+)'", text)
-    if unexpected:
-        return f"{key}.{unexpected[1]}: {arguments['_target_']} takes no such argument"
-    named = {name: value for name, value in arguments.items() if isinstance(value, str) and name != "_target_"}
-    for name, value in named.items():
-        if repr(value) in text or (value != "auto" and re.search(rf"\b{re.escape(value)}\b", text)):
+    for name, value in arguments.items():
+        if f"unexpected keyword argument '{name}'" in text:
+            return f"{key}.{name}: {arguments['_target_']} takes no such argument"
+        if isinstance(value, str) and name != "_target_" and repr(value) in text:
             return f"{key}.{name}={value}: {text}"
     return f"{key}: {text}"

@@ -1,32 +1,28 @@
-"""Energy as drivers count it: NVIDIA's for GPUs, Linux's powercap (RAPL) for processors; nothing where neither tells.
+"""Energy counters of drivers: NVML for NVIDIA's GPUs, Linux's powercap (RAPL) for processors.
 
-Both count for the device as a whole, whoever uses it. A counter that cannot be read is left out, never estimated.
+They count for the whole device, whichever process uses it. A counter that cannot be read is omitted, never estimated.
 """
 
-import ctypes
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, final
 
 logger = logging.getLogger("aiayn")
 
 POWERCAP = Path("/sys/class/powercap")
-"""Where Linux shows its counters; they are root's alone on most machines."""
-
-NVML = "libnvidia-ml.so.1"
-"""Comes with NVIDIA's driver."""
+"""Linux's counters, readable only by root on most machines."""
 
 Counter: TypeAlias = Callable[[], float]
-"""Joules since some moment; OSError where it cannot be read any more."""
+"""Joules since an arbitrary time; OSError if it can no longer be read."""
 
 
 @final
 class Energy:
-    """What counters have counted since this was made.
+    """The sum of counters since construction.
 
     Args:
-        counters: all of one kind; none: nothing is known.
+        counters: of one kind; empty: energy is unknown.
     """
 
     def __init__(self, counters: Sequence[Counter]) -> None:
@@ -35,7 +31,7 @@ class Energy:
         self._before = self._read()
 
     def joules(self) -> float | None:
-        """All together; None where there is no counter, or one has stopped telling."""
+        """Joules so far; None without counters, or after one could not be read."""
         now = self._read()
         if now is None or self._before is None or self._joules is None:
             self._joules = None
@@ -48,17 +44,13 @@ class Energy:
         try:
             return [counter() for counter in self._counters]
         except OSError as error:
-            logger.info("energy is not counted any more: %s", error)
+            logger.info("energy is no longer counted: %s", error)
             return None
 
 
 def processor_counters(root: Path = POWERCAP) -> list[Counter]:
-    """A counter for each processor package, without its parts; none where one cannot be read.
-
-    Args:
-        root: the folder of powercap.
-    """
-    zones = {_name(zone): zone for zone in sorted(root.glob("*:*")) if zone.name.count(":") == 1}  # some stand twice
+    """A counter for each processor package, without its parts; empty if one cannot be read."""
+    zones = {_name(zone): zone for zone in sorted(root.glob("*:*")) if zone.name.count(":") == 1}  # some occur twice
     counters: list[Counter] = [_Package(zone).joules for name, zone in zones.items() if name.startswith("package")]
     try:
         for counter in counters:
@@ -76,55 +68,42 @@ def _name(zone: Path) -> str:
 
 
 class _Package:
-    """A zone of powercap, whose counter begins anew when it has reached its end, within the hour under load."""
+    """A zone of powercap; its counter wraps around, within an hour under load."""
 
     def __init__(self, zone: Path) -> None:
         self._zone = zone
-        self._rounds = 0
+        self._wraps = 0
         self._before = 0
 
     def joules(self) -> float:
-        now = self._micro("energy_uj")
-        self._rounds += now < self._before
+        now = self._read("energy_uj")
+        self._wraps += now < self._before
         self._before = now
-        end = self._micro("max_energy_range_uj") if self._rounds else 0
-        return (self._rounds * end + now) / 1e6
+        end = self._read("max_energy_range_uj") if self._wraps else 0
+        return (self._wraps * end + now) / 1e6
 
-    def _micro(self, file: str) -> int:
+    def _read(self, file: str) -> int:
         return int((self._zone / file).read_text(encoding="utf-8"))
 
 
-def gpu_counters(uuids: Sequence[str], *, library: str = NVML) -> list[Counter]:
-    """A counter for each GPU; none where the driver does not tell of one of them.
+def gpu_counters(uuids: Sequence[str]) -> list[Counter]:
+    """A counter for each GPU, by its driver's UUID (GPU-...); empty if one cannot be read."""
+    import pynvml  # only on machines with a GPU
 
-    Args:
-        uuids: of the GPUs, as the driver has them: GPU-...
-        library: NVIDIA's management library.
-    """
+    def counter(uuid: str) -> Counter:
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+
+        def joules() -> float:
+            try:
+                return float(pynvml.nvmlDeviceGetTotalEnergyConsumption(handle)) / 1e3  # from millijoules
+            except pynvml.NVMLError as error:
+                raise OSError(f"NVML: {error}") from error
+
+        joules()
+        return joules
+
     try:
-        nvml: Any = ctypes.CDLL(library)
-        _asked(nvml.nvmlInit_v2)
-        counters = [_gpu_counter(nvml, uuid) for uuid in uuids]
-        for counter in counters:
-            counter()
-    except (OSError, AttributeError):  # no such library, or one without these functions
+        pynvml.nvmlInit()
+        return [counter(uuid) for uuid in uuids]
+    except (OSError, pynvml.NVMLError):
         return []
-    return counters
-
-
-def _gpu_counter(nvml: Any, uuid: str) -> Counter:
-    handle = ctypes.c_void_p()
-    _asked(nvml.nvmlDeviceGetHandleByUUID, uuid.encode(), ctypes.byref(handle))
-
-    def joules() -> float:
-        millijoules = ctypes.c_ulonglong()
-        _asked(nvml.nvmlDeviceGetTotalEnergyConsumption, handle, ctypes.byref(millijoules))
-        return millijoules.value / 1e3
-
-    return joules
-
-
-def _asked(function: Any, *arguments: Any) -> None:
-    code = function(*arguments)
-    if code:
-        raise OSError(code, f"{function.__name__} of NVML answers {code}")

@@ -1,4 +1,4 @@
-"""The mean of a run's checkpoints, as one more of its checkpoints."""
+"""The mean of a run's checkpoints, written as another checkpoint."""
 
 import logging
 from dataclasses import dataclass
@@ -27,36 +27,36 @@ class Average:
 
     path: Path
     steps: tuple[int, ...]
-    """Of the checkpoints that it is the mean of, ascending."""
+    """Of the averaged checkpoints, ascending."""
 
 
 def average_run(request: AverageConfig) -> Average:
-    """Average as asked; the same request writes the same file again.
+    """Average checkpoints; the same request overwrites the same file.
 
     Raises:
-        UserError: the run or a setting cannot be used, or the checkpoints are not there.
+        UserError: the run or a setting cannot be used, or checkpoints are missing.
     """
     quiet_libraries()
     directory = open_run(request.run)
     config, record = thaw(directory.config), read_record(directory.record)
-    is_stated = request.steps is not None
-    chosen = _stated(directory, request) if is_stated else _last(directory, _count(config, request))
+    has_steps = request.steps is not None
+    chosen = _stated(directory, request) if has_steps else _last(directory, _count(config, request))
     if record.experiment.startswith("table3/"):
-        logger.warning("Table 3 is without averaging (section 6.2): its report keeps the scores of the last weights")
+        logger.warning("Table 3 uses no averaging (section 6.2): its report keeps the scores of the last checkpoint")
     with refusals_explained(f"run={request.run}"):
-        return _written(directory, chosen, record)
+        return _write(directory, chosen, record)
 
 
 def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Record, *, step: int) -> Average | None:
-    """What a run that states `averaging` averages after its last step; None where it does not.
+    """Average the last checkpoints of a run that has just been trained; None if its `averaging` is off.
 
     Raises:
-        UserError: weights that are needed are not there any more, or damaged.
+        UserError: weights are missing or damaged.
     """
     wanted = config.averaging
     if not wanted.checkpoints or config.trainer.get("fast_dev_run"):
         return None
-    assert wanted.interval is not None, "which validation refuses"
+    assert wanted.interval is not None, "validation refuses this"
     steps = averaged_steps(
         step,
         max_steps=config.optimization.max_steps,
@@ -71,27 +71,27 @@ def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Rec
     kept = directory.steps("weights")
     if missing := [str(each) for each in steps if each not in kept]:
         raise UserError(
-            f"{asked}: {directory.checkpoints} has no weights of step {', '.join(missing)} any more: bring them back, "
-            "or start anew with force=true"
+            f"{asked}: {directory.checkpoints} has no weights of step {', '.join(missing)}; restore them, "
+            "or start again with force=true"
         )
     try:
-        return _written(directory, {each: kept[each] for each in steps}, record)
+        return _write(directory, {each: kept[each] for each in steps}, record)
     except UserError as error:
-        raise UserError(f"{asked}: {error}: bring the file back, or start anew with force=true") from None
+        raise UserError(f"{asked}: {error}; restore the file, or start again with force=true") from None
 
 
 def steps_averaged(checkpoint: Path) -> tuple[int, ...]:
-    """The optimizer steps that a checkpoint is the mean of, ascending; none where it is no mean.
+    """The steps that a checkpoint averages, ascending; empty for a single checkpoint.
 
     Raises:
-        UserError: it is an average that cannot be read.
+        UserError: an average cannot be read.
     """
     if not checkpoint.name.startswith("average-"):
         return ()
     return tuple(load_checkpoint(checkpoint, provenance=None, map_location="meta")["aiayn"].get("averaged_steps", ()))
 
 
-def _written(directory: RunDirectory, chosen: dict[int, Path], record: Record) -> Average:
+def _write(directory: RunDirectory, chosen: dict[int, Path], record: Record) -> Average:
     steps = tuple(chosen)
     content = averaged_checkpoint(list(chosen.values()), provenance=record.provenance)
     path = directory.checkpoints / f"{average_name(steps)}.ckpt"
@@ -100,43 +100,43 @@ def _written(directory: RunDirectory, chosen: dict[int, Path], record: Record) -
 
 
 def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
-    """The checkpoints of the steps that were asked for."""
+    """The checkpoints that `steps` names."""
     asked = [whole(step) for step in (request.steps if isinstance(request.steps, list) else [request.steps])]
     if request.last is not None:
-        raise UserError(f"last={request.last}: does not go with steps={request.steps}; leave one of them out")
+        raise UserError(f"last={request.last}: cannot be combined with steps={request.steps}; leave one out")
     if not asked or any(type(step) is not int or step < 1 for step in asked):
         raise UserError(f"steps={request.steps}: state optimizer steps, as in steps=[100,200]")
     return dict(directory.checkpoint(str(step)) for step in sorted(set(asked)))
 
 
 def _last(directory: RunDirectory, count: int) -> dict[int, Path]:
-    """The last checkpoints: those kept to be averaged, or, where the run keeps none such, those it goes on from."""
+    """The last checkpoints among the weights kept for averaging, or else among those for resuming."""
     kept = directory.steps("weights") or directory.steps()
     if len(kept) < count:
-        there = f"{len(kept)}, of steps {', '.join(map(str, kept))}" if kept else "none yet"
+        available = f"{len(kept)}, of steps {', '.join(map(str, kept))}" if kept else "none yet"
         raise UserError(
-            f"last={count}: of checkpoints to average {directory.checkpoints} has {there}; state fewer, or train with "
+            f"last={count}: {directory.checkpoints} has {available}; state fewer, or train with "
             f"averaging.checkpoints={count}, which keeps them"
         )
     return dict(list(kept.items())[-count:])
 
 
 def _count(config: TrainConfig, request: AverageConfig) -> int:
-    """How many checkpoints are asked for."""
+    """The number of checkpoints to average: `last`, or as the run states."""
     last = whole(request.last)
     if last == "paper":
-        return _papers_count(config)
+        return _paper_count(config)
     if last is None:
         if not config.averaging.checkpoints:
-            raise UserError(f"last has no value, and run={request.run} states no averaging: state it, as in last=5")
+            raise UserError(f"last has no value, and run={request.run} states no averaging; state it, as in last=5")
         return config.averaging.checkpoints
     if type(last) is not int or last < 1:
-        raise UserError(f"last={last}: state how many checkpoints, at least 1, or paper")
+        raise UserError(f"last={last}: state a number of checkpoints, at least 1, or paper")
     return last
 
 
-def _papers_count(config: TrainConfig) -> int:
-    """What section 6.1 averages of a model of this size: the widths tell base and big apart at every scale."""
+def _paper_count(config: TrainConfig) -> int:
+    """The number of checkpoints that section 6.1 averages for base or big, told apart by d_model at the run's scale."""
     table = load_table3()
     widths = {}
     for model, training in load_recipe().training.items():

@@ -1,4 +1,4 @@
-"""A Transformer as CTranslate2 holds it: their specification, filled with our weights."""
+"""CTranslate2's specification of a Transformer, filled with the weights of ours."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,23 @@ from aiayn.models.architecture import Architecture
 from aiayn.models.positions import sinusoids, sinusoids_in_blocks
 
 NEVER = -1e4
-"""Added to the logits of what no output may hold; the largest that half precision holds in full."""
+"""Added to the logits of forbidden tokens; half precision can represent it."""
 
-SINUSOIDS = 2
-"""Sinusoids have no end, but a table has: this many times `model.max_positions`."""
+SINUSOID_TABLE = 2
+"""Length of an exported table of sinusoids, as a multiple of `model.max_positions`."""
 
-
-HELD: Mapping[str, Sequence[object]] = {
+SUPPORTED: Mapping[str, Sequence[object]] = {
     "attention": ("scaled_dot",),
     "positions": ("sinusoidal", "sinusoidal_blocks", "learned", "none"),
     "normalization": ("layer",),
     "residual": (True,),
 }
-"""What an exported model may be, where not everything can."""
+"""Supported values of an architecture's fields; other fields are not restricted."""
 
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """Special tokens by id."""
+    """Ids of special tokens."""
 
     pad_id: int
     bos_id: int
@@ -39,27 +38,27 @@ class SpecialTokens:
 
 
 def table_length(architecture: Architecture) -> int:
-    """How many tokens a source or an output of the exported model may have."""
-    return architecture.max_positions * (1 if architecture.positions == "learned" else SINUSOIDS)
+    """The most tokens of a source or an output of the exported model."""
+    return architecture.max_positions * (1 if architecture.positions == "learned" else SINUSOID_TABLE)
 
 
-def refuse_what_cannot_be_held(architecture: Architecture, *, setting: str) -> None:
-    """Refuse what CTranslate2's Transformer has no place for.
+def check_supported(architecture: Architecture, *, setting: str) -> None:
+    """Check that CTranslate2's Transformer can represent an architecture.
 
     Args:
         architecture: of the model.
-        setting: what asked for the export, to be blamed.
+        setting: the key=value that errors name.
 
     Raises:
-        UserError: naming the key.
+        UserError: naming the unsupported key.
     """
-    for key, held in HELD.items():
+    for key, supported in SUPPORTED.items():
         value = getattr(architecture, key)
-        if value not in held:
-            is_or = " or ".join(str(each).lower() for each in held)
+        if value not in supported:
+            choices = " or ".join(str(each).lower() for each in supported)
             raise UserError(
-                f"{setting}: CTranslate2 has no model.{key}={str(value).lower()}, only {is_or}; take engine=torch, or "
-                "format=safetensors"
+                f"{setting}: CTranslate2 does not support model.{key}={str(value).lower()}, only {choices}; "
+                "take format=safetensors"
             )
 
 
@@ -68,16 +67,15 @@ def transformer_spec(
 ) -> Any:
     """CTranslate2's `TransformerSpec` of a model, to be validated, optimised and saved.
 
-    They know no `d_k` and `d_v`: a head has the width that the projections leave it, one for queries, keys and values.
-    So heads are padded with zeros to the wider of both, which adds nothing to any product, and the scale 1 / sqrt(d_k)
-    is stated. A lone head they take for one as wide as d_model: where ours is not, one of zeros stands beside it. So
-    any widths of ours can be held; for what cannot see `refuse_what_cannot_be_held`.
+    CTranslate2 has one width per head for queries, keys and values, and takes a lone head to be `d_model` wide. So
+    heads are padded with zeros to max(d_k, d_v), which changes no product, and the scale 1 / sqrt(d_k) is set
+    explicitly; a lone head of another width gets a second head of zeros.
 
     Args:
         weights: the model's `state_dict`.
-        architecture: of the model.
-        pieces: the vocabulary; rows of the matrix beyond it stand for no text and are left out.
-        special: of the vocabulary. They know no token for pads, and ours is what they call unknown, which no text is.
+        architecture: one that `check_supported` accepts.
+        pieces: the vocabulary; further rows of the embedding matrix stand for no text and are dropped.
+        special: ids in the vocabulary. CTranslate2 has no padding token; ours is exported as its unknown token.
     """
     from ctranslate2.specs import TransformerSpec
 
@@ -124,7 +122,7 @@ def _positions(source: "_Weights") -> Tensor:
 
 
 class _Heads(NamedTuple):
-    """The heads of an attention, all alike."""
+    """The heads of an exported attention."""
 
     number: int
     width: int
@@ -133,20 +131,20 @@ class _Heads(NamedTuple):
 
 @dataclass(frozen=True)
 class _Weights:
-    """The weights of a model by the names that its checkpoints have."""
+    """A model's weights by parameter name."""
 
     weights: Mapping[str, Tensor]
     architecture: Architecture
 
     @property
     def heads(self) -> _Heads:
-        """Those of the exported model, see `transformer_spec`."""
+        """See `transformer_spec`."""
         width = max(self.architecture.d_k, self.architecture.d_v)
         is_lone = self.architecture.num_heads == 1 and width != self.architecture.d_model
         return _Heads(2 if is_lone else self.architecture.num_heads, width)
 
     def named(self, name: str) -> Tensor:
-        """A copy in float32: their quantisation writes into what it is given."""
+        """A float32 copy: CTranslate2's quantisation works in place."""
         return self.weights[name].detach().to("cpu", torch.float32, copy=True)
 
     def fill_layer(self, layer: Any, name: str) -> None:
@@ -161,13 +159,13 @@ class _Weights:
         self.fill_norm(layer.ffn.layer_norm, f"{name}.around_feed_forward.norm")
 
     def fill_self_attention(self, attention: Any, name: str) -> None:
-        """One product for queries, keys and values, as ours; then the output's."""
+        """One projection to queries, keys and values, then the output projection."""
         d_k, d_v = self.architecture.d_k, self.architecture.d_v
         self._fill_heads(attention.linear[0], f"{name}.query_key_value", (d_k, d_k, d_v))
         self._fill_output(attention, f"{name}.output")
 
     def fill_cross_attention(self, attention: Any, name: str) -> None:
-        """One product for queries, one for keys and values, as ours; then the output's."""
+        """One projection to queries, one to keys and values, then the output projection."""
         d_k, d_v = self.architecture.d_k, self.architecture.d_v
         self._fill_heads(attention.linear[0], f"{name}.query", (d_k,))
         self._fill_heads(attention.linear[1], f"{name}.key_value", (d_k, d_v))
@@ -184,25 +182,25 @@ class _Weights:
         norm.gamma, norm.beta = self.named(f"{name}.weight"), self.named(f"{name}.bias")
 
     def _fill_heads(self, linear: Any, name: str, widths: tuple[int, ...]) -> None:
-        """A projection to heads, those of one width after those of another."""
+        """A projection to heads, padded; `widths` as for `_padded`."""
         self.fill_linear(linear, name)
         linear.weight = self._padded(linear.weight, widths)
         if f"{name}.bias" in self.weights:
             linear.bias = self._padded(linear.bias, widths)
 
     def _fill_output(self, attention: Any, name: str) -> None:
-        """The projection of the heads' outputs, and the scale of their scores."""
+        """The output projection and the scale of the scores."""
         output = attention.linear[-1]
         self.fill_linear(output, name)
         output.weight = self._padded(output.weight.T, (self.architecture.d_v,)).T.contiguous()
         attention.queries_scale = 1.0 / math.sqrt(self.architecture.d_k)
 
     def _padded(self, rows: Tensor, widths: tuple[int, ...]) -> Tensor:
-        """Pad heads with zeros to those of the exported model.
+        """Pad heads with zeros to the exported width and number.
 
         Args:
             rows: `[num_heads * sum(widths), ...]`, all heads of the first width, then all of the next.
-            widths: of a head before.
+            widths: of our heads.
         """
         count, (wanted, width) = self.architecture.num_heads, self.heads
         parts = []

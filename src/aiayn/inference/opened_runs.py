@@ -1,24 +1,92 @@
-"""Open one run for use, or several whose models predict as one: an ensemble."""
+"""Existing runs opened for use: one, or several whose models predict together as an ensemble."""
 
+import dataclasses
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 
+from aiayn.builders.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
-from aiayn.config.schema import ProcessConfig, TrainConfig
-from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.config.constrained_search import validate_constrained
+from aiayn.config.freeze import thaw
+from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
+from aiayn.config.validation import validate_decoding
+from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
-from aiayn.inference.opened_run import OpenedRun, open_for_use
+from aiayn.inference.weights import load_weights
 from aiayn.models.ensemble import Ensemble
-from aiayn.runs.directory import named_runs
+from aiayn.models.translation_model import TranslationModel
+from aiayn.runs.directory import RunDirectory, named_runs, open_run
+from aiayn.runs.record import Record, read_record
+from aiayn.system.allocator import keep_memory
+from aiayn.system.quiet import quiet_libraries
 from aiayn.training.scoring import AnyModel
 
 
 @dataclass(frozen=True)
+class OpenedRun:
+    """A run and one of its checkpoints; tokenizer and model are loaded on request."""
+
+    directory: RunDirectory
+    record: Record
+    config: TrainConfig
+    """The run's own, with the requested changes of `decoding`."""
+    step: int
+    """Optimizer step of the checkpoint; of an average, the last one."""
+    checkpoint: Path
+
+    @property
+    def checkpoint_name(self) -> str:
+        """Part of the names of derived files: step-<n>, or average-..."""
+        return self.checkpoint.stem if self.checkpoint.stem.startswith("average-") else f"step-{self.step}"
+
+    def tokenizer(self) -> AnyTokenizer:
+        """The run's tokenizer.
+
+        Raises:
+            UserError: it is missing, or its vocabulary is not that of the weights.
+        """
+        path = self.directory.tokenizer
+        if not path.is_file():
+            raise UserError(f"{path}: no such file; restore it")
+        tokenizer = load_tokenizer(path)
+        entries, rows = tokenizer.vocabulary_size, self.record.vocabulary_rows
+        if self.config.model.vocabulary_rows is None and rows not in (None, entries):
+            raise UserError(f"{path}: has {entries} entries, but the run was trained with {rows}; restore the original")
+        return tokenizer
+
+    def model(self, *, vocabulary_size: int, device: torch.device) -> TranslationModel[Any]:
+        """The model with the checkpoint's weights, in evaluation mode.
+
+        Raises:
+            UserError: the weights cannot be read or do not fit.
+        """
+        model = build_model(self.config, vocabulary_size=vocabulary_size)
+        load_weights(model, self.checkpoint, key="checkpoint", provenance=self.record.provenance)
+        return model.eval().to(device)
+
+    def max_length(self, requested: int | None) -> int:
+        """The most tokens of a sentence, end mark included: `model.max_positions`, or fewer if requested.
+
+        Learned positions end there; for sinusoids the limit bounds memory.
+
+        Raises:
+            UserError: the request is above that, or leaves no room for a token and its end mark.
+        """
+        limit = self.config.model.max_positions
+        if requested is not None and not 2 <= requested <= limit:
+            raise UserError(f"max_length={requested}: must be from 2 to the run's model.max_positions={limit}")
+        return limit if requested is None else requested
+
+
+@dataclass(frozen=True)
 class OpenedRuns:
-    """Runs and their checkpoints; the first one says how to search, and whose corpus an evaluation is of."""
+    """One run, or the members of an ensemble; the first one's search settings and corpus apply."""
 
     members: Sequence[OpenedRun]
 
@@ -29,22 +97,22 @@ class OpenedRuns:
 
     @property
     def config(self) -> TrainConfig:
-        """The first run's own, `decoding` with what was asked for differently."""
+        """The first run's own, with the requested changes of `decoding`."""
         return self.first.config
 
     @property
     def ensemble_name(self) -> str | None:
-        """What tells this ensemble from all others, in whatever order it is named; None for a single run."""
+        """A name of this set of checkpoints, independent of their order; None for a single run."""
         if len(self.members) == 1:
             return None
         parts = sorted(f"{run.record.run_id} {run.checkpoint_name}" for run in self.members)
         return f"ensemble{len(parts)}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:8]}"
 
     def tokenizer(self) -> AnyTokenizer:
-        """The tokenizer of all of them.
+        """The tokenizer of all members.
 
         Raises:
-            UserError: one of them has another, or has none.
+            UserError: one is missing or differs.
         """
         own, *others = (run.tokenizer() for run in self.members)
         for run, other in zip(self.members[1:], others, strict=True):
@@ -56,17 +124,48 @@ class OpenedRuns:
         return own
 
     def model(self, *, vocabulary_size: int, device: torch.device) -> AnyModel:
-        """The model of a single run, or the ensemble of all of them, in evaluation mode.
+        """The model of a single run, or the ensemble, in evaluation mode.
 
         Raises:
-            UserError: the weights of one cannot be read or do not fit.
+            UserError: weights cannot be read or do not fit.
         """
         models = [run.model(vocabulary_size=vocabulary_size, device=device) for run in self.members]
         return models[0] if len(models) == 1 else Ensemble(models).eval()
 
-    def longest(self, asked: int | None) -> int:
-        """The most tokens of a sentence that every one of them reads; see `OpenedRun.longest`."""
-        return min(run.longest(asked) for run in self.members)
+    def max_length(self, requested: int | None) -> int:
+        """The most tokens that every member reads; see `OpenedRun.max_length`."""
+        return min(run.max_length(requested) for run in self.members)
+
+
+def open_for_use(
+    run: str,
+    *,
+    checkpoint: str,
+    launch: ProcessConfig,
+    decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
+) -> OpenedRun:
+    """Open a run directory.
+
+    Args:
+        run: its path.
+        checkpoint: last, best, average or an optimizer step.
+        launch: settings of this process.
+        decoding: changes of the run's search settings.
+
+    Raises:
+        UserError: the run, the checkpoint or a setting cannot be used.
+    """
+    quiet_libraries()
+    if launch.keep_allocator_memory:
+        keep_memory()
+    directory = open_run(run)
+    config, record = thaw(directory.config), read_record(directory.record)
+    if decoding is not None:
+        config.decoding = merge_decoding(config.decoding, decoding)
+    validate_decoding(config.decoding)
+    validate_constrained(config)
+    step, path = directory.checkpoint(checkpoint)
+    return OpenedRun(directory, record, config, step, path)
 
 
 def open_all(
@@ -76,17 +175,30 @@ def open_all(
     launch: ProcessConfig,
     decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRuns:
-    """Open what the user named.
-
-    Args:
-        runs: a run directory, or a list of them.
-        checkpoint: last, best, average or an optimizer step, of each.
-        launch: of this process.
-        decoding: what to search differently.
-
-    Raises:
-        UserError: a run, a checkpoint or a setting cannot be used.
-    """
+    """Open a run directory, or a list of them, as `open_for_use` does each."""
     return OpenedRuns(
         [open_for_use(name, checkpoint=checkpoint, launch=launch, decoding=decoding) for name in named_runs(runs)]
     )
+
+
+def merge_decoding(decoding: DecodingConfig, overrides: SearchOverridesConfig | TunedOverridesConfig) -> DecodingConfig:
+    """A run's search settings with overrides; null keeps the run's value."""
+    stated = {key: value for key, value in dataclasses.asdict(overrides).items() if value is not None}
+    return dataclasses.replace(decoding, **stated)
+
+
+def usable_device(name: str) -> torch.device:
+    """The device that the user named: auto (CUDA if available), cpu, cuda or cuda:<n>.
+
+    Raises:
+        UserError: another name, or not available.
+    """
+    available = torch.cuda.device_count()
+    if name == "auto":
+        return torch.device("cuda" if available else "cpu")
+    match = re.fullmatch(r"cpu|cuda(?::(\d+))?", name)
+    if match is None:
+        raise UserError(f"device={name}: choose from auto, cpu, cuda, cuda:<n>")
+    if name != "cpu" and int(match[1] or 0) >= available:
+        raise UserError(f"device={name}: torch finds {available} CUDA devices here; choose auto or cpu")
+    return torch.device(name)

@@ -1,4 +1,4 @@
-"""The likelihood of given translations: sentence pairs in, one JSON object a pair out."""
+"""The likelihood of given translations: sentence pairs in, one JSON object per pair out."""
 
 import json
 import logging
@@ -16,9 +16,8 @@ from aiayn.data.lines import aligned_lines
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.perplexity import perplexity
-from aiayn.inference.opened_run import usable_device
-from aiayn.inference.opened_runs import open_all
-from aiayn.inference.text_stream import INPUT, input_is_terminal, input_lines, progress_bar, windows, write_lines
+from aiayn.inference.opened_runs import open_all, usable_device
+from aiayn.inference.text_stream import INPUT, input_lines, progress_bar, window_size, windows, write_lines
 from aiayn.training.scoring import AnyModel, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
@@ -29,61 +28,62 @@ Pair: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class PairScore:
-    """What the model makes of one pair."""
+    """The likelihood of one pair."""
 
     nll: float | None
-    """Negative log-likelihood of the target without label smoothing, in nats, end mark included; None: too long."""
+    """Unsmoothed negative log-likelihood of the target in nats, end mark included; None: the pair is too long."""
     tokens: int
     """Tokens of the target, end mark included."""
 
 
 def score_input(request: ScoreConfig) -> None:
-    """Write the score of each pair in the order of the input, a window at a time; in the end their perplexity.
+    """Write the score of each pair in input order, a window at a time; finally log the perplexity.
 
     Raises:
         UserError: the run, a setting or the input cannot be used; the pairs before are written.
-        RunFailedError: the model's likelihoods are no numbers.
+        RunFailedError: a likelihood is not finite.
     """
-    for key, value in (("window", request.window), ("batch_tokens", request.batch_tokens)):
-        if value is not None and value < 1:
-            raise UserError(f"{key}={value}: must be at least 1")
+    size = window_size(request.window, reads_input=request.source is None)
+    if request.batch_tokens is not None and request.batch_tokens < 1:
+        raise UserError(f"batch_tokens={request.batch_tokens}: must be at least 1")
     pairs = _pairs(request)
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch)
-    longest, device, tokenizer = runs.longest(request.max_length), usable_device(request.device), runs.tokenizer()
+    max_length, device, tokenizer = runs.max_length(request.max_length), usable_device(request.device), runs.tokenizer()
     model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    scorer = PairScorer(model, tokenizer, request.batch_tokens or runs.config.decoding.batch_tokens, device, longest)
-    waits = request.source is None and input_is_terminal()
-    total = _Total()
+    scorer = PairScorer(model, tokenizer, request.batch_tokens or runs.config.decoding.batch_tokens, device, max_length)
+    count, scored, nll, tokens = 0, 0, 0.0, 0
     with progress_bar("score", " pairs") as advance:
-        for window in windows(pairs, 1 if waits else request.window):
-            scores = scorer.score(window, first=total.pairs + 1)
-            lines = enumerate(scores, start=total.pairs + 1)
-            write_lines(json.dumps({"line": number, **asdict(score)}) for number, score in lines)
-            total.add(scores)
+        for window in windows(pairs, size):
+            scores = scorer.score(window, first=count + 1)
+            write_lines(json.dumps({"line": line, **asdict(score)}) for line, score in enumerate(scores, count + 1))
+            count += len(scores)
+            for score in scores:
+                if score.nll is not None:
+                    scored, nll, tokens = scored + 1, nll + score.nll, tokens + score.tokens
             advance(len(window))
-    logger.info("%s", total)
+    parts = [f"{scored:,} {'pair' if scored == 1 else 'pairs'}, {tokens:,} tokens"]
+    if tokens:
+        parts.append(f"PPL {perplexity([nll], [tokens]):.4f}")
+    if count > scored:
+        parts.append(f"{count - scored:,} too long, not scored")
+    logger.info("%s", ", ".join(parts))
 
 
 @dataclass(frozen=True)
 class PairScorer:
-    """A model ready to score text."""
+    """A model that scores text."""
 
     model: AnyModel
     """In evaluation mode, on `device`."""
     tokenizer: AnyTokenizer
     batch_tokens: int
-    """Budget a side of one batch."""
+    """Budget per side of a batch."""
     device: torch.device
     max_length: int
-    """Tokens a side, end mark included, beyond which a pair is not scored: half a sentence has another likelihood."""
+    """Pairs with a longer side (in tokens, end mark included) are not scored: truncation would change the score."""
 
     def score(self, pairs: Sequence[Pair], *, first: int = 1) -> list[PairScore]:
-        """Each pair's score.
-
-        Args:
-            pairs: raw text.
-            first: the number of the first one, for warnings.
-        """
+        """The score of each pair of raw text; `first` is the line number of the first one, for messages."""
         sources, targets = (self.tokenizer.encode_batch([pair[side] for pair in pairs]) for side in (0, 1))
         fitting = []
         for number, ids in enumerate(zip(sources, targets, strict=True)):
@@ -107,38 +107,10 @@ class PairScorer:
         known = dict(zip(fitting, nll.tolist(), strict=True))
         if not all(map(math.isfinite, known.values())):
             raise RunFailedError(
-                f"lines {first} to {first + len(pairs) - 1}: a likelihood is no finite number; "
+                f"lines {first} to {first + len(pairs) - 1}: a likelihood is not finite; "
                 "the model diverged in training or overflows here"
             )
         return [PairScore(known.get(number), len(ids) + 1) for number, ids in enumerate(targets)]
-
-
-@dataclass
-class _Total:
-    """Sums over the pairs so far."""
-
-    pairs: int = 0
-    too_long: int = 0
-    nll: float = 0.0
-    tokens: int = 0
-
-    def add(self, scores: Sequence[PairScore]) -> None:
-        self.pairs += len(scores)
-        for score in scores:
-            if score.nll is None:
-                self.too_long += 1
-            else:
-                self.nll += score.nll
-                self.tokens += score.tokens
-
-    def __str__(self) -> str:
-        scored = self.pairs - self.too_long
-        parts = [f"{scored:,} {'pair' if scored == 1 else 'pairs'}, {self.tokens:,} tokens"]
-        if self.tokens:
-            parts.append(f"PPL {perplexity([self.nll], [self.tokens]):.4f}")
-        if self.too_long:
-            parts.append(f"{self.too_long:,} too long, not scored")
-        return ", ".join(parts)
 
 
 def _pairs(request: ScoreConfig) -> Iterator[Pair]:

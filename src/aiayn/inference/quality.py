@@ -1,4 +1,4 @@
-"""What the outputs for a split are worth, by the scores of the run's task: translations or trees."""
+"""Score the outputs for a split by the task of the run: translations by BLEU and chrF, trees by brackets."""
 
 from __future__ import annotations
 
@@ -24,29 +24,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quality:
-    """The scores of one task; those of the other are missing."""
+    """The scores of one task; those of the other task are None or empty."""
 
     bleu: SignedScore | None = None
     chrf: SignedScore | None = None
     matrix: dict[str, SignedScore] = field(default_factory=dict)
     brackets: RecordedBrackets | None = None
     sentences: Sequence[tuple[tuple[int, ...], SentenceBrackets | None]] = ()
-    """BLEU's statistics of each, or brackets."""
+    """BLEU statistics of each sentence, or its brackets."""
 
 
 def quality_of(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, trees: Path) -> Quality:
-    """Score outputs as the corpus wants it.
-
-    Args:
-        data: the prepared corpus.
-        split: what the outputs are of.
-        outputs: a line for each sentence.
-        trees: the file to write the trees to that the outputs are, where they are such.
-    """
-    return _of_trees(data, split, outputs, trees) if data.task == "parsing" else _of_translations(data, split, outputs)
+    """Score outputs, a line for each sentence of the split; parse trees are also written to the file `trees`."""
+    if data.task == "parsing":
+        return _quality_of_trees(data, split, outputs, trees)
+    return _quality_of_translations(data, split, outputs)
 
 
-def _of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence[str]) -> Quality:
+def _quality_of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence[str]) -> Quality:
     references = split.target_lines()
     tokenize = "none" if data.pretokenized else "13a"
     statistics = sentence_statistics(outputs, references, tokenize=tokenize)
@@ -67,7 +62,7 @@ def _signed(score: Score) -> SignedScore:
     return SignedScore(score.score, score.signature)
 
 
-def _of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
+def _quality_of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
     found = parses(split.source_lines(), outputs, tags=data.tags)
     files.write_text(path, "".join(f"{write_tree(tree)}\n" for tree in found.trees))
     sentences = list(score_sentences(map(read_tree, split.gold_trees()), found.trees, tags=data.tags))

@@ -1,4 +1,4 @@
-"""What a run's model attends to in lines of standard input."""
+"""The attention weights of a run's model on lines of standard input."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,8 @@ import torch
 from aiayn.builders.training import build_search
 from aiayn.config.command_schema import AttentionConfig, AttentionUnits
 from aiayn.data.units import token_units, word_units
-from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.errors import RunFailedError, UserError
-from aiayn.inference.engines import torch_engine
-from aiayn.inference.opened_run import open_for_use, usable_device
+from aiayn.inference.opened_runs import open_for_use, usable_device
 from aiayn.inference.text_stream import INPUT, input_lines
 from aiayn.inference.translation import Translator
 from aiayn.models.attention_weights import attention_weights
@@ -34,29 +32,28 @@ class Line:
     """From 1."""
     source: str
     target: str | None
-    """None: the model's own translation is to be taken."""
+    """None: use the model's translation."""
 
 
 def attend_to_input(request: AttentionConfig) -> AttentionMaps:
-    """The attentions of each line that is not blank; the run directory keeps them, too.
+    """The attention maps of each line that is not blank, also written to the run directory.
 
     Raises:
         UserError: the run, a setting or the input cannot be used.
-        RunFailedError: memory does not suffice, or the model's weights are no numbers.
+        RunFailedError: out of memory, or the weights are not finite.
     """
     for key, value, least in (("max_sentences", request.max_sentences, 1), ("max_length", request.max_length, 2)):
         if value < least:
             raise UserError(f"{key}={value}: must be at least {least}")
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    longest = min(request.max_length, run.config.model.max_positions)
+    max_length = min(request.max_length, run.config.model.max_positions)
     device, tokenizer = usable_device(request.device), run.tokenizer()
     lines = list(_lines(request.max_sentences))
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     assert isinstance(model, Transformer), "the command refuses others"
-    engine = torch_engine(model, tokenizer, build_search(run.config.decoding), device=device)
-    attender = Attender(model, tokenizer, Translator(engine.find, tokenizer, longest), request.units, device, longest)
+    translator = Translator(model, tokenizer, build_search(run.config.decoding), device, max_length)
     with shortage_explained("max_length, max_sentences or decoding.batch_tokens"):
-        sentences = attender.attend(lines)
+        sentences = _AttentionReader(model, translator, request.units).read(lines)
     if not sentences:
         raise UserError(f"{INPUT}: no sentence to draw; give it lines, as in < sentences.txt")
     maps = AttentionMaps(run.step, request.units.value, sentences)
@@ -66,95 +63,92 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
 
 
 @dataclass(frozen=True)
-class Attender:
-    """A model ready to be asked what it attends to."""
+class _AttentionReader:
+    """A model whose attention weights are read."""
 
     model: Transformer
-    """In evaluation mode, on `device`."""
-    tokenizer: AnyTokenizer
     translator: Translator
-    """The same model's."""
+    """Of the same model; longer sentences than its `max_length` are left out."""
     units: AttentionUnits
-    device: torch.device
-    max_length: int
-    """Tokens a side, end mark included, beyond which a sentence is left out."""
 
-    def attend(self, lines: Sequence[Line]) -> list[AttendedSentence]:
-        """What is attended to in each line that fits; others are warned of."""
-        sources = self.tokenizer.encode_batch([line.source for line in lines])
+    def read(self, lines: Sequence[Line]) -> list[AttendedSentence]:
+        """The attention maps of each line that fits; others are logged."""
+        tokenizer = self.translator.tokenizer
+        sources = tokenizer.encode_batch([line.source for line in lines])
         fitting = [
             (line, source) for line, source in zip(lines, sources, strict=True) if self._fits(line, source, "source")
         ]
-        open_ones = [line for line, _ in fitting if line.target is None]
-        found = self.translator.translate([line.source for line in open_ones])
-        translated = {line.number: list(best.tokens) for line, (best, *_) in zip(open_ones, found, strict=True)}
+        without_target = [line for line, _ in fitting if line.target is None]
+        found = self.translator.translate([line.source for line in without_target])
+        translated = {line.number: list(best.tokens) for line, (best, *_) in zip(without_target, found, strict=True)}
         attended = []
         for line, source in fitting:
             if line.target is None:
                 target = translated[line.number]
             else:
-                (target,) = self.tokenizer.encode_batch([line.target])
+                (target,) = tokenizer.encode_batch([line.target])
             if self._fits(line, target, "target"):
                 attended.append(self._attended(line.number, source, target))
         return attended
 
     def _fits(self, line: Line, ids: Sequence[int], side: str) -> bool:
-        if len(ids) < self.max_length:
+        if len(ids) < self.translator.max_length:
             return True
         logger.warning(
             "line %d: %d %s tokens with the end mark, more than %d (max_length): not drawn",
             line.number,
             len(ids) + 1,
             side,
-            self.max_length,
+            self.translator.max_length,
         )
         return False
 
     def _attended(self, number: int, source: list[int], target: list[int]) -> AttendedSentence:
-        """One sentence by itself, so that no other and no pad can change it; token ids come without marks."""
-        bos, eos = self.tokenizer.bos_id, self.tokenizer.eos_id
+        """Read one sentence in a batch of its own, without padding; token ids come without marks."""
+        tokenizer, device = self.translator.tokenizer, self.translator.device
+        bos, eos = tokenizer.bos_id, tokenizer.eos_id
         reads, predicts, source = [bos, *target], [*target, eos], [*source, eos]
-        batch = (torch.tensor([ids], device=self.device) for ids in (source, reads))
+        batch = (torch.tensor([ids], device=device) for ids in (source, reads))
         # [layers, 1, heads, queries, keys] -> without the batch
         weights = [each[:, 0].double().cpu().numpy() for each in attention_weights(self.model, *batch)]
-        cut = word_units if self.units is AttentionUnits.words else token_units
-        of_source, of_reads, of_predicts = (cut(self.tokenizer, ids) for ids in (source, reads, predicts))
+        units_of = word_units if self.units is AttentionUnits.words else token_units
+        of_source, of_reads, of_predicts = (units_of(tokenizer, ids) for ids in (source, reads, predicts))
         if not all(np.isfinite(each).all() for each in weights):
-            raise RunFailedError(f"line {number}: the weights are no finite numbers; the model diverged in training")
+            raise RunFailedError(f"line {number}: the weights are not finite; the model diverged in training")
         encoder, decoder, cross = weights
         return AttendedSentence(
             line=number,
             source=of_source.labels,
             target=of_predicts.labels,
             target_input=of_reads.labels,
-            encoder=merged(encoder, queries=of_source.starts, keys=of_source.starts),
-            decoder=merged(decoder, queries=of_predicts.starts, keys=of_reads.starts),
-            cross=merged(cross, queries=of_predicts.starts, keys=of_source.starts),
+            encoder=merge_units(encoder, queries=of_source.starts, keys=of_source.starts),
+            decoder=merge_units(decoder, queries=of_predicts.starts, keys=of_reads.starts),
+            cross=merge_units(cross, queries=of_predicts.starts, keys=of_source.starts),
         )
 
 
-def merged(weights: Weights, *, queries: Sequence[int], keys: Sequence[int]) -> Weights:
-    """The weights between groups of neighbours, such as the pieces of words: sums over keys, means over queries.
+def merge_units(weights: Weights, *, queries: Sequence[int], keys: Sequence[int]) -> Weights:
+    """The weights between groups of neighbouring positions, such as words: sums over keys, means over queries.
 
     Args:
         weights: `[layers, heads, queries, keys]`.
-        queries: where each group of queries begins, ascending from 0.
-        keys: likewise.
+        queries: start of each group of queries, ascending from 0.
+        keys: start of each group of keys.
     """
     sums = np.add.reduceat(np.add.reduceat(weights, keys, axis=-1), queries, axis=-2)
     result: Weights = sums / np.diff([*queries, weights.shape[-2]])[:, None]
     return result
 
 
-def _lines(most: int) -> Iterator[Line]:
-    """The lines that are not blank, of the first so many.
+def _lines(limit: int) -> Iterator[Line]:
+    """The lines that are not blank among the first `limit`.
 
     Raises:
-        UserError: one is neither a source nor a pair.
+        UserError: a line has several tabs.
     """
-    for number, text in enumerate(islice(input_lines(), most + 1), start=1):
-        if number > most:
-            logger.warning("lines after the first %d are not drawn (max_sentences)", most)
+    for number, text in enumerate(islice(input_lines(), limit + 1), start=1):
+        if number > limit:
+            logger.warning("lines after the first %d are not drawn (max_sentences)", limit)
             break
         source, *target = text.split("\t")
         if len(target) > 1:

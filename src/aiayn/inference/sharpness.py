@@ -1,4 +1,4 @@
-"""How sharp a run's attention is: as its weights were drawn, and as they were trained."""
+"""How sharp a run's attention is, before and after training."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from aiayn.builders.training import build_model
 from aiayn.config.schema import ProcessConfig
 from aiayn.data.preparation.prepared import find_prepared
 from aiayn.errors import RunFailedError, UserError
-from aiayn.inference.opened_run import open_for_use, usable_device
+from aiayn.inference.opened_runs import open_for_use, usable_device
 from aiayn.models.attention_sharpness import AttentionSharpness, attention_sharpness
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
@@ -20,13 +20,13 @@ from aiayn.system.memory import shortage_explained
 from aiayn.training.data_module import EvaluationStream
 
 BATCH_TOKENS = 1_000
-"""Budget a side of one batch, small because the logits of all layers are held at once."""
+"""Budget per side of a batch; small because the logits of all layers are in memory together."""
 
 
 def measure_sharpness(
     run: Path, *, cache: Path, sentences: int, device: str
 ) -> tuple[AttentionSharpness, AttentionSharpness]:
-    """Let a Transformer read the first sentence pairs of its development set, untrained and trained.
+    """Measure a Transformer on the first sentence pairs of its development set.
 
     Args:
         run: a run directory.
@@ -35,11 +35,11 @@ def measure_sharpness(
         device: auto, cpu, cuda or cuda:<n>.
 
     Returns:
-        With the weights of before the first step, and with those of the last checkpoint.
+        With its initial weights, and with those of the last checkpoint.
 
     Raises:
         UserError: the run, its data or a setting cannot be used.
-        RunFailedError: memory does not suffice, or the logits are no numbers.
+        RunFailedError: out of memory, or the logits are not finite.
     """
     place = usable_device(device)
     opened = open_for_use(str(run), checkpoint="last", launch=ProcessConfig(keep_allocator_memory=False))
@@ -62,13 +62,13 @@ def measure_sharpness(
     )
     batches = [(batch.source.to(place), batch.target_input.to(place)) for batch in stream]
     with shortage_explained("sentences"):
-        drawn, trained = (_of_all(model, batches) for model in models)
+        initial, trained = (_measure(model, batches) for model in models)
     if not all(math.isfinite(each.variance.sum()) for each in trained):
-        raise RunFailedError(f"{run}: logits of its attention are no finite numbers; the model diverged in training")
-    return drawn, trained
+        raise RunFailedError(f"{run}: logits of its attention are not finite; the model diverged in training")
+    return initial, trained
 
 
-def _of_all(model: TranslationModel[object], batches: Sequence[tuple[Tensor, Tensor]]) -> AttentionSharpness:
+def _measure(model: TranslationModel[object], batches: Sequence[tuple[Tensor, Tensor]]) -> AttentionSharpness:
     assert isinstance(model, Transformer), "only it has this kind of attention"
     parts = (attention_sharpness(model, source, target_input) for source, target_input in batches)
-    return AttentionSharpness(*(reduce(add, of_one_kind) for of_one_kind in zip(*parts, strict=True)))
+    return AttentionSharpness(*(reduce(add, of_kind) for of_kind in zip(*parts, strict=True)))

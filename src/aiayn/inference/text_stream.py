@@ -1,4 +1,4 @@
-"""Text from standard input to standard output, a window of lines at a time, so that memory does not grow with it."""
+"""Text from standard input to standard output, a window of lines at a time, in bounded memory."""
 
 import os
 import sys
@@ -17,10 +17,10 @@ INPUT = "standard input"
 
 
 def input_lines() -> Iterator[str]:
-    """Yield each line of standard input as soon as it is there.
+    """Yield each line of standard input as soon as it has arrived.
 
     Raises:
-        UserError: it cannot be read, or a line is not UTF-8; those before it have been yielded.
+        UserError: it cannot be read, or a line is not UTF-8; the lines before have been yielded.
     """
     if sys.stdin is None:
         raise UserError(f"{INPUT} is closed; give it text, as in < in.txt")
@@ -30,15 +30,21 @@ def input_lines() -> Iterator[str]:
         raise UserError(f"{INPUT} cannot be read ({error.strerror})") from error
 
 
-def input_is_terminal() -> bool:
-    """Whether somebody types standard input and waits for each line's answer."""
-    return sys.stdin is not None and sys.stdin.isatty()
+def window_size(stated: int, *, reads_input: bool = True) -> int:
+    """Lines to read ahead: `window` as stated, or 1 where a terminal on standard input expects immediate answers.
+
+    Raises:
+        UserError: below 1.
+    """
+    if stated < 1:
+        raise UserError(f"window={stated}: must be at least 1")
+    return 1 if reads_input and sys.stdin is not None and sys.stdin.isatty() else stated
 
 
 def windows(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
-    """Cut a stream into lists of `size` items, the last one shorter; never reads further than the list it yields.
+    """Cut a stream into lists of `size` items, the last one shorter, without reading ahead of the list yielded.
 
-    A mistake in the stream is raised after the list of the items before it.
+    An error in the stream is raised after the list of the items before it.
     """
     mistake = None
     while mistake is None:
@@ -56,10 +62,10 @@ def windows(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
 
 
 def write_lines(lines: Iterable[str]) -> None:
-    """Write lines to standard output as UTF-8, whatever the locale, and flush.
+    """Write lines to standard output as UTF-8 in any locale, and flush.
 
     Raises:
-        BrokenPipeError: nobody reads them any more.
+        BrokenPipeError: the reader has closed the pipe.
         RunFailedError: they cannot be written, as on a full disk.
     """
     if sys.stdout is None:
@@ -70,15 +76,14 @@ def write_lines(lines: Iterable[str]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes again at exit
         raise RunFailedError(f"standard output cannot be written ({error.strerror})") from error
 
 
 @contextmanager
 def progress_bar(description: str, unit: str) -> Iterator[Callable[[int], object]]:
-    """Count on standard error where it is a terminal, unless the terminal shows the results or is typed at."""
-    others = (sys.stdin, sys.stdout)
-    if any(stream is not None and stream.isatty() for stream in others):
+    """Show progress on standard error if it is a terminal and standard input and output are not."""
+    if any(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         yield lambda _: None
         return
     with Bar(description, unit=unit) as bar:

@@ -1,64 +1,104 @@
-"""Lines of text through a run's model: standard input to standard output."""
+"""Translate lines of standard input with a run's model."""
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import Self
 
-from aiayn.config.command_schema import TranslateConfig
+import torch
+
+from aiayn.builders.training import build_search
+from aiayn.config.command_schema import ParseConfig, TranslateConfig
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.lines import one_line
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
-from aiayn.errors import UserError
-from aiayn.inference.engines import FindHypotheses, chosen_engine, refuse_engine
-from aiayn.inference.n_best import n_best_line, refuse_n_best
-from aiayn.inference.opened_run import usable_device
-from aiayn.inference.opened_runs import open_all
-from aiayn.inference.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
+from aiayn.inference.n_best import check_n_best, n_best_line
+from aiayn.inference.opened_runs import OpenedRuns, open_all, usable_device
+from aiayn.inference.text_stream import input_lines, progress_bar, window_size, windows, write_lines
+from aiayn.models.products import packed
 from aiayn.system.memory import shortage_explained
+from aiayn.training.scoring import AnyModel, Search, search_all
 
 logger = logging.getLogger("aiayn")
 
 
 def translate_input(request: TranslateConfig) -> None:
-    """Write one line for each line of standard input, in its order, a window at a time.
+    """Write one line for each line of standard input, in order, a window at a time.
 
     Raises:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
     """
-    if request.window < 1:
-        raise UserError(f"window={request.window}: must be at least 1")
-    refuse_engine(request)
+    size, n_best = window_size(request.window), request.n_best
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    n_best = request.n_best
-    refuse_n_best(n_best, beam_size=runs.config.decoding.beam_size)
-    longest, device, tokenizer = runs.longest(request.max_length), usable_device(request.device), runs.tokenizer()
-    engine = chosen_engine(request, runs, tokenizer, device=device)
-    translator = Translator(engine.find, tokenizer, longest, n_best=n_best or 1)
-    first = 1
-    with engine.held(), progress_bar("translate", " lines") as advance:
-        for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
-            with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
-                found = translator.translate(lines, first=first, advance=advance)
-            if n_best is None:
-                write_lines(translator.text(best) for best in found)
-            else:
-                write_lines(
-                    n_best_line(number, line, best, tokenizer)
-                    for number, (line, best) in enumerate(zip(lines, found, strict=True), start=first)
-                )
-            first += len(lines)
+    check_n_best(n_best, beam_size=runs.config.decoding.beam_size)
+    translator = Translator.from_runs(runs, request, n_best=n_best or 1)
+
+    numbers = count(1)
+
+    def write(lines: Sequence[str], found: Sequence[Sequence[Hypothesis]]) -> None:
+        if n_best is None:
+            write_lines(map(translator.text, found))
+        else:
+            pairs = zip(lines, found, strict=True)
+            write_lines(n_best_line(next(numbers), *pair, translator.tokenizer) for pair in pairs)
+
+    translator.translate_input("translate", write, window=size)
 
 
 @dataclass(frozen=True)
 class Translator:
-    """A search ready to translate text."""
+    """A model and a search that translate text."""
 
-    find: FindHypotheses
+    model: AnyModel
+    """In evaluation mode, on `device`."""
     tokenizer: AnyTokenizer
+    search: Search
+    device: torch.device
     max_length: int
-    """Tokens of a line, end mark included, beyond which its end is not read."""
+    """Longer lines are truncated to this many tokens, end mark included."""
     n_best: int = 1
+
+    @classmethod
+    def from_runs(cls, runs: OpenedRuns, request: TranslateConfig | ParseConfig, *, n_best: int = 1) -> Self:
+        """Load what a command needs.
+
+        Raises:
+            UserError: the device, `max_length`, a tokenizer or the weights cannot be used.
+        """
+        max_length, device, tokenizer = (
+            runs.max_length(request.max_length),
+            usable_device(request.device),
+            runs.tokenizer(),
+        )
+        model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
+        return cls(model, tokenizer, build_search(runs.config.decoding), device, max_length, n_best)
+
+    def translate_input(
+        self,
+        title: str,
+        write: Callable[[Sequence[str], Sequence[Sequence[Hypothesis]]], None],
+        *,
+        window: int,
+        preprocess: Callable[[str], str] = str,
+    ) -> None:
+        """Translate standard input.
+
+        Args:
+            title: of the progress bar.
+            write: called with the lines of each window and their hypotheses.
+            window: lines read ahead.
+            preprocess: applied to each line before.
+        """
+        first = 1
+        with packed(self.model), progress_bar(title, " lines") as advance:
+            for raw in windows(input_lines(), window):
+                lines = [preprocess(line) for line in raw]
+                with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
+                    found = self.translate(lines, first=first, advance=advance)
+                write(lines, found)
+                first += len(lines)
 
     def translate(
         self, lines: Sequence[str], *, first: int = 1, advance: Callable[[int], object] = lambda _: None
@@ -67,27 +107,35 @@ class Translator:
 
         Args:
             lines: raw text.
-            first: the number of the first one, for warnings.
-            advance: told how many lines each batch finished.
+            first: number of the first line, for warnings.
+            advance: called with the number of lines that each batch finished.
         """
         numbers = [number for number, line in enumerate(lines) if line.strip()]
         encoded = self.tokenizer.encode_batch([lines[number] for number in numbers])
         for number, ids in zip(numbers, encoded, strict=True):
             if len(ids) >= self.max_length:
                 logger.warning(
-                    "line %d: %d tokens with its end mark, of which at most %d are read: its end is left out",
+                    "line %d: %d tokens with its end mark, truncated to at most %d (max_length)",
                     first + number,
                     len(ids) + 1,
                     self.max_length,
                 )
         sources = SentencesInMemory.of([ids[: self.max_length - 1] for ids in encoded], eos_id=self.tokenizer.eos_id)
         advance(len(lines) - len(numbers))
-        found = self.find(sources, n_best=self.n_best, advance=advance)
+        found = search_all(
+            self.model,
+            sources,
+            self.tokenizer,
+            self.search,
+            device=self.device,
+            n_best=self.n_best,
+            advance=advance,
+        )
         results: list[list[Hypothesis]] = [[] for _ in lines]
         for number, hypotheses in zip(numbers, found, strict=True):
             results[number] = hypotheses
         return results
 
     def text(self, hypotheses: Sequence[Hypothesis]) -> str:
-        """The best hypothesis as one line of text; an empty one where there is none."""
+        """The best hypothesis as one line of text; empty if there is none."""
         return one_line(self.tokenizer.decode(hypotheses[0].tokens)) if hypotheses else ""

@@ -1,4 +1,4 @@
-"""Choose beam size and length penalty on the development set: a search for each beam size, none for an alpha."""
+"""Choose beam size and length penalty on the development set, with one search per beam size for all alphas."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,9 +20,8 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu, sentence_statistics
 from aiayn.evaluation.significance import Interval, bootstrap
-from aiayn.inference.evaluation import trained_data
-from aiayn.inference.opened_run import usable_device
-from aiayn.inference.opened_runs import open_all
+from aiayn.inference.evaluation import training_data
+from aiayn.inference.opened_runs import open_all, usable_device
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
 from aiayn.runs.record import SignedScore
@@ -33,21 +32,23 @@ from aiayn.training.scoring import AnyModel, Search, search_all
 
 
 def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
-    """Try every beam size with every alpha, and search for real with the best and with the paper's.
+    """Rank every beam size and alpha, then search with the best setting and with the paper's.
 
     Args:
-        request: of the command.
-        beam_sizes: each is searched once, for all alphas together.
+        request: the command's configuration.
+        beam_sizes: searched once each.
         alphas: of the length penalty.
 
     Raises:
         UserError: a run, the checkpoint or a setting cannot be used.
     """
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    _refuse(runs.config.decoding, beam_sizes, alphas)
+    _validate(runs.config.decoding, beam_sizes, alphas)
     if is_parsing(runs.config.data):
-        raise UserError(f"run={runs.first.directory.path}: it parses, and tune goes by BLEU; name a translation's run")
-    device, data = usable_device(request.device), trained_data(runs)
+        raise UserError(
+            f"run={runs.first.directory.path}: it parses, and tune compares BLEU; name a run that translates"
+        )
+    device, data = usable_device(request.device), training_data(runs)
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     split = data.split("dev", limit=runs.config.decoding.limit_sentences)
     decoder = _Decoder(model, split.source, data.tokenizer, build_search(runs.config.decoding), device)
@@ -79,7 +80,7 @@ def paper_setting() -> DecodingSetting:
     return DecodingSetting(int(stated["decoding.beam_size"]), float(stated["decoding.length_penalty_alpha"]))
 
 
-def _refuse(decoding: DecodingConfig, beam_sizes: Sequence[int], alphas: Sequence[float]) -> None:
+def _validate(decoding: DecodingConfig, beam_sizes: Sequence[int], alphas: Sequence[float]) -> None:
     for beam_size in beam_sizes:
         validate_decoding(replace(decoding, beam_size=beam_size))
     for alpha in alphas:
@@ -96,31 +97,29 @@ def _overrides(asked: TunedOverridesConfig) -> list[str]:
 
 @dataclass(frozen=True)
 class _Decoder:
-    """Searches for the translations of one split."""
+    """Searches over one split."""
 
     model: AnyModel
     sources: Sentences
     tokenizer: AnyTokenizer
     search: Search
-    """With settings that are tuned to be put in."""
+    """Beam size and alpha are replaced by those tried."""
     device: torch.device
 
     def outputs(self, setting: DecodingSetting) -> list[str]:
-        """The best output of each sentence by a search with this setting."""
-        return self._texts(self._searched(setting, f"beam {setting.beam_size}, alpha {setting.alpha:g}"))
+        """The best output of each sentence, searched with this setting."""
+        return self._texts(self._search(setting, f"beam {setting.beam_size}, alpha {setting.alpha:g}"))
 
     def by_alpha(self, beam_size: int, alphas: Sequence[float]) -> dict[DecodingSetting, list[str]]:
-        """The same for every alpha, from one search."""
-        most = DecodingSetting(beam_size, max(alphas))
-        pools = self._searched(most, f"beam {beam_size}, all alphas", of_each_length=True)
+        """The best outputs for every alpha, reranked from one search."""
+        widest = DecodingSetting(beam_size, max(alphas))
+        pools = self._search(widest, f"beam {beam_size}, all alphas", of_each_length=True)
         return {
             DecodingSetting(beam_size, alpha): self._texts([reranked(pool, alpha=alpha) for pool in pools])
             for alpha in alphas
         }
 
-    def _searched(
-        self, setting: DecodingSetting, title: str, *, of_each_length: bool = False
-    ) -> list[list[Hypothesis]]:
+    def _search(self, setting: DecodingSetting, title: str, *, of_each_length: bool = False) -> list[list[Hypothesis]]:
         search = replace(self.search, beam_size=setting.beam_size, length_penalty_alpha=setting.alpha)
         with (
             shortage_explained("decoding.batch_tokens or beam_sizes"),
@@ -137,34 +136,34 @@ class _Decoder:
             )
 
     def _texts(self, found: Sequence[Sequence[Hypothesis]]) -> list[str]:
-        """As an evaluation writes them to a file."""
+        """The outputs as an evaluation writes them."""
         return [one_line(text) for text in self.tokenizer.decode_batch(best.tokens for best, *_ in found)]
 
 
 @dataclass(frozen=True)
 class _Scorer:
-    """Scores outputs against the references; what several settings say alike is scored once."""
+    """Scores outputs against references, each distinct output of a sentence once."""
 
     references: Sequence[str]
     tokenize: str
     known: dict[tuple[int, str], NDArray[np.int64]] = field(default_factory=dict)
-    """A row of `sentence_statistics` by sentence and output."""
+    """Rows of `sentence_statistics`, by sentence number and output."""
 
     def tried(self, setting: DecodingSetting, outputs: Sequence[str]) -> Tried:
-        """A setting by its outputs."""
+        """The scores of a setting's outputs."""
         statistics = self._statistics(outputs)
         return Tried(setting, bleu_from_statistics(statistics), _length_ratio(statistics))
 
     def searched(self, setting: DecodingSetting, outputs: Sequence[str], ranked: Sequence[str] | None) -> Searched:
-        """A setting by the outputs of its own search, beside those of ranking anew."""
+        """The scores of a setting's own search; `ranked`: its outputs by reranking, if any, to count differences."""
         bleu = corpus_bleu(outputs, self.references, tokenize=self.tokenize)
         others = None if ranked is None else sum(a != b for a, b in zip(outputs, ranked, strict=True))
         length_ratio = _length_ratio(self._statistics(outputs))
         return Searched(setting, SignedScore(bleu.score, bleu.signature), length_ratio, others)
 
     def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> Interval:
-        """BLEU of the first outputs less that of the second."""
-        # The bootstrap's columns begin with likelihood and tokens, which do not depend on the search.
+        """BLEU of the first outputs minus that of the second."""
+        # The bootstrap's first two columns, likelihood and tokens, do not depend on the search.
         columns = [
             np.column_stack([np.ones((len(outputs), 2)), self._statistics(outputs)]) for outputs in (first, second)
         ]

@@ -22,8 +22,8 @@ from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import RunFailedError, UserError
 from aiayn.inference.averaging import average_at_the_end
-from aiayn.inference.opened_run import load_weights
 from aiayn.inference.scoring import score_splits
+from aiayn.inference.weights import load_weights
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.launch.start_weights import refuse_another_vocabulary, start_weights
 from aiayn.models.transformer import count_parameters
@@ -34,7 +34,7 @@ from aiayn.runs.record import Record, SplitScores
 from aiayn.system import processes
 from aiayn.system.memory import shortage_explained
 from aiayn.system.signals import hear_nothing_more
-from aiayn.tracking.final_results import tell
+from aiayn.tracking.final_results import log_final_results
 from aiayn.tracking.loggers import check_tracker, tracked, trackers
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ProcessGroup
@@ -258,7 +258,7 @@ def _evaluate(
             record.scores = _scores(job, data, module, averaged_steps=average.steps)
     record.cost = record.cost if meter is None else meter.account()
     table_rows = int(job.config.logger.get("samples", 0))
-    tell(trackers(loggers), record, job.directory, data, table_rows=table_rows)
+    log_final_results(trackers(loggers), record, job.directory, data, table_rows=table_rows)
 
 
 def _scores(

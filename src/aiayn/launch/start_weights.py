@@ -11,7 +11,7 @@ from aiayn.builders.training import made_model
 from aiayn.config.schema import TrainConfig
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
-from aiayn.inference.opened_run import fit_weights, model_weights
+from aiayn.inference.weights import fit_weights, read_weights
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import read_record
 
@@ -36,7 +36,7 @@ def start_weights(config: TrainConfig) -> Path | None:
     elif not path.is_file():
         raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint")
     try:
-        weights = model_weights(path, provenance=provenance)
+        weights = read_weights(path, provenance=provenance)
     except UserError as error:
         raise UserError(f"{KEY}={error}; name another run directory or checkpoint") from None
     _refuse_another_architecture(config, path, weights)

@@ -43,4 +43,4 @@ def tell_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> 
         is_new=True,
     ) as loggers:
         for each in trackers(loggers):
-            each.summarize(summary(record))
+            each.log_summary(summary(record))

@@ -73,11 +73,6 @@ class RunDirectory:
         return self.path / "evaluations"
 
     @property
-    def exports(self) -> Path:
-        """Models in the formats of other engines, one folder for each checkpoint and quantization."""
-        return self.path / "exports"
-
-    @property
     def attention(self) -> Path:
         """What positions attend to: pictures, and the weights of each checkpoint as step-<n>.json."""
         return self.path / "attention"

@@ -95,7 +95,7 @@ class SplitScores:
     hypotheses: str
     """The decoded sentences, relative to the run directory."""
     engine: str = "torch"
-    """What decoded: torch, ctranslate2 and how its weights are stored, as in ctranslate2-int8, or ensemble2-<key>."""
+    """torch: a single model; ensemble<n>-<key>: an ensemble of n."""
     averaged_steps: tuple[int, ...] = ()
     """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
     matrix: dict[str, SignedScore] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class SplitScores:
 
     @property
     def origin(self) -> str:
-        """The checkpoint, and what decoded with it unless that was the run's model itself."""
+        """The checkpoint, and the ensemble that it is part of if there is one."""
         return self.checkpoint if self.engine == "torch" else f"{self.checkpoint}, {self.engine}"
 
     @property

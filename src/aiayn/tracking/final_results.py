@@ -1,4 +1,4 @@
-"""What trackers are told of a whole run at its end: scores, some of its translations, its best checkpoint."""
+"""The final results of a run for its trackers: scores, sample translations, the best checkpoint."""
 
 import dataclasses
 import math
@@ -10,39 +10,39 @@ from aiayn.evaluation.samples import telling_sample
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
-from aiayn.tracking.loggers import BestCheckpoint, Tracker
+from aiayn.tracking.tracker import BestCheckpoint, Tracker
 
 TABLE = "samples"
 COLUMNS = ("source", "reference", "hypothesis")
 
 
-def tell(
-    told: Sequence[Tracker], record: Record, directory: RunDirectory, data: PreparedData, *, table_rows: int
+def log_final_results(
+    trackers: Sequence[Tracker], record: Record, directory: RunDirectory, data: PreparedData, *, table_rows: int
 ) -> None:
-    """Tell what came of a run that is scored.
+    """Send the results of a scored run to its trackers.
 
     Args:
-        told: the trackers.
-        record: of the run.
-        directory: its folder.
-        data: what it was scored on.
-        table_rows: how many translations of test to show.
+        trackers: may be empty.
+        record: of the run, with scores of dev and test.
+        directory: the run's folder.
+        data: the corpus that was scored.
+        table_rows: number of sample translations of test.
     """
-    if not told:
+    if not trackers:
         return
     best = best_checkpoint(directory)
-    rows = translations(directory, data, record.scores["test"], count=table_rows) if table_rows else []
-    for tracker in told:
-        tracker.summarize(summary(record))
+    rows = sample_rows(directory, data, record.scores["test"], count=table_rows) if table_rows else []
+    for tracker in trackers:
+        tracker.log_summary(summary(record))
         if rows:
             score = "sentence_bleu" if record.scores["test"].brackets is None else "sentence_f1"
-            tracker.show_table(TABLE, (*COLUMNS, score), rows, step=record.steps)
+            tracker.log_table(TABLE, (*COLUMNS, score), rows, step=record.steps)
         if best is not None:
-            tracker.upload(best)
+            tracker.upload_checkpoint(best)
 
 
 def summary(record: Record) -> dict[str, float | int | None]:
-    """The numbers that stand for a run as a whole, by the names that trackers show."""
+    """Scores and costs of a run, by the names that trackers show."""
     numbers: dict[str, float | int | None] = {"parameters": record.parameters}
     for split, result in record.scores.items():
         scores = {name: signed.score for name, signed in result.by_definition.items()}
@@ -53,13 +53,12 @@ def summary(record: Record) -> dict[str, float | int | None]:
     return numbers
 
 
-def translations(
+def sample_rows(
     directory: RunDirectory, data: PreparedData, scores: SplitScores, *, count: int
 ) -> list[tuple[str, str, str, float]]:
     """Rows of `COLUMNS` and a score for at most `count` sentences of test, the worst first.
 
-    They are the worst, the median and the best by sentence BLEU or F1, and others that are the same for every run on
-    these data.
+    The worst, median and best by sentence BLEU or F1, and others that are the same for every run on these data.
     """
     path = directory.path / scores.hypotheses
     hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
@@ -71,7 +70,7 @@ def translations(
 
 
 def best_checkpoint(directory: RunDirectory) -> BestCheckpoint | None:
-    """The weights that did best on dev; None where none are kept as such."""
+    """The weights with the lowest `val/ppl`; None if no best checkpoint is kept."""
     if not directory.steps("best"):
         return None
     step, path = directory.checkpoint("best")

@@ -1,75 +1,26 @@
-"""The trackers of a run: metrics.jsonl always, W&B or another of Lightning's loggers beside it."""
+"""The loggers of a run: metrics.jsonl always, and W&B or another of Lightning's loggers."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from pytorch_lightning.loggers import Logger
 
-from aiayn.config.instantiation import locate, make
+from aiayn.config.instantiation import instantiate, locate
 from aiayn.tracking.metrics_log import MetricsLog, logged
-
-
-@dataclass(frozen=True)
-class RunDescription:
-    """What a dashboard shows of a run besides its numbers."""
-
-    run_id: str
-    """The same over all goes."""
-    name: str
-    is_swept: bool
-    """Whether it is one of several runs that one command, or one agent, makes."""
-    group: str
-    """The sweep or table."""
-    job_type: str
-    """The row, and what the run changes in it."""
-    tags: tuple[str, ...]
-    notes: str
-    """What it changes."""
-    config: Mapping[str, Any]
-    """The whole resolved configuration, plain."""
-    checkout: Path | None
-    """The git checkout that the code runs from."""
-
-
-@dataclass(frozen=True)
-class BestCheckpoint:
-    """The weights that did best on the development set."""
-
-    path: Path
-    step: int
-    ppl: float | None
-    """`val/ppl` at that step, where it is known and a number."""
-
-
-@runtime_checkable
-class Tracker(Protocol):
-    """A logger whose run has an end, and numbers that stand for the whole."""
-
-    def summarize(self, summary: Mapping[str, float | int | None]) -> None:
-        """Set these numbers."""
-
-    def show_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
-        """Show a table of text and numbers, made at an optimizer step."""
-
-    def upload(self, best: BestCheckpoint) -> None:
-        """Upload the checkpoint, where that is wanted."""
-
-    def finish(self, exit_code: int) -> None:
-        """End the run."""
+from aiayn.tracking.tracker import RunDescription, Tracker
 
 
 def check_tracker(settings: Mapping[str, Any]) -> None:
-    """Refuse, before a run begins, a tracker that does not exist, or that W&B would refuse.
+    """Check the `logger` group before a run starts.
 
     Raises:
         UserError: there is no such `_target_`, or it takes no such argument.
     """
     if _is_wandb(settings):
-        from aiayn.tracking.wandb_tracker import check_wandb  # imports wandb, which a run without it need not wait for
+        from aiayn.tracking.wandb_tracker import check_wandb  # imports wandb, which takes seconds
 
         check_wandb(settings)
     elif settings.get("_target_") is not None:
@@ -85,25 +36,27 @@ def tracked(
     start_step: int,
     is_new: bool = False,
 ) -> Iterator[list[Logger]]:
-    """The loggers of a run; a W&B run ends with exit code 0, or 1 where the block was left by an error.
+    """The loggers of a run; trackers finish with exit code 0, or 1 if the block raises.
 
     Args:
-        settings: the logger's `_target_` and arguments; without a `_target_` there is only metrics.jsonl.
-        describe: makes what W&B is told; not called without W&B, since it composes a configuration.
+        settings: the `logger` group; without a `_target_`, only metrics.jsonl is written.
+        describe: describes the run; only called for W&B, since it composes a configuration.
         metrics: the file of metrics; W&B's files go beside it.
-        start_step: lines of `metrics` after this step are dropped.
-        is_new: whether W&B knows the run under another id, if at all; it is told all that was logged before.
+        start_step: later lines of `metrics` are dropped.
+        is_new: whether the tracker has no earlier attempt of the run; it is then sent all earlier metrics.
     """
     loggers: list[Logger] = [MetricsLog(metrics, start_step=start_step)]
+    tracker: Logger | None = None
     if _is_wandb(settings):
         from aiayn.tracking.wandb_tracker import open_wandb
 
-        known = () if is_new else logged(metrics)  # a new W&B run is told all of it below
-        best = min((row["val/ppl"] for _, row in known if "val/ppl" in row), default=math.inf)
-        tracker: Logger | None = open_wandb(settings, describe(), metrics.parent, best=best)
-    else:
-        tracker = make(settings, key="logger") if settings.get("_target_") is not None else None
-    loggers += [] if tracker is None else [tracker]
+        earlier = () if is_new else logged(metrics)
+        best = min((row["val/ppl"] for _, row in earlier if "val/ppl" in row), default=math.inf)
+        tracker = open_wandb(settings, describe(), metrics.parent, best=best)
+    elif settings.get("_target_") is not None:
+        tracker = instantiate(settings, key="logger")
+    if tracker is not None:
+        loggers.append(tracker)
     exit_code = 1
     try:
         if is_new and tracker is not None:
@@ -117,7 +70,7 @@ def tracked(
 
 
 def trackers(loggers: Sequence[Logger]) -> list[Tracker]:
-    """Those of the loggers that take more than metrics."""
+    """The loggers that take results of a whole run."""
     return [logger for logger in loggers if isinstance(logger, Tracker)]
 
 

@@ -13,7 +13,7 @@ from aiayn.system import files
 
 
 class MetricsLog(Logger):
-    """Appends metrics to a file; lines beyond the step that a resumed run starts from are dropped first.
+    """Appends metrics to a file; lines after `start_step` are dropped first, since a resumed run logs them again.
 
     Args:
         path: the file.
@@ -27,12 +27,12 @@ class MetricsLog(Logger):
 
     @property
     def name(self) -> str:
-        """Lightning asks for one."""
+        """Required by Lightning."""
         return "metrics"
 
     @property
     def version(self) -> int:
-        """Lightning asks for one."""
+        """Required by Lightning."""
         return 0
 
     @rank_zero_only
@@ -40,31 +40,33 @@ class MetricsLog(Logger):
         if not self.path.exists():
             return
         text = self.path.read_text(encoding="utf-8")
-        kept = [f"{line}\n" for line in text.splitlines() if (done := _step(line)) is not None and done <= step]
+        kept = [
+            f"{line}\n" for line in text.splitlines() if (logged_at := _step(line)) is not None and logged_at <= step
+        ]
         if "".join(kept) != text:
             files.write_text(self.path, "".join(kept))
 
     @rank_zero_only
     def log_metrics(self, metrics: dict[str, float], step: int | None = None) -> None:
-        """Append one line. Numbers that JSON cannot express (infinity, NaN) are written as null."""
+        """Append one line; infinity and NaN, which JSON lacks, are written as null."""
         row = {key: value if math.isfinite(value) else None for key, value in metrics.items() if key != "epoch"}
         with self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps({"step": step, **row}) + "\n")
 
     @rank_zero_only
     def log_hyperparams(self, *arguments: Any, **keywords: Any) -> None:
-        """The frozen configuration stands beside this file already."""
+        """Nothing to do: the frozen configuration lies beside this file."""
 
 
 def logged(path: Path) -> Iterator[tuple[int, dict[str, float]]]:
-    """Every line of the file: its step, and those of its numbers that are finite."""
+    """The step and the finite numbers of each line."""
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         if (step := _step(line)) is not None:
             yield step, {key: value for key, value in json.loads(line).items() if key != "step" and value is not None}
 
 
 def _step(line: str) -> int | None:
-    """The step of a line, or None for the torn last one of a killed run."""
+    """The step of a line, or None for the incomplete last line of a killed run."""
     try:
         row = json.loads(line)
     except json.JSONDecodeError:

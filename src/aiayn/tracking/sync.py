@@ -1,45 +1,39 @@
-"""Send what W&B has kept of runs to its server, once, by W&B's own command."""
+"""Send W&B data that is only on disk to the server, once, by `wandb sync`."""
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.system.disk import refusals_explained
-from aiayn.tracking.wandb_attempts import PROGRAM, WandbGo, wandb_goes
-
-SHOWN_AT = re.compile(r"\] View run .* at (\S+)$", re.MULTILINE)
-"""Said when the server has taken the run up."""
-
-ERROR = re.compile(r"^(?:wandb: ERROR (?:\[\S+\] )?|Error: )(.+)$", re.MULTILINE)
+from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 TORN = "ends with an incomplete record"
-"""W&B's words for a file whose run was killed while it wrote. All that comes before is sent, and it is not marked."""
+"""Reported by `wandb sync` for the file of a killed run; the data before is sent, but the file is not marked."""
 
 POLL_SECONDS = 0.5
-"""Between two looks at signals while W&B's command is at work."""
+"""Between two checks for signals while `wandb sync` runs."""
 
-ENVIRONMENT_OF_A_RUN = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE")
-"""Variables that would make of the client something else than one that sends files."""
+RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE")
+"""Variables that would change what `wandb sync` does."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the client tries to reach the server; by itself it would try for hours."""
+    """How long the client tries to reach the server; its own default is hours."""
 
     retries: int
-    """How often a request that failed is made again."""
+    """Of a failed request."""
     timeout: int
-    """Seconds for one answer."""
+    """Seconds per request."""
 
     def environment(self) -> dict[str, str]:
-        """As W&B's client reads it."""
+        """The same as variables of W&B's client."""
         parts = ("GRAPHQL", "FILE_STREAM", "FILE_TRANSFER")
         return {
             **{f"WANDB_X_{part}_RETRY_MAX": str(self.retries) for part in parts},
@@ -49,67 +43,76 @@ class Patience:
 
 @dataclass(frozen=True)
 class Sent:
-    """What came of one run."""
+    """The outcome for one run."""
 
     directory: RunDirectory
-    goes: int = 0
-    """How many were sent now."""
+    attempts: int = 0
+    """Number of attempts sent now."""
     url: str | None = None
-    """Where the server shows it; None where it was not even taken up."""
+    """The run's page; None if the server did not accept the run."""
     holder: str | None = None
-    """Who works in the directory, where nothing was sent for that."""
+    """The process that holds the directory, if nothing was sent for that reason."""
     failure: str | None = None
-    """What W&B said where not all was sent."""
+    """W&B's message, if not all was sent."""
 
 
 def is_unsent(directory: RunDirectory) -> bool:
-    """Whether W&B has kept anything of a run that its server may not have."""
-    return any(not go.is_sent for go in wandb_goes(directory))
+    """Whether a run has W&B data that the server may lack."""
+    return any(not attempt.is_sent for attempt in wandb_attempts(directory))
 
 
-def send(directory: RunDirectory, patience: Patience, *, meanwhile: Callable[[], object] = lambda: None) -> Sent:
-    """Send what is unsent of a run; its goes are sent in their order, and W&B appends them to one another.
+def send(directory: RunDirectory, patience: Patience, *, on_wait: Callable[[], object] = lambda: None) -> Sent:
+    """Send the unsent attempts of a run in order, up to the first failure; W&B appends them to one another.
 
-    The directory is held, so that nobody trains there meanwhile, or sends the same.
+    The directory is locked meanwhile, against training and a second sync.
 
     Args:
         directory: of the run.
-        patience: with a server that does not answer.
-        meanwhile: called again and again while W&B's command is at work.
+        patience: with the server.
+        on_wait: called twice a second while `wandb sync` runs.
 
     Raises:
         UserError: the directory cannot be written to.
     """
+    url, count = None, 0
     try:
         with refusals_explained(str(directory.path)), directory.locked():
-            return _send_goes(directory, patience, meanwhile)
+            for attempt in wandb_attempts(directory):
+                if attempt.is_sent:
+                    continue
+                sent_to, failure = _send_attempt(attempt, patience, on_wait)
+                url = sent_to or url
+                if failure is not None:
+                    return Sent(directory, count, url, failure=failure)
+                count += 1
     except HeldDirectoryError as error:
         return Sent(directory, holder=error.holder)
-
-
-def _send_goes(directory: RunDirectory, patience: Patience, meanwhile: Callable[[], object]) -> Sent:
-    """Send the goes of a run that are unsent, up to the first that fails: what follows would come before it."""
-    url, count = None, 0
-    for go in [go for go in wandb_goes(directory) if not go.is_sent]:
-        said = _wandb_sync(go, patience, meanwhile)
-        shown = SHOWN_AT.search(said)
-        url = shown[1] if shown else url
-        errors = [error for error in ERROR.findall(said) if TORN not in error]
-        if errors or not (go.is_sent or TORN in said):
-            go.unmark()  # W&B marks what its server has refused for good, too
-            failure = errors[0] if errors else (said.strip().splitlines() or ["nothing was said"])[-1]
-            return Sent(directory, count, url, failure=textwrap.shorten(failure, 200).rstrip("."))
-        go.mark_as_sent()
-        count += 1
     return Sent(directory, count, url)
 
 
-def _wandb_sync(go: WandbGo, patience: Patience, meanwhile: Callable[[], object]) -> str:
-    """What W&B's command says; whatever happens, neither it nor the process that it starts is left behind."""
-    command = [sys.executable, "-m", "wandb", "sync", "--include-online", str(go.file.absolute())]
+def _send_attempt(
+    attempt: WandbAttempt, patience: Patience, on_wait: Callable[[], object]
+) -> tuple[str | None, str | None]:
+    """The run's page if the server accepted the run, and W&B's message if not all was sent."""
+    lines = _wandb_sync(attempt, patience, on_wait).strip().splitlines() or ["no output"]
+    url = next((line.rpartition(" ")[2] for line in lines if " View run " in line), None)
+    is_torn = any(TORN in line for line in lines)
+    errors = [line for line in lines if line.startswith(("wandb: ERROR ", "Error: ")) and TORN not in line]
+    if errors or not (attempt.is_sent or is_torn):
+        attempt.unmark()  # W&B also marks data that the server has permanently refused
+        message = (errors or lines[-1:])[0].removeprefix("wandb: ERROR ")
+        return url, textwrap.shorten(message, 200).rstrip(".")
+    attempt.mark_as_sent()
+    return url, None
+
+
+def _wandb_sync(attempt: WandbAttempt, patience: Patience, on_wait: Callable[[], object]) -> str:
+    """The output of `wandb sync`; in any case its processes are ended."""
+    own = {name: value for name, value in os.environ.items() if name not in RUN_VARIABLES}
+    verbose = {"WANDB_PROGRAM": PROGRAM, "WANDB_SILENT": "false", "WANDB_QUIET": "false"}
     with subprocess.Popen(
-        command,
-        env=_environment(os.environ) | patience.environment(),
+        [sys.executable, "-m", "wandb", "sync", "--include-online", str(attempt.file.absolute())],
+        env=own | verbose | patience.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -119,15 +122,9 @@ def _wandb_sync(go: WandbGo, patience: Patience, meanwhile: Callable[[], object]
     ) as client:
         try:
             while True:
-                # One read to the end would not hear of a signal that comes while it has just been given a part.
-                with suppress(subprocess.TimeoutExpired):
+                with suppress(subprocess.TimeoutExpired):  # one long read would delay the handling of signals
                     return client.communicate(timeout=POLL_SECONDS)[0]
-                meanwhile()
+                on_wait()
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(client.pid, signal.SIGKILL)
-
-
-def _environment(own: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in own.items() if name not in ENVIRONMENT_OF_A_RUN}
-    return {**kept, "WANDB_PROGRAM": PROGRAM, "WANDB_SILENT": "false", "WANDB_QUIET": "false"}

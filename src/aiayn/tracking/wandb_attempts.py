@@ -1,4 +1,4 @@
-"""What W&B has kept on disk of a run: a folder for each go, and whether the server has all of it."""
+"""The files that W&B keeps of a run on disk: one folder per attempt, and whether the server has all of it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,39 +9,34 @@ FOLDER = "wandb"
 OFFLINE = "offline-"
 
 PROGRAM = "aiayn"
-"""What W&B notes as the program of a run; by itself it would name the process that trains, or that sends."""
+"""Shown by W&B as the program of a run; its default is the process that trains, or the one that sends."""
 
 REFUSED = ("filestream: fatal error", "file transfer: upload: failed")
-"""What W&B writes into its log where it has given up to send a part."""
+"""In the client's debug log where it gave up sending data."""
 
 
 @dataclass(frozen=True)
-class WandbGo:
-    """One go of a run as W&B has written it down, whether it was online or not.
+class WandbAttempt:
+    """One attempt of a run as written by W&B, online or offline.
 
-    W&B's client marks a file that it has sent by an empty one beside it, and leaves out what is marked. Of what is sent
-    while a run goes on it makes no mark; `WandbTracker` does.
+    `wandb sync` marks a sent file by an empty file beside it and skips marked files. It does not mark data that was
+    sent during the run; `mark_if_sent` does.
     """
 
     file: Path
-    """`run-<id>.wandb`: everything, in the order in which it was logged."""
-
-    @property
-    def run_id(self) -> str:
-        """The id of the W&B run; goes of one run have one id, but for those that an agent named."""
-        return self.file.stem.removeprefix("run-")
+    """`run-<id>.wandb`: all data, in the order of logging."""
 
     @property
     def is_sent(self) -> bool:
-        """Whether the server has it all."""
+        """Whether the server has all data."""
         return self._mark.exists()
 
     def mark_as_sent(self) -> None:
-        """Have it left out from now on."""
+        """Exclude the attempt from later syncs."""
         self._mark.touch()
 
     def unmark(self) -> None:
-        """Have it sent again."""
+        """Include the attempt in later syncs."""
         self._mark.unlink(missing_ok=True)
 
     @property
@@ -50,22 +45,23 @@ class WandbGo:
 
 
 def mark_if_sent(folder: Path) -> None:
-    """Mark a go that was online to its end, unless W&B's log says that the server has refused a part of it for good.
+    """Mark an attempt that was online until its end, unless the server has permanently refused a part of it.
 
-    W&B tells nobody else: to the run such a go ends as any other.
+    W&B's client reports such a refusal only in its debug log: `finish` returns as usual, and the exit code is 0. So
+    this function, and no other, reads that log. Without it, refused data would be neither sent again nor reported.
 
     Args:
-        folder: of the go.
+        folder: of the attempt.
     """
     log = folder / "logs" / "debug-internal.log"
     if log.is_file() and not any(mark in log.read_text(encoding="utf-8", errors="replace") for mark in REFUSED):
         for file in folder.glob("run-*.wandb"):
-            WandbGo(file).mark_as_sent()
+            WandbAttempt(file).mark_as_sent()
 
 
-def wandb_goes(directory: RunDirectory) -> list[WandbGo]:
-    """The goes of a run in which W&B has written anything, the earliest first."""
+def wandb_attempts(directory: RunDirectory) -> list[WandbAttempt]:
+    """The attempts of a run with any W&B data, oldest first."""
     folders = [path for path in (directory.path / FOLDER).glob("*run-*") if not path.is_symlink()]  # latest-run is one
-    in_order = sorted(folders, key=lambda path: path.name.removeprefix(OFFLINE))  # which begin with the time
+    in_order = sorted(folders, key=lambda path: path.name.removeprefix(OFFLINE))  # names begin with the time
     files = [file for folder in in_order for file in sorted(folder.glob("run-*.wandb"))]
-    return [WandbGo(file) for file in files if file.stat().st_size]
+    return [WandbAttempt(file) for file in files if file.stat().st_size]

@@ -1,4 +1,4 @@
-"""Weights & Biases: online where it can be, offline where it cannot, and never in the way of training."""
+"""Weights & Biases: online if possible, else offline. Failures of W&B never stop training."""
 
 import inspect
 import logging
@@ -23,46 +23,47 @@ from wandb.sdk.lib import module
 from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
-from aiayn.config.instantiation import locate, make
+from aiayn.config.instantiation import instantiate, locate
 from aiayn.errors import UserError
-from aiayn.tracking.loggers import BestCheckpoint, RunDescription
+from aiayn.tracking.tracker import BestCheckpoint, RunDescription
 from aiayn.tracking.wandb_attempts import PROGRAM, mark_if_sent
 from aiayn.tracking.wandb_session import has_credentials, host, session
 
 logger = logging.getLogger("aiayn")
 
 FAILURES = (wandb.Error, OSError, HandleAbandonedError, MailboxClosedError, ServerResponseError)
-"""What W&B raises where its server, its network or its own process fails it."""
+"""Raised by W&B for failures of its server, the network or its own process."""
 
-OURS = ("mode", "init_timeout", "finish_timeout", "samples")
-"""Keys of `logger` that this module reads itself."""
+OWN_KEYS = ("mode", "init_timeout", "finish_timeout", "samples")
+"""Keys of `logger` that are not passed to W&B."""
 
-ENVIRONMENT = {
+VARIABLES = {
     "name": "WANDB_NAME",
     "group": "WANDB_RUN_GROUP",
     "job_type": "WANDB_JOB_TYPE",
     "tags": "WANDB_TAGS",
     "notes": "WANDB_NOTES",
 }
-"""The variables that override what is derived from the run; of a sweep's runs the name is added to what they say."""
+"""These variables override the description of the run; WANDB_NAME is a prefix of the names of a sweep's runs."""
 
-VALIDATED, BEST = "val/ppl", "val/ppl_min"
-"""What is logged at every validation, and the key of the summary that has its lowest value."""
-
-LOGS = {"console": "off", "capture_loggers": {"root": "INFO"}}
-"""Settings by which W&B gets what is logged, with its level; it takes every line of standard error for an error."""
+CONSOLE = {"console": "off", "capture_loggers": {"root": "INFO"}}
+"""Send log records with their level instead of standard error, whose lines W&B shows as errors."""
 
 NOT_LOGGED_IN = "not logged in"
 
 
 def check_wandb(settings: Mapping[str, Any]) -> None:
-    """Refuse, before a run begins, what W&B would refuse in it.
+    """Check the `logger` group before a run starts.
 
     Raises:
-        UserError: an argument that nobody takes, or a setting out of range here or in W&B's environment.
+        UserError: an unknown argument, or a value that W&B refuses, here or in its environment.
     """
-    takers = (locate(settings, key="logger"), wandb.init)
-    known = {"_target_", *OURS, *(name for taker in takers for name in inspect.signature(taker).parameters)}
+    accepting = (locate(settings, key="logger"), wandb.init)
+    known = {
+        "_target_",
+        *OWN_KEYS,
+        *(name for function in accepting for name in inspect.signature(function).parameters),
+    }
     for name in settings:
         if name not in known:
             raise UserError(f"logger.{name}: neither {settings['_target_']} nor wandb.init takes such an argument")
@@ -77,13 +78,13 @@ def check_wandb(settings: Mapping[str, Any]) -> None:
 def open_wandb(
     settings: Mapping[str, Any], description: RunDescription, folder: Path, *, best: float = math.inf
 ) -> "WandbTracker | None":
-    """Start a W&B run, or take it up again; None where W&B is disabled or cannot even be offline.
+    """Start or resume a W&B run; None if W&B is disabled or cannot even run offline.
 
     Args:
-        settings: the `logger` group: `_target_`, the keys of `OURS`, and arguments of WandbLogger and wandb.init.
-        description: what to call the run.
-        folder: the run directory; W&B's files go to `wandb` in it.
-        best: the lowest `val/ppl` of earlier goes.
+        settings: the `logger` group: `_target_`, `OWN_KEYS`, and arguments of WandbLogger and wandb.init.
+        description: of the run.
+        folder: the run directory; W&B writes to `wandb` in it.
+        best: the lowest `val/ppl` of earlier attempts.
 
     Raises:
         UserError: W&B refuses an argument, such as the name of the project.
@@ -91,54 +92,54 @@ def open_wandb(
     mode, why_offline = _choose_mode(settings["mode"])
     if mode == "disabled":
         return None
-    arguments = _arguments(settings, description, folder)
-    opened = partial(
-        WandbTracker, with_model=settings.get("log_model") is True, patience=float(settings["init_timeout"]), best=best
+    start = partial(_start, _arguments(settings, description, folder), folder=folder / "wandb")
+    tracker = partial(
+        WandbTracker, with_model=settings.get("log_model") is True, timeout=float(settings["init_timeout"]), best=best
     )
     if mode != "offline":
         try:
-            online = opened(_start(arguments, mode, folder / "wandb"))
+            online = tracker(start(mode))
         except FAILURES as error:
             why_offline = f"{host()} cannot be used ({_reason(error)})"
         else:
             logger.info("W&B: %s", online.experiment.url)
             return online
     try:
-        offline = opened(_start(arguments, "offline", folder / "wandb"))
+        offline = tracker(start("offline"))
     except UsageError as error:
         raise UserError(f"logger: {_reason(error)}") from error
     except FAILURES as error:
-        logger.warning("W&B: %s; the run does without it", _reason(error))
+        logger.warning("W&B: %s; the run continues without it", _reason(error))
         return None
     if why_offline is not None:
         level = logging.INFO if why_offline == NOT_LOGGED_IN else logging.WARNING
-        logger.log(level, "W&B: %s, so offline; later: %s", why_offline, offline.uploading)
+        logger.log(level, "W&B: %s, so offline; later: %s", why_offline, offline.sync_command)
     return offline
 
 
 @final
 class WandbTracker(Logger):
-    """A W&B run. Where W&B fails, that is said once, what it kept can be uploaded later, and training goes on.
+    """A W&B run. After its first failure, W&B is no longer called; data on disk can be sent later.
 
     Args:
-        started: Lightning's own, its run started.
+        started: Lightning's logger, its run started.
         with_model: whether the best checkpoint is uploaded at the end.
-        patience: seconds that the server has to answer before it gets an artifact.
+        timeout: seconds for the server's answer to an upload request.
         best: the lowest `val/ppl` so far.
     """
 
-    def __init__(self, started: WandbLogger, *, with_model: bool, patience: float, best: float = math.inf) -> None:
+    def __init__(self, started: WandbLogger, *, with_model: bool, timeout: float, best: float = math.inf) -> None:
         super().__init__()
         self._logger = started
         self._with_model = with_model
-        self._patience = patience
+        self._timeout = timeout
         self._best = best
-        self._is_lost = False
+        self._has_failed = False
 
     @property
-    def uploading(self) -> str:
-        """The command that sends what W&B has not sent."""
-        directory = Path(self._logger.experiment.dir).parents[2]  # above wandb/<go>/files
+    def sync_command(self) -> str:
+        """The command that sends data on disk."""
+        directory = Path(self._logger.experiment.dir).parents[2]  # above wandb/<attempt>/files
         return f"aiayn sync run={shlex.quote(str(directory))}"
 
     @property
@@ -157,135 +158,107 @@ class WandbTracker(Logger):
         return self._logger.version
 
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Log numbers at an optimizer step; the summary has the last of each, and the lowest `val/ppl` besides."""
-        self._attempt(lambda: self._logger.log_metrics(metrics, step))
-        if metrics.get(VALIDATED, math.nan) < self._best:
-            self._best = metrics[VALIDATED]
-            self.summarize({BEST: self._best})
+        """Log numbers at an optimizer step; W&B's summary also gets the lowest `val/ppl`."""
+        self._call(lambda: self._logger.log_metrics(metrics, step))
+        if metrics.get("val/ppl", math.nan) < self._best:
+            self._best = metrics["val/ppl"]
+            self.log_summary({"val/ppl_min": self._best})
 
     def log_hyperparams(self, params: dict[str, Any] | Namespace, *arguments: Any, **keywords: Any) -> None:
         """Add to the configuration."""
-        self._attempt(lambda: self._logger.log_hyperparams(params))
+        self._call(lambda: self._logger.log_hyperparams(params))
 
     def after_save_checkpoint(self, checkpoint_callback: ModelCheckpoint) -> None:
-        """Upload the checkpoint, where `logger.log_model=all` asks for every one."""
-        self._attempt(lambda: self._logger.after_save_checkpoint(checkpoint_callback))
+        """Upload the checkpoint if `logger.log_model=all`."""
+        self._call(lambda: self._logger.after_save_checkpoint(checkpoint_callback))
 
     def finalize(self, status: str) -> None:
         """Upload the checkpoints that wait for the end of training."""
-        self._attempt(lambda: self._logger.finalize(status))
+        self._call(lambda: self._logger.finalize(status))
 
-    def summarize(self, summary: Mapping[str, float | int | None]) -> None:
-        """Set the numbers that stand for the run as a whole."""
-        self._attempt(lambda: self._logger.experiment.summary.update(dict(summary)))
+    def log_summary(self, summary: Mapping[str, float | int | None]) -> None:
+        """Set numbers that describe the whole run."""
+        self._call(lambda: self._logger.experiment.summary.update(dict(summary)))
 
-    def show_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
+    def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
         """Show a table of text and numbers, made at an optimizer step."""
-        self._attempt_addition(
-            f"the table {name}",
-            lambda: self._logger.log_table(name, list(columns), [list(row) for row in rows], step=step),
-        )
+        lists = [list(row) for row in rows]
+        self._send(f"the table {name}", lambda: self._logger.log_table(name, list(columns), lists, step=step))
 
-    def upload(self, best: BestCheckpoint) -> None:
-        """Upload the best checkpoint as a version of the run's model, where `logger.log_model=true` asks for it."""
+    def upload_checkpoint(self, best: BestCheckpoint) -> None:
+        """Upload the best checkpoint as a version of the run's model if `logger.log_model=true`."""
         if self._with_model:
-            self._attempt_addition(best.path.name, lambda: self._upload(best))
+            self._send(best.path.name, lambda: self._upload(best))
 
     def _upload(self, best: BestCheckpoint) -> None:
         run = self._logger.experiment
         name = re.sub(r"[^\w.-]+", "-", f"{run.name} {run.id}")
         artifact = wandb.Artifact(name, type="model", metadata={"step": best.step, "val/ppl": best.ppl})
-        artifact.add_file(str(best.path), policy="immutable")  # nobody changes it: W&B need not copy it first
+        artifact.add_file(str(best.path), policy="immutable")  # the file never changes, so W&B need not copy it
         run.log_artifact(artifact, aliases=["best", f"step-{best.step}"])
 
     def finish(self, exit_code: int) -> None:
-        """End the run and W&B's process; what cannot be sent within `logger.finish_timeout` stays on disk."""
+        """End the run and W&B's process; data not sent within `logger.finish_timeout` stays on disk."""
         run = self._logger.experiment
-        self._attempt(lambda: run.finish(exit_code=exit_code))
+        self._call(lambda: run.finish(exit_code=exit_code))
         _end_process()
-        if not run.offline and not self._is_lost:
+        if not run.offline and not self._has_failed:
             mark_if_sent(Path(run.dir).parent)
 
-    def _attempt_addition(self, what: str, act: Callable[[], object]) -> None:
-        """The same for an artifact: W&B asks its server before it takes one, and the rest is still worth sending."""
-        wandb.Api._HTTP_TIMEOUT = math.ceil(self._patience)  # noqa: SLF001  # 19 seconds otherwise
+    def _send(self, title: str, function: Callable[[], object]) -> None:
+        """Send an artifact; if W&B or its server refuses it, log that and keep the run."""
+        wandb.Api._HTTP_TIMEOUT = math.ceil(self._timeout)  # noqa: SLF001  # 19 seconds by default
 
         def unless_refused() -> None:
             try:
-                act()
-            except (ValueError, wandb.Error, OSError) as error:  # of W&B's own checks, and of its question
-                logger.warning("W&B: %s is not sent: %s", what, _reason(error))
+                function()
+            except (ValueError, wandb.Error, OSError) as error:
+                logger.warning("W&B: %s is not sent: %s", title, _reason(error))
 
-        self._attempt(unless_refused)
+        self._call(unless_refused)
 
-    def _attempt(self, act: Callable[[], object]) -> None:
-        """Do what may fail, unless it has failed before."""
-        if self._is_lost:
+    def _call(self, function: Callable[[], object]) -> None:
+        """Call W&B unless it has failed before; log a failure."""
+        if self._has_failed:
             return
         try:
-            act()
+            function()
         except FAILURES as error:
-            self._is_lost = True
-            logger.warning("W&B: %s; the run does without it; later: %s", _reason(error), self.uploading)
-
-
-def _start(arguments: Mapping[str, Any], mode: str, folder: Path) -> WandbLogger:
-    """Start the run in one mode; where that fails, leave nothing behind.
-
-    Args:
-        arguments: of WandbLogger, but for the mode.
-        mode: online, offline or shared.
-        folder: where W&B makes its folder for this go.
-    """
-    before = set(folder.glob("*run-*"))
-    made = make({**arguments, "mode": mode}, key="logger")
-    assert isinstance(made, WandbLogger)
-    try:
-        _ = made.experiment  # which starts it
-    except FAILURES:
-        _end_process()
-        os.environ.pop("WANDB_SERVICE", None)  # a process shared with an agent would still hold the run's id
-        for left_over in set(folder.glob("*run-*")) - before:
-            if not left_over.is_symlink():
-                shutil.rmtree(left_over, ignore_errors=True)
-        raise
-    return made
+            self._has_failed = True
+            logger.warning("W&B: %s; the run continues without it; later: %s", _reason(error), self.sync_command)
 
 
 def _choose_mode(stated: str) -> tuple[str, str | None]:
-    """The mode that was asked for, here or else of W&B itself; and, where that cannot be, why it is offline.
+    """The mode of W&B, and why it is offline if there are no credentials.
 
     Args:
-        stated: `logger.mode`.
+        stated: `logger.mode`; auto: as W&B's own settings say.
     """
     client = session()
-    is_stated = stated != "auto"
-    mode = stated if is_stated else {"dryrun": "offline", "run": "online"}.get(client.mode, str(client.mode))
+    mode = {"dryrun": "offline", "run": "online"}.get(client.mode, str(client.mode)) if stated == "auto" else stated
     if mode in ("offline", "disabled") or has_credentials(client):
         return mode, None
-    was_asked_for = is_stated or "WANDB_MODE" in os.environ
-    return "offline", f"{NOT_LOGGED_IN} (wandb login, or WANDB_API_KEY)" if was_asked_for else NOT_LOGGED_IN
+    is_requested = stated != "auto" or "WANDB_MODE" in os.environ
+    return "offline", f"{NOT_LOGGED_IN} (wandb login, or WANDB_API_KEY)" if is_requested else NOT_LOGGED_IN
 
 
 def _arguments(settings: Mapping[str, Any], description: RunDescription, folder: Path) -> dict[str, Any]:
-    """The arguments of WandbLogger, but for the mode."""
-    stated, own = os.environ.get(ENVIRONMENT["name"]), settings.get("settings") or {}
-    derived = {
-        "name": f"{stated} {description.name}" if stated else description.name,
+    """The arguments of WandbLogger except the mode."""
+    prefix, own = os.environ.get(VARIABLES["name"]), settings.get("settings") or {}
+    described = {
+        "name": f"{prefix} {description.name}" if prefix else description.name,
         "group": description.group,
         "job_type": description.job_type,
         "tags": list(description.tags),
         "notes": description.notes,
     }
-    git = {} if description.checkout is None else {"git_root": str(description.checkout)}
+    overridden = {key for key, variable in VARIABLES.items() if os.environ.get(variable)}
+    if description.is_swept:
+        overridden.discard("name")
     has_console = "console" in own or "WANDB_CONSOLE" in os.environ
     return {
-        **{
-            key: value
-            for key, value in derived.items()
-            if not os.environ.get(ENVIRONMENT[key]) or (key == "name" and description.is_swept)
-        },
-        **{key: value for key, value in settings.items() if key not in OURS},
+        **{key: value for key, value in described.items() if key not in overridden},
+        **{key: value for key, value in settings.items() if key not in OWN_KEYS},
         "log_model": "all" if settings.get("log_model") == "all" else False,
         "id": description.run_id,
         "resume": "allow",
@@ -296,20 +269,37 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
             "finish_timeout": settings["finish_timeout"],
             "finish_timeout_raises": True,
             "program": PROGRAM,
-            **({} if has_console else LOGS),
-            **git,
+            **({} if has_console else CONSOLE),
+            **({} if description.checkout is None else {"git_root": str(description.checkout)}),
             **own,
         },
     }
 
 
+def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLogger:
+    """Start the run in one mode; after a failure, remove what W&B wrote to `folder`."""
+    before = set(folder.glob("*run-*"))
+    started = instantiate({**arguments, "mode": mode}, key="logger")
+    assert isinstance(started, WandbLogger)
+    try:
+        _ = started.experiment  # starts it
+    except FAILURES:
+        _end_process()
+        os.environ.pop("WANDB_SERVICE", None)  # a process shared with an agent would still hold the run's id
+        for leftover in set(folder.glob("*run-*")) - before:
+            if not leftover.is_symlink():
+                shutil.rmtree(leftover, ignore_errors=True)
+        raise
+    return started
+
+
 def _end_process() -> None:
-    """End the process that W&B has started here."""
+    """End the process that W&B has started."""
     with suppress(*FAILURES):
         wandb.teardown()
-    module.unset_globals()  # type: ignore[no-untyped-call]  # else a run that broke off would be taken for one that goes on
+    module.unset_globals()  # type: ignore[no-untyped-call]  # else W&B would reuse an aborted run
 
 
 def _reason(error: BaseException) -> str:
-    """One short line."""
+    """The error in one short line."""
     return textwrap.shorten(str(error) or type(error).__name__, 200).rstrip(".")

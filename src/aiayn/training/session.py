@@ -19,7 +19,7 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 )
 from pytorch_lightning.strategies import DDPStrategy
 
-from aiayn.config.instantiation import make
+from aiayn.config.instantiation import instantiate
 from aiayn.errors import UserError
 from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
@@ -88,14 +88,14 @@ class TrainingSession:
         self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
         self._missed = MissedValidation()
         arguments = dict(settings)
-        plugins = [make(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
+        plugins = [instantiate(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
         if not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
             plugins.append(_environment(group, by_srun=by_srun))
         if arguments["strategy"] == "auto" and group.size > 1:
             arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
         keepers = self._keepers(budget)
-        trainer = make(
+        trainer = instantiate(
             {**arguments, "enable_progress_bar": False},
             key="trainer",
             max_steps=budget.max_steps,
@@ -194,7 +194,7 @@ class TrainingSession:
             is_checkpoint = str(node["_target_"]).endswith("ModelCheckpoint")
             if self._saves or not is_checkpoint:
                 folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
-                callback = make(node, key=f"callbacks.{name}", **folder)
+                callback = instantiate(node, key=f"callbacks.{name}", **folder)
                 if not isinstance(callback, Callback):
                     raise UserError(f"callbacks.{name}: {node['_target_']} makes no callback of Lightning")
                 made.append(callback)

@@ -1,27 +1,27 @@
-"""Third-party objects are made by name, those among their arguments too; what cannot be made is one line."""
+"""Third-party objects are instantiated by name, their arguments too; a failure is one line."""
 
 from fractions import Fraction
 
 import pytest
 
-from aiayn.config.instantiation import make
+from aiayn.config.instantiation import instantiate
 from aiayn.errors import UserError
 
 
-def test_an_argument_with_a_target_is_made_first() -> None:
+def test_an_argument_with_a_target_is_instantiated_first() -> None:
     inner = {"_target_": "fractions.Fraction", "numerator": 1, "denominator": 2}
-    assert make({"_target_": "fractions.Fraction", "numerator": inner}, key="trainer") == Fraction(1, 2)
+    assert instantiate({"_target_": "fractions.Fraction", "numerator": inner}, key="trainer") == Fraction(1, 2)
 
 
 def test_a_target_deeper_down_is_left_alone() -> None:
     content = {"trainer": {"_target_": "nowhere.Trainer"}}
-    assert make({"_target_": "builtins.dict", "config": content}, key="logger") == {"config": content}
+    assert instantiate({"_target_": "builtins.dict", "config": content}, key="logger") == {"config": content}
 
 
 @pytest.mark.parametrize("node", [{"_target_": "nowhere.X"}, {"_target_": "fractions.Fraction", "depth": 1}])
-def test_what_cannot_be_made_is_one_line_with_its_key(node: dict[str, object]) -> None:
+def test_a_failure_is_one_line_with_its_key(node: dict[str, object]) -> None:
     for outer, key in ((node, "logger"), ({"_target_": "builtins.dict", "inner": node}, "logger.inner")):
         with pytest.raises(UserError) as refusal:
-            make(outer, key="logger")
+            instantiate(outer, key="logger")
         assert str(refusal.value).startswith((f"{key}: ", f"{key}.depth: "))
         assert "\n" not in str(refusal.value)

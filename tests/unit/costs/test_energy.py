@@ -1,15 +1,18 @@
-"""Energy is what a counter says, over its end too, and nothing where no counter can be read."""
+"""Energy follows its counters, across their wrap-around; it is None if one cannot be read."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import torch
 
-from aiayn.costs.energy import Energy, gpu_counters, processor_counters
+from aiayn.costs.energy import Energy, processor_counters
 
 END = 262_143_328_850
-"""Microjoules after which the counter of a package begins anew, as Intel's do."""
+"""Microjoules at which a package's counter wraps around, as on Intel's."""
 
 
 def zone(root: Path, folder: str, name: str, microjoules: int) -> Path:
@@ -21,11 +24,11 @@ def zone(root: Path, folder: str, name: str, microjoules: int) -> Path:
     return path
 
 
-def test_packages_are_added_up_and_their_parts_left_out(tmp_path: Path) -> None:
+def test_packages_are_summed_without_their_parts(tmp_path: Path) -> None:
     packages = [zone(tmp_path, f"intel-rapl:{number}", f"package-{number}", 7_000_000) for number in (0, 1)]
     zone(tmp_path, "intel-rapl:0:0", "core", 1)
     zone(tmp_path, "intel-rapl:2", "psys", 1)
-    zone(tmp_path, "intel-rapl-mmio:0", "package-0", 7_000_000)  # the same package, seen otherwise
+    zone(tmp_path, "intel-rapl-mmio:0", "package-0", 7_000_000)  # the same package by another interface
     energy = Energy(processor_counters(tmp_path))
     assert energy.joules() == 0
     for package, later in zip(packages, (9_000_000, 7_500_000), strict=True):
@@ -34,7 +37,7 @@ def test_packages_are_added_up_and_their_parts_left_out(tmp_path: Path) -> None:
     assert energy.joules() == pytest.approx(2.5)
 
 
-def test_a_counter_that_began_anew_goes_on(tmp_path: Path) -> None:
+def test_a_counter_that_wrapped_around_keeps_its_sum(tmp_path: Path) -> None:
     package = zone(tmp_path, "intel-rapl:0", "package-0", END - 1_000_000)
     energy = Energy(processor_counters(tmp_path))
     for rounds in (1, 2):
@@ -56,7 +59,7 @@ def test_a_counter_that_cannot_be_read_is_none(tmp_path: Path, content: str | No
     assert processor_counters(tmp_path) == []
 
 
-def test_a_counter_that_goes_away_takes_the_sum_with_it(tmp_path: Path) -> None:
+def test_a_counter_that_disappears_makes_the_sum_unknown(tmp_path: Path) -> None:
     package = zone(tmp_path, "intel-rapl:0", "package-0", 1)
     energy = Energy(processor_counters(tmp_path))
     (package / "energy_uj").unlink()
@@ -65,40 +68,44 @@ def test_a_counter_that_goes_away_takes_the_sum_with_it(tmp_path: Path) -> None:
     assert energy.joules() is None
 
 
-NVML = """
+DRIVER = """
 #include <string.h>
 static unsigned long long counted = 41000;
-int nvmlInit_v2(void) { return 0; }
+int nvmlInitWithFlags(unsigned int flags) { return 0; }
+const char *nvmlErrorString(int code) { return "not found"; }
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **handle) {
   *handle = &counted;
   return strcmp(uuid, "GPU-1") ? 6 : 0;
 }
 int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *millijoules) {
   *millijoules = *(unsigned long long *)handle += 1500;
-  return 0;
+  return *millijoules > 49000 ? 15 : 0;
 }
 """
 
-
-@pytest.fixture(scope="module")
-def nvml(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A library with the three functions, whose counter rises by 1.5 joules each time."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("nvml")
-    (folder / "nvml.c").write_text(NVML)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", "nvml.so", "nvml.c"], cwd=folder, check=True)
-    return str(folder / "nvml.so")
+SCRIPT = """
+from aiayn.costs.energy import Energy, gpu_counters
+print(len(gpu_counters(["GPU-1", "GPU-2"])))
+energy = Energy(gpu_counters(["GPU-1"]))
+print(energy.joules(), energy.joules(), energy.joules())
+"""
 
 
-def test_the_driver_counts_a_gpu_by_its_uuid(nvml: str) -> None:
-    energy = Energy(gpu_counters(["GPU-1"], library=nvml))
-    assert energy.joules() == pytest.approx(1.5)
-    assert energy.joules() == pytest.approx(3.0)
+def run_script(libraries: Path) -> list[str]:
+    """Run `SCRIPT` with the driver's library in this folder."""
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
-def test_a_gpu_that_the_driver_does_not_know_is_none(nvml: str) -> None:
-    assert gpu_counters(["GPU-1", "GPU-2"], library=nvml) == []
-    assert gpu_counters(["GPU-1"], library="libno-such-driver.so") == []
-    assert gpu_counters(["GPU-1"], library="libc.so.6") == []
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_a_gpu_is_counted_by_its_uuid(tmp_path: Path) -> None:
+    (tmp_path / "nvml.c").write_text(DRIVER)
+    command = ["cc", "-shared", "-fPIC", "-o", "libnvidia-ml.so.1", "nvml.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert run_script(tmp_path) == ["0", "1.5 3.0 None"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a driver")
+def test_without_a_driver_nothing_is_counted(tmp_path: Path) -> None:
+    assert run_script(tmp_path) == ["0", "None None None"]

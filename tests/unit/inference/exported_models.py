@@ -19,7 +19,7 @@ from aiayn.models.transformer import Transformer
 TOKENIZER = SubwordTokenizer.train(["a cat sees the dog"] * 3, vocabulary_size=270)
 SPECIAL = SpecialTokens(pad_id=TOKENIZER.pad_id, bos_id=TOKENIZER.bos_id, eos_id=TOKENIZER.eos_id)
 TEXT = range(3, TOKENIZER.vocabulary_size)
-"""The tokens that stand for text."""
+"""Ids of text tokens."""
 
 TINY = replace(tiny_architecture.TINY, dropout=0.1, max_positions=20)
 
@@ -27,7 +27,7 @@ TINY = replace(tiny_architecture.TINY, dropout=0.1, max_positions=20)
 def drawn_model(
     architecture: Architecture, *, seed: int, more_rows: int = 0, tokenizer: AnyTokenizer = TOKENIZER
 ) -> Transformer:
-    """A model in evaluation mode whose biases and gains are drawn too: where they are 0 and 1, mistakes hide."""
+    """A model in evaluation mode with random biases and gains, so that errors in them show."""
     torch.manual_seed(seed)
     model = Transformer(architecture, vocabulary_size=tokenizer.vocabulary_size + more_rows).eval()
     for parameter in model.parameters():
@@ -50,8 +50,14 @@ def spec_of(
     return spec
 
 
-def exported(model: Transformer, architecture: Architecture, *, tokenizer: AnyTokenizer = TOKENIZER) -> Any:
+def exported(
+    model: Transformer,
+    architecture: Architecture,
+    *,
+    quantization: str = "float32",
+    tokenizer: AnyTokenizer = TOKENIZER,
+) -> Any:
     """CTranslate2's translator of a model."""
     with TemporaryDirectory() as folder:
-        spec_of(model, architecture, tokenizer=tokenizer).save(folder)
+        spec_of(model, architecture, quantization=quantization, tokenizer=tokenizer).save(folder)
         return ctranslate2.Translator(str(Path(folder)), intra_threads=1)

@@ -1,4 +1,4 @@
-"""What CTranslate2 can hold of ours becomes a model that finds every sentence as likely as ours does."""
+"""An exported model gives every sentence the likelihood that ours gives it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,10 @@ from exported_models import SPECIAL, TEXT, TINY, TOKENIZER, drawn_model, exporte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aiayn.data.symbols import SymbolTokenizer
+from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.errors import UserError
-from aiayn.inference.export_ctranslate2 import HELD, refuse_what_cannot_be_held, table_length
+from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length
 from aiayn.models.architecture import CHOICES, Architecture
 from aiayn.models.transformer import Transformer
 
@@ -23,7 +25,7 @@ ARCHITECTURES = st.builds(
     d_k=st.integers(1, 20),
     d_v=st.integers(1, 20),
     dropout=st.just(0.1),
-    positions=st.sampled_from(HELD["positions"]),
+    positions=st.sampled_from(SUPPORTED["positions"]),
     norm=st.sampled_from(["post", "pre"]),
     projection_bias=st.booleans(),
     layer_norm_epsilon=st.sampled_from([1e-6, 1e-2]),
@@ -34,31 +36,63 @@ ARCHITECTURES = st.builds(
 SENTENCES = st.lists(st.sampled_from(TEXT), min_size=1, max_size=9)
 
 
-def likelihoods(model: Transformer, source: list[int], target: list[int]) -> list[float]:
-    """Log-probability of each token of a target and of its end, where nothing but text and the end can come."""
+def likelihoods(model: Transformer, source: list[int], target: list[int], *, entries: int) -> list[float]:
+    """Log-probability of each target token and the end mark; pad and bos are excluded."""
     logits = model(torch.tensor([[*source, SPECIAL.eos_id]]), torch.tensor([[SPECIAL.bos_id, *target]]))[0]
-    logits = logits[:, : TOKENIZER.vocabulary_size]
+    logits = logits[:, :entries]
     logits = logits.index_fill(1, torch.tensor([SPECIAL.pad_id, SPECIAL.bos_id]), -torch.inf)
     predicted = torch.tensor([*target, SPECIAL.eos_id])
     found: list[float] = logits.log_softmax(-1).gather(1, predicted.unsqueeze(1)).flatten().tolist()
     return found
 
 
+def check_likelihoods(
+    model: Transformer,
+    architecture: Architecture,
+    pairs: list[tuple[list[int], list[int]]],
+    tokenizer: AnyTokenizer,
+    *,
+    quantization: str = "float32",
+    tolerance: float = 1e-4,
+) -> None:
+    """Compare an exported model with ours on pairs of token ids."""
+    pieces = tokenizer.pieces
+    sources = [[*(pieces[token] for token in source), pieces[SPECIAL.eos_id]] for source, _ in pairs]
+    targets = [[pieces[token] for token in target] for _, target in pairs]
+    results = exported(model, architecture, tokenizer=tokenizer, quantization=quantization).score_batch(
+        sources, targets
+    )
+    for (source, target), result in zip(pairs, results, strict=True):
+        expected = likelihoods(model, source, target, entries=tokenizer.vocabulary_size)
+        assert result.log_probs == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+
 @torch.inference_mode()
 @settings(max_examples=25)
 @given(ARCHITECTURES, st.lists(st.tuples(SENTENCES, SENTENCES), min_size=1, max_size=4), st.integers(0, 9))
-def test_likelihoods_are_ours(architecture: Architecture, pairs: list[tuple[list[int], list[int]]], seed: int) -> None:
+def test_likelihoods_are_equal(architecture: Architecture, pairs: list[tuple[list[int], list[int]]], seed: int) -> None:
     model = drawn_model(architecture, seed=seed, more_rows=seed % 3)
-    pieces = TOKENIZER.pieces
-    sources = [[*(pieces[token] for token in source), pieces[SPECIAL.eos_id]] for source, _ in pairs]
-    targets = [[pieces[token] for token in target] for _, target in pairs]
-    results = exported(model, architecture).score_batch(sources, targets)
-    for (source, target), result in zip(pairs, results, strict=True):
-        assert result.log_probs == pytest.approx(likelihoods(model, source, target), rel=1e-4, abs=1e-4)
+    check_likelihoods(model, architecture, pairs, TOKENIZER)
+
+
+@torch.inference_mode()
+def test_symbols_spelled_like_special_tokens_are_symbols() -> None:
+    words = ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩", "⟨unk⟩", "⟨unk-LC⟩", "<s>", "</s>", "<unk>", "<blank>", "\x00", "(S", "XX"]
+    tokenizer = SymbolTokenizer.train([([" ".join(words)], ["(S XX )"])], vocabulary_size=40)
+    encoded = tokenizer.encode_batch(words)
+    assert len({tuple(ids) for ids in encoded}) > 2
+    pairs = [(ids, ids) for ids in encoded]
+    check_likelihoods(drawn_model(TINY, seed=1, tokenizer=tokenizer), TINY, pairs, tokenizer)
+
+
+@torch.inference_mode()
+def test_int8_likelihoods_are_close() -> None:
+    pairs = [([*range(3, 3 + length)], [*range(8, 8 + length)]) for length in (1, 4, 9)]
+    check_likelihoods(drawn_model(TINY, seed=1), TINY, pairs, TOKENIZER, quantization="int8", tolerance=0.3)
 
 
 @pytest.mark.parametrize("quantization", ["int8", "float16", "bfloat16"])
-def test_fewer_bits_leave_the_model_itself_alone(quantization: str, tmp_path: Path) -> None:
+def test_quantization_does_not_change_the_model(quantization: str, tmp_path: Path) -> None:
     model = drawn_model(TINY, seed=1)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
     spec_of(model, TINY).save(str(tmp_path))
@@ -68,7 +102,7 @@ def test_fewer_bits_leave_the_model_itself_alone(quantization: str, tmp_path: Pa
     assert (tmp_path / "model.bin").stat().st_size < size
 
 
-def test_sinusoids_make_a_longer_table_than_learned_positions() -> None:
+def test_a_table_of_sinusoids_is_longer_than_learned_positions() -> None:
     assert table_length(replace(TINY, positions="learned")) == TINY.max_positions < table_length(TINY)
 
 
@@ -76,10 +110,10 @@ def test_sinusoids_make_a_longer_table_than_learned_positions() -> None:
     ("key", "value"),
     [*((key, value) for key, values in CHOICES.items() for value in values), ("residual", True), ("residual", False)],
 )
-def test_what_cannot_be_held_is_named(key: str, value: object) -> None:
+def test_unsupported_settings_are_named(key: str, value: object) -> None:
     changed = replace(TINY, **{key: value})  # type: ignore[arg-type]
-    if value in HELD.get(key, (value,)):
-        refuse_what_cannot_be_held(changed, setting="x")
+    if value in SUPPORTED.get(key, (value,)):
+        check_supported(changed, setting="x")
         return
-    with pytest.raises(UserError, match=rf"^x: CTranslate2 has no model\.{key}={str(value).lower()}, only"):
-        refuse_what_cannot_be_held(changed, setting="x")
+    with pytest.raises(UserError, match=rf"^x: CTranslate2 does not support model\.{key}={str(value).lower()}, only"):
+        check_supported(changed, setting="x")

@@ -18,7 +18,7 @@ from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, differences, run_sets, sizes
-from aiayn.tracking.loggers import RunDescription
+from aiayn.tracking.tracker import RunDescription
 
 FrozenRow = Callable[..., TrainConfig]
 Described = Callable[[str], RunDescription]

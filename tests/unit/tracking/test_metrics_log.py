@@ -1,4 +1,4 @@
-"""metrics.jsonl holds one whole line for every log, and after a resume nothing that is about to be logged again."""
+"""metrics.jsonl has one complete line per log call; a resumed run drops the lines it will log again."""
 
 import json
 import math
@@ -32,7 +32,7 @@ def test_a_line_is_the_step_and_the_metrics_without_the_epoch(tmp_path: Path) ->
 
 
 @given(lengths, st.integers(0, 12))
-def test_a_resumed_run_drops_what_it_will_log_again(steps: int, start_step: int) -> None:
+def test_a_resumed_run_drops_lines_that_it_will_log_again(steps: int, start_step: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "metrics.jsonl"
         write(path, range(1, steps + 1))
@@ -42,7 +42,7 @@ def test_a_resumed_run_drops_what_it_will_log_again(steps: int, start_step: int)
 
 
 @given(lengths, st.data())
-def test_a_file_torn_anywhere_keeps_its_whole_lines(steps: int, data: st.DataObject) -> None:
+def test_a_file_cut_anywhere_keeps_its_complete_lines(steps: int, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "metrics.jsonl"
         write(path, range(1, steps + 1))
@@ -55,7 +55,7 @@ def test_a_file_torn_anywhere_keeps_its_whole_lines(steps: int, data: st.DataObj
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_what_json_cannot_say_is_null(value: float, tmp_path: Path) -> None:
+def test_numbers_that_json_lacks_are_null(value: float, tmp_path: Path) -> None:
     MetricsLog(tmp_path / "metrics.jsonl").log_metrics({"val/ppl": value, "train/lr": 0.5}, 3)
     assert rows(tmp_path / "metrics.jsonl") == [{"step": 3, "val/ppl": None, "train/lr": 0.5}]
 
@@ -65,7 +65,7 @@ def test_a_log_without_lines_makes_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_was_logged_is_read_back_as_it_can_be_logged_again(tmp_path: Path) -> None:
+def test_logged_metrics_can_be_read_back(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     assert list(logged(path)) == []
     MetricsLog(path).log_metrics({"val/ppl": math.inf, "train/lr": 0.5}, 3)
@@ -73,4 +73,4 @@ def test_what_was_logged_is_read_back_as_it_can_be_logged_again(tmp_path: Path) 
     before = path.stat().st_mtime_ns
     assert list(logged(path)) == [(3, {"train/lr": 0.5}), (4, {"train/loss": 4 / 7}), (5, {"train/loss": 5 / 7})]
     MetricsLog(path, start_step=5)
-    assert path.stat().st_mtime_ns == before, "a file that holds nothing more than it may is left alone"
+    assert path.stat().st_mtime_ns == before, "a file without later lines is not rewritten"

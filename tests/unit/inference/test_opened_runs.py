@@ -1,4 +1,4 @@
-"""What was asked for differently wins over the run's own; devices that are not there are refused."""
+"""Overrides replace the run's search settings; unavailable devices are refused."""
 
 import dataclasses
 
@@ -10,17 +10,17 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.inference.opened_run import merged, usable_device
+from aiayn.inference.opened_runs import merge_decoding, usable_device
 
 
-def test_what_is_null_stays_the_runs() -> None:
+def test_null_keeps_the_runs_own_setting() -> None:
     own = typed(compose_command("train"), TrainConfig).decoding
     nothing = typed(compose_command("translate", ["run=here"]), TranslateConfig).decoding
-    assert merged(own, nothing) == own
+    assert merge_decoding(own, nothing) == own
     asked = typed(compose_command("translate", ["run=here", "decoding.beam_size=9"]), TranslateConfig).decoding
-    assert merged(own, asked) == dataclasses.replace(own, beam_size=9)
+    assert merge_decoding(own, asked) == dataclasses.replace(own, beam_size=9)
     limited = typed(compose_command("evaluate", ["run=here", "decoding.limit_sentences=3"]), EvaluateConfig).decoding
-    assert merged(own, limited) == dataclasses.replace(own, limit_sentences=3)
+    assert merge_decoding(own, limited) == dataclasses.replace(own, limit_sentences=3)
 
 
 def test_auto_is_cuda_where_there_is_any() -> None:

@@ -1,0 +1,48 @@
+"""The weights of checkpoints: read, and loaded into models."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from aiayn.errors import UserError
+from aiayn.training.checkpoint_io import load_checkpoint
+
+
+def load_weights(model: torch.nn.Module, path: Path, *, key: str, provenance: Mapping[str, str | None] | None) -> None:
+    """Load the weights of a checkpoint into a model of the same architecture.
+
+    Args:
+        model: any device, in place.
+        path: the checkpoint.
+        key: the configuration key that errors name.
+        provenance: of the run that the checkpoint must come from, as for `load_checkpoint`; None: any.
+
+    Raises:
+        UserError: the file cannot be read, is another run's, or its weights have another shape.
+    """
+    fit_weights(model, read_weights(path, provenance=provenance), path, key=key)
+
+
+def read_weights(path: Path, *, provenance: Mapping[str, str | None] | None) -> dict[str, Tensor]:
+    """The model's weights in a checkpoint, by parameter name.
+
+    Raises:
+        UserError: the file cannot be read, or is another run's.
+    """
+    state = load_checkpoint(path, provenance=provenance)["state_dict"]
+    return {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
+
+
+def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path, *, key: str) -> None:
+    """Copy weights into a model; on the meta device, only names and shapes are compared.
+
+    Raises:
+        UserError: names or shapes differ; `key` and `path` are named.
+    """
+    try:
+        model.load_state_dict(weights, assign=any(weight.is_meta for weight in model.parameters()))
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise UserError(f"{key}={path}: its weights do not fit this model ({reason})") from None

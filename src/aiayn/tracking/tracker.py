@@ -1,0 +1,55 @@
+"""What every tracker of a run gets: a description, metrics, and results at the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What a dashboard shows of a run besides its metrics."""
+
+    run_id: str
+    """The same for all attempts."""
+    name: str
+    is_swept: bool
+    """Whether one command, or one agent, starts several runs."""
+    group: str
+    """The sweep or table."""
+    job_type: str
+    """The row, and the run's changes to it."""
+    tags: tuple[str, ...]
+    notes: str
+    """The run's changes to the base model."""
+    config: Mapping[str, Any]
+    """The whole resolved configuration, as plain values."""
+    checkout: Path | None
+    """The git checkout of the code."""
+
+
+@dataclass(frozen=True)
+class BestCheckpoint:
+    """The weights with the lowest `val/ppl`."""
+
+    path: Path
+    step: int
+    ppl: float | None
+    """`val/ppl` at that step, if known and finite."""
+
+
+@runtime_checkable
+class Tracker(Protocol):
+    """A logger that also takes the results of a whole run."""
+
+    def log_summary(self, summary: Mapping[str, float | int | None]) -> None:
+        """Set numbers that describe the whole run."""
+
+    def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
+        """Show a table of text and numbers, made at an optimizer step."""
+
+    def upload_checkpoint(self, best: BestCheckpoint) -> None:
+        """Upload the checkpoint if uploads are enabled."""
+
+    def finish(self, exit_code: int) -> None:
+        """End the run."""

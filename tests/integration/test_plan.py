@@ -12,8 +12,7 @@ from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import typed
 from aiayn.config.schema import PlanConfig
-from aiayn.costs.plan import Plan
-from aiayn.costs.planning import BYTES_OF_CHECKPOINT, micro_batch, plan_run
+from aiayn.costs.plan import BYTES_OF_CHECKPOINT, Plan, micro_batch, plan_run
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.record import read_record
 

@@ -7,8 +7,7 @@ from aiayn.config.computed import refuse_stated_identity
 from aiayn.config.freeze import typed
 from aiayn.config.schema import PlanConfig
 from aiayn.config.validation import validate
-from aiayn.costs.plan import Plan
-from aiayn.costs.planning import plan_run
+from aiayn.costs.plan import Plan, plan_run
 from aiayn.errors import UserError
 
 

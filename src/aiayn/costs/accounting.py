@@ -1,27 +1,21 @@
-"""What a go costs, counted while it goes on and kept where a kill leaves it."""
+"""The costs of an attempt, counted while it runs and kept on disk in case it is killed."""
 
 import dataclasses
 import logging
-import os
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import fmean
-from typing import NamedTuple, final
+from typing import final
 
 import torch
 
-from aiayn.config.hardware import stated_device
 from aiayn.config.schema import CostConfig
+from aiayn.costs.devices import group_by_name, own_device
 from aiayn.costs.energy import Energy, gpu_counters, processor_counters
 from aiayn.models.cost import ModelCost
-from aiayn.models.products import linear
-from aiayn.paper.recipe import load_recipe
-from aiayn.runs.cost import Basis, Devices, Go, RunCost
-from aiayn.runs.provenance import processor
+from aiayn.runs.cost import Go, RunCost
 from aiayn.runs.record import json_text
 from aiayn.system import files
 from aiayn.training.meter import Spent
@@ -29,110 +23,39 @@ from aiayn.training.process_group import ALONE, ProcessGroup
 
 logger = logging.getLogger("aiayn")
 
-BEAT_SECONDS = 10.0
-"""Between two looks at the clock: what a kill can leave uncounted."""
-
-PROBED_ROWS, PROBED_WIDTH, PROBED_COLUMNS = 1024, 512, 2048
-"""Of the products that a processor is measured by: base's first feed-forward layer."""
-
-
-class OwnDevice(NamedTuple):
-    """What one rank computes on."""
-
-    host: str
-    uuid: str | None
-    """Of a GPU, as its driver has it."""
-    devices: Devices
-
-
-def own_device(device: torch.device, *, precision: str, probe_seconds: float) -> OwnDevice:
-    """What this rank computes on; a processor is measured, if that takes any time at all.
-
-    Args:
-        device: of this rank.
-        precision: as Lightning names it.
-        probe_seconds: how long to measure; 0: not at all.
-    """
-    host = os.uname().nodename
-    if device.type != "cuda":
-        measured = product_flops(probe_seconds) if probe_seconds > 0 else None
-        peak = measured if precision == "32-true" else None
-        return OwnDevice(host, None, Devices(processor(), 1, measured, peak, Basis.measured if measured else None))
-    name = torch.cuda.get_device_name(device)
-    uuid = getattr(torch.cuda.get_device_properties(device), "uuid", None)
-    return OwnDevice(host, None if uuid is None else f"GPU-{uuid}", gpu(name, precision=precision))
-
-
-def gpu(name: str, *, precision: str) -> Devices:
-    """One GPU: what the paper states that it sustains, else its maker's peak in single precision, if conf/ has it.
-
-    Args:
-        name: as torch has it.
-        precision: as Lightning names it; the peak is of this precision.
-    """
-    words = name.replace("-", " ").split()
-    stated = stated_device(name)
-    peak = None
-    if stated is not None and precision == "32-true" and torch.get_float32_matmul_precision() == "highest":
-        peak = stated.single_flops
-    elif stated is not None and "16" in precision:
-        peak = stated.half_flops
-    for kind, sustained in load_recipe().hardware.sustained_flops.items():
-        if any(word.rstrip("cmst") == kind for word in words):  # a K40m is a K40 without a fan
-            return Devices(name, 1, sustained, peak, Basis.paper)
-    return Devices(name, 1, stated.single_flops if stated else None, peak, Basis.stated if stated else None)
-
-
-def product_flops(seconds: float) -> float:
-    """Operations in a second that products of matrices reach at best on this process's cores, in single precision."""
-    states, weight = torch.full((PROBED_ROWS, PROBED_WIDTH), 0.5), torch.full((PROBED_COLUMNS, PROBED_WIDTH), 0.5)
-    taken: list[float] = []
-    with torch.inference_mode():
-        linear(states, weight)  # compiles, where a library does
-        while not taken or sum(taken) < seconds:
-            started = time.perf_counter()
-            linear(states, weight)
-            taken.append(time.perf_counter() - started)
-    return 2.0 * PROBED_ROWS * PROBED_WIDTH * PROBED_COLUMNS / min(taken)
-
-
-def together(ranks: Sequence[OwnDevice]) -> tuple[Devices, ...]:
-    """The devices of all ranks, those of one name together; what was measured is averaged."""
-    alike: defaultdict[tuple[str, Basis | None], list[Devices]] = defaultdict(list)
-    for rank in ranks:
-        alike[rank.devices.name, rank.devices.basis].append(rank.devices)
-    return tuple(
-        Devices(
-            name,
-            len(each),
-            None if each[0].sustained_flops is None else fmean(one.sustained_flops or 0.0 for one in each),
-            None if each[0].peak_flops is None else fmean(one.peak_flops or 0.0 for one in each),
-            basis,
-        )
-        for (name, basis), each in alike.items()
-    )
+WRITE_SECONDS = 10.0
+"""Between two writes of the account: at most this much is lost when a run is killed."""
 
 
 @final
 class CostMeter:
-    """The account of a run to which a go is being added, on its first rank.
+    """The account of a run during an attempt, on the first rank.
 
     Args:
-        path: where it is kept meanwhile.
-        earlier: the goes before.
-        go: this one, with nothing spent.
-        gpus: UUIDs of its GPUs; empty where it has none, or where another host has some.
-        is_one_host: whether all its processes are here: the energy of other hosts is not known.
+        path: of the file that is kept up to date.
+        earlier: earlier attempts.
+        attempt: the current one, without costs.
+        gpus: UUIDs of its GPUs; empty if unknown.
+        is_one_host: whether all processes are on this host; otherwise energy is unknown.
+        write_seconds: between two writes of the file.
     """
 
     def __init__(
-        self, path: Path, *, earlier: Sequence[Go], go: Go, gpus: Sequence[str] = (), is_one_host: bool = True
+        self,
+        path: Path,
+        *,
+        earlier: Sequence[Go],
+        attempt: Go,
+        gpus: Sequence[str] = (),
+        is_one_host: bool = True,
+        write_seconds: float = WRITE_SECONDS,
     ) -> None:
         self._path = path
         self._earlier = tuple(earlier)
-        self._go = go
+        self._attempt = attempt
         self._gpu_energy = Energy(gpu_counters(gpus) if gpus and is_one_host else [])
         self._processor_energy = Energy(processor_counters() if is_one_host else [])
+        self._write_seconds = write_seconds
         self._spent = Spent()
         self._model: ModelCost | None = None
         self._evaluating_since: float | None = None
@@ -140,41 +63,41 @@ class CostMeter:
         self._is_over = threading.Event()
 
     def follow(self, spent: Spent, model: ModelCost) -> None:
-        """Count what this counter of training counts, of this model."""
+        """Take tokens and times of training from this counter, and operations from this model."""
         self._spent, self._model = spent, model
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Count the time of the block as that of evaluation."""
+        """Count the time of the block as evaluation."""
         self._evaluating_since = time.perf_counter()
         try:
             yield
         finally:
-            self._go = dataclasses.replace(self._go, evaluation_seconds=self._evaluation_seconds())
+            self._attempt = dataclasses.replace(self._attempt, evaluation_seconds=self._evaluation_seconds())
             self._evaluating_since = None
 
     def _evaluation_seconds(self) -> float:
         since = self._evaluating_since
-        return self._go.evaluation_seconds + (0.0 if since is None else time.perf_counter() - since)
+        return self._attempt.evaluation_seconds + (0.0 if since is None else time.perf_counter() - since)
 
     def account(self) -> RunCost:
-        """What the run has cost so far."""
+        """The costs of the run so far."""
         with self._lock:
-            return RunCost.of([*self._earlier, self._present()])
+            return RunCost.of([*self._earlier, self._current()])
 
-    def _present(self) -> Go:
+    def _current(self) -> Go:
         spent, model = dataclasses.replace(self._spent), self._model
-        go = dataclasses.replace(
-            self._go,
+        attempt = dataclasses.replace(
+            self._attempt,
             evaluation_seconds=self._evaluation_seconds(),
             gpu_joules=self._gpu_energy.joules(),
             processor_joules=self._processor_energy.joules(),
             **dataclasses.asdict(spent),
         )
         if model is None:
-            return go
+            return attempt
         return dataclasses.replace(
-            go,
+            attempt,
             flops=model.training_flops(source_tokens=spent.source_tokens, target_tokens=spent.target_tokens),
             padded_flops=model.training_flops(
                 source_tokens=spent.padded_source_tokens, target_tokens=spent.padded_target_tokens
@@ -183,9 +106,9 @@ class CostMeter:
 
     @contextmanager
     def counting(self) -> Iterator[None]:
-        """Keep the account up to date in its file while the block lasts, and leave it there."""
-        thread = threading.Thread(target=self._beat, name="cost", daemon=True)
-        self._keep()
+        """Keep the file up to date during the block; it remains afterwards."""
+        thread = threading.Thread(target=self._write_periodically, name="cost", daemon=True)
+        self._write()
         thread.start()
         try:
             yield
@@ -193,14 +116,14 @@ class CostMeter:
             self._is_over.set()
             thread.join()
 
-    def _beat(self) -> None:
-        while not self._is_over.wait(BEAT_SECONDS):
+    def _write_periodically(self) -> None:
+        while not self._is_over.wait(self._write_seconds):
             try:
-                self._keep()
-            except OSError as error:  # a full disk: training itself will say so where it needs it
-                logger.debug("the costs so far were not kept: %s", error)
+                self._write()
+            except OSError as error:  # a full disk, which training itself reports
+                logger.debug("the costs so far were not written: %s", error)
 
-    def _keep(self) -> None:
+    def _write(self) -> None:
         files.write_text(self._path, json_text(self.account().plain()))
 
 
@@ -214,12 +137,12 @@ def cost_meter(
     precision: str,
     group: ProcessGroup = ALONE,
 ) -> CostMeter | None:
-    """The meter of a go; all ranks take part, and the first one has it.
+    """The meter of an attempt, on the first rank; all ranks must call this.
 
     Args:
-        path: where the account is kept meanwhile.
-        config: prices, and how long to measure.
-        earlier: the goes before.
+        path: of the file that is kept up to date.
+        config: prices, and how long to measure a processor.
+        earlier: earlier attempts.
         started: when this one began, UTC, ISO 8601.
         device: of this rank.
         precision: as Lightning names it.
@@ -228,12 +151,12 @@ def cost_meter(
     ranks = group.gather(own_device(device, precision=precision, probe_seconds=config.probe_seconds))
     if not group.is_leader:
         return None
-    go = Go(
+    attempt = Go(
         started=started,
-        devices=together(ranks),
+        devices=group_by_name(ranks),
         price_per_device_hour=config.price_per_device_hour,
         currency=config.currency,
     )
     uuids = [rank.uuid for rank in ranks if rank.uuid is not None]
     is_one_host = len({rank.host for rank in ranks}) == 1
-    return CostMeter(path, earlier=earlier, go=go, gpus=uuids, is_one_host=is_one_host)
+    return CostMeter(path, earlier=earlier, attempt=attempt, gpus=uuids, is_one_host=is_one_host)

@@ -1,4 +1,4 @@
-"""How long a training step takes on this machine: a few are done, on random tokens."""
+"""Measure training steps on this machine, on random tokens."""
 
 import logging
 import time
@@ -23,13 +23,13 @@ from aiayn.training.loss import output_losses
 logger = logging.getLogger("aiayn")
 
 SENTENCE_LENGTH = 25
-"""Tokens of a sentence; those of translation corpora have 15 to 30 on average."""
+"""Tokens per sentence; translation corpora average 15 to 30."""
 
-MOST_TOKENS_ON_CPU = 1024
-"""On a side of a measured micro-batch there: more are hardly more efficient, and take minutes with a large model."""
+MAX_TOKENS_ON_CPU = 1024
+"""Per side of a measured micro-batch on a CPU: more is hardly more efficient and can take minutes."""
 
-LEAST_STEPS = 2
-"""Measured ones, however long they take, after one that is not."""
+MIN_STEPS = 2
+"""At least this many steps are measured, after one warm-up step."""
 
 
 class Timing(NamedTuple):
@@ -44,18 +44,18 @@ class Timing(NamedTuple):
 def seconds_per_step(
     config: PlanConfig, model: ModelCost, *, source_tokens: int, target_tokens: int, count: int
 ) -> float:
-    """Wall time of one optimizer step, if every device does as well as the one here.
+    """Wall time of one optimizer step, if every device is as fast as this one.
 
     Args:
-        config: the run; `hardware.calibration_seconds` says how long to measure.
-        model: what to measure.
-        source_tokens: of one micro-batch, with pads.
-        target_tokens: likewise.
-        count: micro-batches of a step on one device.
+        config: of the run, with `hardware.calibration_seconds`.
+        model: its size.
+        source_tokens: of one micro-batch, padded.
+        target_tokens: of one micro-batch, padded.
+        count: micro-batches per step on one device.
 
     Raises:
         UserError: the trainer's device is not on this machine.
-        RunFailedError: its memory does not suffice.
+        RunFailedError: out of memory.
     """
     device = device_of(config)
     if device.type == "cpu" and config.trainer.get("accelerator") in ("gpu", "cuda"):
@@ -67,8 +67,8 @@ def seconds_per_step(
         keep_memory()
     precision = str(config.trainer.get("precision"))
     is_half = precision not in ("32", "32-true") and (device.type == "cuda" or precision != "auto")
-    most = MOST_TOKENS_ON_CPU if device.type == "cpu" else max(source_tokens, target_tokens)
-    share = min(1.0, most / max(source_tokens, target_tokens))
+    limit = MAX_TOKENS_ON_CPU if device.type == "cpu" else max(source_tokens, target_tokens)
+    share = min(1.0, limit / max(source_tokens, target_tokens))
     assert config.hardware.calibration_seconds is not None
     with shortage_explained("optimization.max_tokens_per_device"):
         timing = _measured(
@@ -86,7 +86,7 @@ def seconds_per_step(
 def _measured(
     model: ModelCost, *, sentences: int, target_length: int, device: torch.device, is_half: bool, seconds: float
 ) -> Timing:
-    """Do steps until the time is over; a model that differs in nothing is measured once."""
+    """Measure steps for some seconds, once per combination of arguments."""
     logger.info("measuring %s parameters on %s", f"{model.parameters:,}", device)
     trained = made_model(model.architecture, rows=model.vocabulary_size).to(device).train()
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
@@ -97,16 +97,16 @@ def _measured(
     passes: list[float] = []
     updates: list[float] = []
     with Bar("measure", total=round(seconds), unit=" s") as bar:
-        while len(passes) <= LEAST_STEPS or sum(passes) + sum(updates) < seconds:
+        while len(passes) <= MIN_STEPS or sum(passes) + sum(updates) < seconds:
             started = _now(device)
             with torch.autocast(device.type, torch.bfloat16) if is_half else nullcontext():
                 loss = _loss(trained, source, target)
             torch.autograd.backward(loss)
-            between = _now(device)
+            backward_done = _now(device)
             optimizer.step()
             optimizer.zero_grad()
-            passes.append(between - started)
-            updates.append(_now(device) - between)
+            passes.append(backward_done - started)
+            updates.append(_now(device) - backward_done)
             bar.reach(min(round(seconds), int(sum(passes) + sum(updates))))
     return Timing(median(passes[1:]), median(updates[1:]))
 
@@ -120,7 +120,7 @@ def _loss(model: TranslationModel[Any], source: Tensor, target: Tensor) -> Tenso
 
 
 def _now(device: torch.device) -> float:
-    """The time at which the device has done all that it was told to."""
+    """The time after the device has finished its queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter()

@@ -1,10 +1,29 @@
-"""What a run would cost, before there is one."""
+"""The costs of a run before it is started."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from aiayn.config.schema import HardwareConfig
+from aiayn.builders.architecture import accumulation, embedding_rows, model_cost
+from aiayn.config.data_schema import (
+    DataConfig,
+    GrammarDataConfig,
+    HubDataConfig,
+    TextFilesDataConfig,
+    ToyTreesDataConfig,
+    TreesDataConfig,
+)
+from aiayn.config.schema import HardwareConfig, PlanConfig, TrainConfig
+from aiayn.errors import UserError
+from aiayn.models.cost import HALF, SINGLE, ModelCost, ValueBytes
+from aiayn.system import processes
+
+BYTES_OF_CHECKPOINT = 12
+"""Per parameter: the weight and Adam's two moments, in single precision."""
+
+BYTES_OF_WEIGHTS = 4
+"""Per parameter of weights that are kept for averaging."""
 
 
 @dataclass(frozen=True)
@@ -14,28 +33,27 @@ class Plan:
     experiment: str
     seed: int
     overrides: tuple[str, ...]
-    """The words that it was composed from."""
+    """The words of the command."""
     data: str
     """The corpus, and where it comes from."""
     hardware: HardwareConfig
     devices: int
-    """Processes on all nodes, one a device."""
+    """Processes on all nodes, one per device."""
     parameters: int
-    """Numbers to learn."""
     steps: int
     """Optimizer steps."""
     flops_per_step: float
     """Of all devices together."""
     memory: int
-    """Bytes of the tensors on one device, at the peak."""
+    """Peak bytes of tensors on one device."""
     seconds_per_step: float
-    """With every device at work; what they send each other is not counted."""
+    """With all devices; communication is not counted."""
     disk: int
     """Bytes of the checkpoints that are kept."""
 
     @classmethod
     def read(cls, fields: Mapping[str, Any]) -> Self:
-        """From plain values, as a job of a multirun hands it over."""
+        """From plain values, as a job of a multirun returns it."""
         hardware = HardwareConfig(**fields["hardware"])
         return cls(**{**fields, "overrides": tuple(fields["overrides"]), "hardware": hardware})
 
@@ -46,15 +64,128 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """Of the whole training; validation and the final search are not counted."""
+        """Of the whole training, without validation and final evaluation."""
         return self.steps * self.seconds_per_step
 
     @property
     def device_seconds(self) -> float:
-        """What is paid for."""
+        """Seconds times devices, which is what is paid for."""
         return self.seconds * self.devices
 
     @property
     def fits(self) -> bool:
-        """Whether a device's memory suffices, as far as it is known."""
+        """Whether a device's memory suffices, or is not stated."""
         return self.hardware.memory_gib is None or self.memory <= self.hardware.memory_gib * 2**30
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """The padded tokens that one device computes at once."""
+
+    source_tokens: int
+    target_tokens: int
+    count: int
+    """Micro-batches per optimizer step on each device."""
+
+
+def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
+    """Compute what a run costs; the time by the stated hardware, or as measured on this machine.
+
+    Args:
+        config: as `aiayn train` would have it.
+        overrides: the words of the command.
+
+    Raises:
+        UserError: the hardware is not stated, or not available for measuring.
+    """
+    rows = embedding_rows(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
+    model = model_cost(config.model, vocabulary_size=rows)
+    devices = processes.devices_per_node(config.trainer) * int(config.trainer.get("num_nodes") or 1)
+    recipe = config.optimization
+    flops = model.training_flops(source_tokens=recipe.source_tokens, target_tokens=recipe.target_tokens)
+    micro = micro_batch(config, devices=devices)
+    memory = model.training_bytes(
+        source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, of=_value_bytes(config)
+    )
+    averaged = config.averaging.checkpoints + 2 if config.averaging.checkpoints else 0  # and a new one, and the mean
+    return Plan(
+        experiment=config.identity.experiment,
+        seed=config.seed,
+        overrides=tuple(overrides),
+        data=describe_corpus(config.data),
+        hardware=config.hardware,
+        devices=devices,
+        parameters=model.parameters,
+        steps=recipe.max_steps,
+        flops_per_step=flops,
+        memory=memory,
+        seconds_per_step=_seconds_per_step(config, model, flops=flops, micro=micro, devices=devices),
+        disk=model.parameters * (BYTES_OF_CHECKPOINT * _checkpoints(config) + BYTES_OF_WEIGHTS * averaged),
+    )
+
+
+def describe_corpus(data: DataConfig) -> str:
+    """The name of a corpus and where its text comes from."""
+    match data:
+        case GrammarDataConfig():
+            origin = f"generated, {data.sentences:,} training pairs"
+        case HubDataConfig():
+            origin = f"data set {data.path}" + (f", {data.subset}" if data.subset else "")
+        case TextFilesDataConfig():
+            origin = f"{data.train.source} and {data.train.target}"
+        case ToyTreesDataConfig():
+            origin = f"generated, {data.sentences:,} training trees"
+        case TreesDataConfig():
+            origin = f"{data.train}" + (f" of {data.path}" if data.path else "")
+            origin += f", and {data.silver}" if data.silver else ""
+        case _:
+            raise AssertionError(f"an unknown kind of corpus: {data.kind}")
+    return f"{data.name} ({data.source_language}-{data.target_language}): {origin}"
+
+
+def micro_batch(config: TrainConfig, *, devices: int) -> MicroBatch:
+    """The share of one device in a step's tokens."""
+    count = accumulation(config, world_size=devices)
+    source, target = (
+        math.ceil(tokens / (count * devices))
+        for tokens in (config.optimization.source_tokens, config.optimization.target_tokens)
+    )
+    return MicroBatch(source_tokens=source, target_tokens=target, count=count)
+
+
+def _seconds_per_step(config: PlanConfig, model: ModelCost, *, flops: float, micro: MicroBatch, devices: int) -> float:
+    hardware = config.hardware
+    if hardware.calibration_seconds is not None:
+        from aiayn.costs.calibration import seconds_per_step  # imports torch
+
+        return seconds_per_step(
+            config, model, source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, count=micro.count
+        )
+    utilization = _stated("utilization", hardware.utilization)
+    if utilization > 1:
+        raise UserError(f"hardware.utilization={utilization}: a share of the peak is at most 1")
+    return flops / (devices * _stated("peak_flops", hardware.peak_flops) * utilization)
+
+
+def _stated(key: str, value: float | None) -> float:
+    if value is None or value <= 0:
+        raise UserError(f"hardware.{key}={value}: state a number above 0, or measure with hardware=here")
+    return value
+
+
+def _value_bytes(config: PlanConfig) -> ValueBytes:
+    """Bytes per value in the precision that the device would use."""
+    accelerator, precision = config.trainer.get("accelerator"), str(config.trainer.get("precision"))
+    is_on_cpu = accelerator == "cpu" or (accelerator == "auto" and config.hardware.calibration_seconds is not None)
+    is_single = precision in ("32", "32-true") or (precision == "auto" and accelerator == "auto")
+    return SINGLE if is_on_cpu or is_single else HALF
+
+
+def _checkpoints(config: TrainConfig) -> int:
+    """The number of checkpoints that a run keeps, with the one being written."""
+    kept = 1
+    for callback in config.callbacks.values():
+        if isinstance(callback, dict) and str(callback.get("_target_", "")).endswith("ModelCheckpoint"):
+            count = int(callback.get("save_top_k", 1))
+            kept += count if count >= 0 else config.optimization.max_steps // config.optimization.checkpoint_interval
+    return kept

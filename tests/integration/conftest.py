@@ -10,7 +10,7 @@ import pytest
 import torch
 import wandb
 from tiny_run import TINY
-from wandb_server import KEY, StandIn, wandb_server
+from wandb_server import KEY, RecordingServer, wandb_server
 
 from aiayn.commands.front_end import main
 
@@ -96,25 +96,25 @@ def only_run(tmp_path: Path) -> Callable[[], Path]:
 
 
 @pytest.fixture
-def server() -> Iterator[StandIn]:
-    """A stand-in for W&B's server."""
-    with wandb_server() as stand_in:
-        yield stand_in
+def server() -> Iterator[RecordingServer]:
+    """A local W&B server that records all requests."""
+    with wandb_server() as recording:
+        yield recording
 
 
 @pytest.fixture
-def nobody(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, server: StandIn) -> None:
-    """W&B's server is the stand-in, and nobody is logged in."""
+def logged_out(tmp_path: Path, train: Train, monkeypatch: pytest.MonkeyPatch, server: RecordingServer) -> None:
+    """W&B's client uses the recording server, without credentials."""
     for variable in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_PROJECT", "WANDB_ENTITY"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("WANDB_BASE_URL", server.url)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     for folder in ("CONFIG", "CACHE", "DATA"):
         monkeypatch.setenv(f"WANDB_{folder}_DIR", str(tmp_path / "client"))
-    wandb.teardown()  # what an earlier test has told the client
+    wandb.teardown()  # forget the settings of earlier tests
 
 
 @pytest.fixture
-def somebody(nobody: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody is logged in."""
+def logged_in(logged_out: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W&B's client has credentials."""
     monkeypatch.setenv("WANDB_API_KEY", KEY)

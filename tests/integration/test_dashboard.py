@@ -13,7 +13,7 @@ pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is no
 
 import wandb
 from observers import wandb_processes
-from wandb_server import ENTITY, KEY, StandIn
+from wandb_server import ENTITY, KEY, RecordingServer
 
 from aiayn.commands.front_end import main
 from aiayn.config.identity import flatten
@@ -29,8 +29,8 @@ KINDS = ("runs", "project-view")
 
 
 @pytest.fixture(autouse=True)
-def impatient(somebody: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody is logged in at the stand-in, and nobody waits long for it."""
+def impatient(logged_in: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logged in at the recording server, with short timeouts."""
     monkeypatch.setattr(wandb.Api, "_HTTP_TIMEOUT", 2)  # WANDB_HTTP_TIMEOUT is read once, when it is imported
 
 
@@ -40,7 +40,7 @@ def dashboard(trained_run: Path) -> Dashboard:
     return lambda *words: main(["dashboard", "project=aiayn", f"paths.runs={trained_run.parents[2]}", *words])
 
 
-def views(server: StandIn, kind: str) -> list[dict[str, Any]]:
+def views(server: RecordingServer, kind: str) -> list[dict[str, Any]]:
     return [view for view in server.views.values() if view["type"] == kind]
 
 
@@ -53,7 +53,7 @@ def named_keys(panels: list[dict[str, Any]]) -> Iterator[str]:
         yield from (column["accessor"] for column in config.get("columns", []))
 
 
-def test_all_that_panels_read_is_what_a_run_sends(train: Train, server: StandIn) -> None:
+def test_all_that_panels_read_is_what_a_run_sends(train: Train, server: RecordingServer) -> None:
     assert train("experiment=table3/base", tracker="wandb") == 0
     assert main(["dashboard"]) == 0  # project and entity are the run's
     _, run = server.only_run()
@@ -75,7 +75,7 @@ def test_all_that_panels_read_is_what_a_run_sends(train: Train, server: StandIn)
 
 
 def test_a_second_call_updates_and_what_was_deleted_is_made_anew(
-    dashboard: Dashboard, server: StandIn, capfd: pytest.CaptureFixture[str]
+    dashboard: Dashboard, server: RecordingServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(2):
         other = {"displayName": f"mine {number}", "name": "mine", "projectName": "aiayn", "type": "runs", "spec": "{}"}
@@ -103,7 +103,7 @@ def test_a_second_call_updates_and_what_was_deleted_is_made_anew(
 
 def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(
     dashboard: Dashboard,
-    server: StandIn,
+    server: RecordingServer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -134,7 +134,7 @@ def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(
     ],
 )
 def test_mistakes_are_one_line(
-    words: list[str], complaint: str, dashboard: Dashboard, tmp_path: Path, server: StandIn, capsys: Any
+    words: list[str], complaint: str, dashboard: Dashboard, tmp_path: Path, server: RecordingServer, capsys: Any
 ) -> None:
     (tmp_path / "file").touch()
     assert dashboard(*words) == 2
@@ -145,7 +145,7 @@ def test_mistakes_are_one_line(
 
 
 def test_without_a_login_nothing_is_asked(
-    dashboard: Dashboard, server: StandIn, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    dashboard: Dashboard, server: RecordingServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("WANDB_API_KEY")
     assert dashboard() == 2
@@ -163,7 +163,7 @@ def test_without_the_package_it_says_what_to_install(
 
 @pytest.mark.parametrize("trouble", ["the key is refused", "the server fails half way"])
 def test_what_the_server_refuses_is_one_line(
-    trouble: str, dashboard: Dashboard, server: StandIn, capsys: pytest.CaptureFixture[str]
+    trouble: str, dashboard: Dashboard, server: RecordingServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if trouble == "the key is refused":
         server.refusal = HTTPStatus.UNAUTHORIZED

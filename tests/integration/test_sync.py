@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 import wandb
-from wandb_server import KEY, SentRun, StandIn
+from wandb_server import KEY, RecordingServer, SentRun
 
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
 from aiayn.tracking.wandb_attempts import wandb_attempts
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_out")]
 
 Train = Callable[..., int]
 Find = Callable[[], Path]
@@ -42,7 +42,7 @@ def steps(run: SentRun) -> list[int]:
 
 
 def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
-    train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
+    train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
     assert train(tracker="wandb") == 0
@@ -78,7 +78,7 @@ def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
 
 
 def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
-    train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
+    train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train(tracker="wandb") == 0
     (attempt,) = wandb_attempts(RunDirectory(only_run()))
@@ -103,7 +103,7 @@ def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
 
 
 def test_data_that_an_online_run_could_not_send_is_sent_later(
-    train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
+    train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     log_in()
     assert train("seed=1", tracker="wandb") == 0

@@ -1,4 +1,4 @@
-"""The offline W&B run holds what a dashboard needs, read back with W&B's own command."""
+"""An offline W&B run contains the data of a dashboard, read back with W&B's own command."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Find = Callable[[], Path]
 
 
 def records(run: Path) -> list[dict[str, Any]]:
-    """Everything in the newest offline run of a run directory."""
+    """All records of the newest offline run in a run directory."""
     return kept_records(max((run / "wandb").glob("offline-run-*")))
 
 
@@ -64,7 +64,7 @@ def test_a_finished_run(train: Train, only_run: Find) -> None:
 def test_the_runs_of_a_sweep_are_a_group_of_their_own(
     train: Train, only_run: Find, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AIAYN_SWEEP", "seed=1,2")  # what the command line says of `-m seed=1,2`
+    monkeypatch.setenv("AIAYN_SWEEP", "seed=1,2")  # set by the command line for `-m seed=1,2`
     assert train("optimization.max_steps=1", tracker="wandb") == 0
     (described,) = of("run", records(only_run()))
     assert described["run_group"] == "seed=1,2"

@@ -1,4 +1,4 @@
-"""The real `wandb sweep` and `wandb agent` against a stand-in for their server: one run for each job, met again too."""
+"""The real `wandb sweep` and `wandb agent` with a recording server: one run per job, finished jobs included."""
 
 import os
 import subprocess
@@ -11,22 +11,22 @@ from typing import Any
 import pytest
 import yaml
 from tiny_run import TINY
-from wandb_server import SentRun, StandIn
+from wandb_server import RecordingServer, SentRun
 
 from aiayn.config.store import sweeps_directory
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("somebody")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_in")]
 
 Train = Callable[..., int]
 
 QUICKENED = "from wandb.wandb_agent import Agent; Agent.POLL_INTERVAL = 0.1; from wandb.cli.cli import cli; cli()"
-"""W&B's own program, but that its agent looks up every tenth of a second and not every five."""
+"""W&B's program, with an agent that polls every 0.1 instead of every 5 seconds."""
 
 
 def wandb_program(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run it; whoever outlives it keeps the pipe open, and this waits for them until it fails."""
+    """Run it and wait until all its processes have closed their output."""
     return subprocess.run(
         [sys.executable, "-c", QUICKENED, *words],
         env={**os.environ, "PATH": f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"},
@@ -58,8 +58,8 @@ def directories(folder: Path) -> dict[str, RunDirectory]:
 
 
 @pytest.mark.long
-def test_an_agent_gets_a_run_for_each_job_and_hears_of_those_that_were_done_before(
-    train: Train, server: StandIn, tmp_path: Path
+def test_an_agent_gets_a_run_for_each_job_finished_ones_included(
+    train: Train, server: RecordingServer, tmp_path: Path
 ) -> None:
     assert train("scale=nano", "experiment=table3/a_h4") == 0
     finished = directories(tmp_path)["table3/a_h4"].record.read_bytes()
@@ -73,7 +73,7 @@ def test_an_agent_gets_a_run_for_each_job_and_hears_of_those_that_were_done_befo
     assert agent.returncode == 0, agent.stderr
 
     assert len(sweep.runs) == len(rows)
-    assert list(server.runs) == sweep.runs[:2], "the refused one has no run, and no other was made"
+    assert list(server.runs) == sweep.runs[:2], "a refused job has no run"
     (line,) = (line for line in agent.stderr.splitlines() if line.startswith("aiayn: "))
     assert "experiment=table3/nonsense" in line
     assert "Traceback" not in agent.stderr
@@ -90,11 +90,11 @@ def test_an_agent_gets_a_run_for_each_job_and_hears_of_those_that_were_done_befo
         assert perplexities == list(after[row].validation_perplexities().values())
         assert run.summary["dev/ppl"] == pytest.approx(record.scores["dev"].ppl)
         assert run.exit_codes == [0]
-    assert after["table3/a_h4"].record.read_bytes() == finished, "who is told of a run changes nothing of it"
+    assert after["table3/a_h4"].record.read_bytes() == finished, "reporting a finished run does not change it"
 
 
-def test_a_run_that_was_interrupted_is_the_agents_from_its_beginning(
-    train: Train, server: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupted_run_is_sent_to_the_agent_from_its_first_step(
+    train: Train, server: RecordingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 7}") == 1
     for name, value in {"SWEEP_ID": "sweep1", "RUN_ID": "agent0run"}.items():
@@ -105,5 +105,5 @@ def test_a_run_that_was_interrupted_is_the_agents_from_its_beginning(
     assert run_id == read_record(directory.record).run_id == "agent0run"
     assert steps(run) == list(range(1, 13))
     assert run.summary["val/ppl_min"] == min(directory.validation_perplexities().values())
-    assert train(tracker="wandb") == 0, "the agent knows it by now"
+    assert train(tracker="wandb") == 0, "it was already reported"
     assert len(run.exit_codes) == 1

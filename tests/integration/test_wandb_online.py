@@ -1,4 +1,4 @@
-"""The real W&B client against a stand-in for its server: what is sent, and what happens when nothing can be."""
+"""The real W&B client with a recording server: the data sent, and the handling of failures."""
 
 import json
 import re
@@ -17,13 +17,13 @@ import pytest
 from observers import wandb_processes
 from tiny_run import TINY
 from wandb_files import kept_records
-from wandb_server import ENTITY, KEY, VANISH, SentRun, StandIn
+from wandb_server import ENTITY, KEY, VANISH, RecordingServer, SentRun
 
 import aiayn
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_out")]
 
 Train = Callable[..., int]
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]
@@ -41,15 +41,15 @@ def warnings(text: str) -> list[str]:
     return [line for line in text.splitlines() if "W&B" in line]
 
 
-def follow_advice(line: str) -> None:
-    """Do what a line says that ends with a command for later."""
+def run_advised_command(line: str) -> None:
+    """Run the command at the end of a log line."""
     program, *arguments = shlex.split(line.rpartition("later: ")[2])
     command = [str(Path(sys.executable).with_name(program)), *arguments]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
-def test_an_online_run_sends_what_a_dashboard_needs(
-    train: Train, only_run: Find, server: StandIn, somebody: None, capfd: pytest.CaptureFixture[str]
+def test_an_online_run_sends_the_data_of_a_dashboard(
+    train: Train, only_run: Find, server: RecordingServer, logged_in: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train("experiment=table3/a_h4", "model.num_heads=4", tracker="wandb") == 0
     record = read_record(only_run() / "run.json")
@@ -78,18 +78,18 @@ def test_an_online_run_sends_what_a_dashboard_needs(
     assert any(" INFO:aiayn:train: step 12/12 " in line for line in run.console)
     assert not [line for line in run.console if line.startswith("ERROR")]
     assert run.exit_codes == [0]
-    told = capfd.readouterr()
-    assert "W&B" not in told.out
-    assert "wandb" not in told.out.replace(str(only_run()), "")
-    (line,) = warnings(told.err)
+    captured = capfd.readouterr()
+    assert "W&B" not in captured.out
+    assert "wandb" not in captured.out.replace(str(only_run()), "")
+    (line,) = warnings(captured.err)
     assert f"{server.url}/{ENTITY}/aiayn/runs/{run_id}" in line
     assert not wandb_processes()
 
 
 def test_a_run_shows_translations_and_uploads_its_best_checkpoint(
-    train: Train, only_run: Find, server: StandIn, somebody: None
+    train: Train, only_run: Find, server: RecordingServer, logged_in: None
 ) -> None:
-    often = "+logger.settings={x_stats_sampling_interval: 0.1}"  # W&B looks at the machine every 15 seconds
+    often = "+logger.settings={x_stats_sampling_interval: 0.1}"  # the default is 15 seconds
     assert train("logger.log_model=true", "logger.samples=5", often, tracker="wandb") == 0
     run_id, run = server.only_run()
     directory = RunDirectory(only_run())
@@ -112,16 +112,16 @@ def test_a_run_shows_translations_and_uploads_its_best_checkpoint(
     assert any(key.startswith("system.cpu") for event in run.events for key in event)
 
 
-def test_an_artifact_that_is_refused_is_told_once_and_the_rest_is_sent(
+def test_a_refused_artifact_is_reported_once_and_the_rest_is_sent(
     train: Train,
-    server: StandIn,
-    somebody: None,
+    server: RecordingServer,
+    logged_in: None,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("WANDB_NAME", "a name longer than an artifact's " * 5)
     assert train("optimization.max_steps=1", "logger.log_model=true", tracker="wandb") == 0
-    _, line = warnings(capfd.readouterr().err)  # the first one says where the run is to be seen
+    _, line = warnings(capfd.readouterr().err)  # the first line is the URL of the run
     assert "best-0000001.ckpt is not sent" in line
     _, run = server.only_run()
     assert "samples" in run.summary
@@ -129,9 +129,9 @@ def test_an_artifact_that_is_refused_is_told_once_and_the_rest_is_sent(
 
 
 def test_the_git_state_is_that_of_the_code_without_the_password_of_its_remote(
-    tmp_path: Path, server: StandIn, somebody: None, shared_cache: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: RecordingServer, logged_in: None, shared_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A copy of the sources in a checkout of its own, whose remote has a password; the user stands elsewhere."""
+    """A copy of the sources in a checkout whose remote has a password; the working directory is another."""
     here, copied = Path(aiayn.__file__).parents[2], tmp_path / "checkout"
     for folder in ("src", "conf", "sweeps"):
         shutil.copytree(here / folder, copied / folder, ignore=shutil.ignore_patterns("__pycache__"))
@@ -158,8 +158,8 @@ def test_the_git_state_is_that_of_the_code_without_the_password_of_its_remote(
 
 
 @pytest.mark.long
-def test_the_jobs_of_a_multirun_are_runs_of_their_own_and_only_rank_0_speaks(
-    command_line: CommandLine, tmp_path: Path, server: StandIn, somebody: None
+def test_jobs_of_a_multirun_are_separate_runs_and_only_rank_0_logs(
+    command_line: CommandLine, tmp_path: Path, server: RecordingServer, logged_in: None
 ) -> None:
     words = ("experiment=table3/base,table3/a_h1", "optimization.max_steps=2", "trainer.devices=2")
     done = command_line("-m", "logger=wandb", *words)
@@ -176,7 +176,7 @@ def test_the_jobs_of_a_multirun_are_runs_of_their_own_and_only_rank_0_speaks(
     assert len({run.described("groupName") for run in server.runs.values()}) == 1
 
 
-def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
+def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
     assert train("optimization.divergence_factor=0.5", tracker="wandb") == 1
     _, run = server.only_run()
     assert run.exit_codes == [1]
@@ -186,7 +186,7 @@ def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: St
     assert KEY not in run.described("config")
 
 
-def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
+def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
     assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
     _, run = server.only_run()
     assert steps(run)[-1] == 5
@@ -203,7 +203,7 @@ def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: Sta
 
 
 def test_the_runs_of_a_multirun_have_names_of_their_own(
-    train: Train, tmp_path: Path, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
+    train: Train, tmp_path: Path, server: RecordingServer, logged_in: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("-m", "model.dropout=0.1,0.3", "model.positions=learned", "optimization.max_steps=1")
     monkeypatch.setenv("WANDB_NAME", "mine")
@@ -220,7 +220,7 @@ def test_the_runs_of_a_multirun_have_names_of_their_own(
 
 
 def test_a_run_that_another_command_resumes_keeps_its_name(
-    train: Train, only_run: Find, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
+    train: Train, only_run: Find, server: RecordingServer, logged_in: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for the job's process
     disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 2}"
@@ -233,15 +233,15 @@ def test_a_run_that_another_command_resumes_keeps_its_name(
     assert run.described("displayName") == name
 
 
-def test_a_trial_is_tagged_as_one(train: Train, server: StandIn, somebody: None) -> None:
+def test_a_trial_is_tagged_as_one(train: Train, server: RecordingServer, logged_in: None) -> None:
     assert train("trainer.overfit_batches=2", "optimization.max_steps=2", tracker="wandb") == 0
     _, run = server.only_run()
     assert run.described("tags")[-2:] == ["variation", "trial"]
     assert run.described("jobType") != "base"
 
 
-def test_the_run_that_an_agent_names_is_the_run(
-    train: Train, only_run: Find, server: StandIn, somebody: None, monkeypatch: pytest.MonkeyPatch
+def test_the_run_has_the_id_that_an_agent_gave(
+    train: Train, only_run: Find, server: RecordingServer, logged_in: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"SWEEP_ID": "sweep1", "RUN_ID": "agent0run", "PROJECT": "theirs", "ENTITY": "team"}.items():
         monkeypatch.setenv(f"WANDB_{name}", value)
@@ -251,24 +251,24 @@ def test_the_run_that_an_agent_names_is_the_run(
     assert (run.described("project"), run.described("entity"), run.described("sweep")) == ("theirs", "team", "sweep1")
 
 
-# Where its start is cut off, the client may forget a process of its own without waiting for it.
+# When its start is aborted, the client may not wait for its process.
 @pytest.mark.filterwarnings(
     r"ignore:Exception ignored in. <function Popen\.__del__:pytest.PytestUnraisableExceptionWarning"
 )
-@pytest.mark.parametrize("trouble", ["nobody listens", "the key is refused", "every request fails"])
+@pytest.mark.parametrize("trouble", ["no server listens", "the key is refused", "every request fails"])
 @pytest.mark.parametrize("mode", ["auto", "online"])
 def test_without_a_server_the_run_is_offline(
     trouble: str,
     mode: str,
     train: Train,
     only_run: Find,
-    server: StandIn,
-    somebody: None,
+    server: RecordingServer,
+    logged_in: None,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     host = server.url.removeprefix("http://")
-    if trouble == "nobody listens":
+    if trouble == "no server listens":
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             host = f"127.0.0.1:{free.getsockname()[1]}"
@@ -288,10 +288,10 @@ def test_without_a_server_the_run_is_offline(
     assert kept.name.endswith(read_record(only_run() / "run.json").run_id)
 
 
-def test_a_run_of_nobody_calls_nobody_and_can_be_sent_later(
+def test_without_credentials_nothing_is_sent_and_the_run_can_be_sent_later(
     train: Train,
     only_run: Find,
-    server: StandIn,
+    server: RecordingServer,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -300,33 +300,33 @@ def test_a_run_of_nobody_calls_nobody_and_can_be_sent_later(
     (line,) = warnings(capfd.readouterr().err)
     assert "not logged in" in line
     monkeypatch.setenv("WANDB_API_KEY", KEY)
-    follow_advice(line)
+    run_advised_command(line)
     run_id, run = server.only_run()
     assert run_id == read_record(only_run() / "run.json").run_id
     assert steps(run) == list(range(1, 13))
     assert run.exit_codes == [0]
 
 
-def test_a_server_that_dies_delays_nothing_and_loses_nothing(
-    train: Train, only_run: Find, server: StandIn, somebody: None, capfd: pytest.CaptureFixture[str]
+def test_a_failing_server_delays_and_loses_nothing(
+    train: Train, only_run: Find, server: RecordingServer, logged_in: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     server.fails_from = "file_stream"
     assert train(*QUICK, tracker="wandb") == 0
     assert read_record(only_run() / "run.json").status is Status.finished
-    _, table, line = warnings(capfd.readouterr().err)  # the first one says where the run was to be seen
+    _, table, line = warnings(capfd.readouterr().err)  # the first line is the URL of the run
     assert "the table samples is not sent" in table
     server.refusal = server.fails_from = None
-    follow_advice(line)
+    run_advised_command(line)
     assert steps(server.only_run()[1]) == list(range(1, 13))
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
-def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
+def test_a_host_that_disappears_during_a_run_stops_nothing_and_all_data_is_kept(
     train: Train,
     command_line: CommandLine,
     only_run: Find,
-    server: StandIn,
-    somebody: None,
+    server: RecordingServer,
+    logged_in: None,
     processes: int,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -334,14 +334,14 @@ def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
     words = (f"trainer.devices={processes}", vanishing, *QUICK)
     if processes == 1:
         assert train(*words, tracker="wandb") == 0
-        told = capfd.readouterr().err
+        log = capfd.readouterr().err
     else:
-        said = command_line("logger=wandb", *words)
-        told = said.stderr
-        assert said.returncode == 0, told
+        done = command_line("logger=wandb", *words)
+        log = done.stderr
+        assert done.returncode == 0, log
     assert read_record(only_run() / "run.json").status is Status.finished
     assert server.requests
-    _, _, line = warnings(told)  # the first one says where the run was to be seen
+    _, _, line = warnings(log)  # the first line is the URL of the run
     assert "later: aiayn sync run=" in line
     (kept,) = (path for path in (only_run() / "wandb").glob("run-*") if not path.is_symlink())
     rows = kept_records(kept)
@@ -353,8 +353,8 @@ def test_a_host_that_vanishes_in_mid_run_stops_nothing_and_everything_is_kept(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the process in /proc")
-def test_a_client_that_dies_takes_nothing_with_it(
-    train: Train, only_run: Find, server: StandIn, capfd: pytest.CaptureFixture[str]
+def test_training_continues_when_the_client_dies(
+    train: Train, only_run: Find, server: RecordingServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train("+callbacks.killer={_target_: observers.KillWandbAt, batch: 4}", tracker="wandb") == 0
     assert read_record(only_run() / "run.json").steps == 12
@@ -362,7 +362,7 @@ def test_a_client_that_dies_takes_nothing_with_it(
     assert "later: aiayn sync run=" in line
 
 
-def test_a_disabled_run_starts_nothing(train: Train, only_run: Find, server: StandIn, somebody: None) -> None:
+def test_a_disabled_run_starts_nothing(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
     assert train("optimization.max_steps=1", "logger.mode=disabled", tracker="wandb") == 0
     assert not server.requests
     assert not (only_run() / "wandb").exists()

@@ -1,4 +1,4 @@
-"""What W&B has kept of a run on disk, read with its own command."""
+"""W&B's files of a run, read with its own command."""
 
 import json
 import subprocess
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def kept_records(folder: Path) -> list[dict[str, Any]]:
-    """Everything in the folder of one go, in order."""
+    """All records of one attempt, in order."""
     return [json.loads(line) for line in _inspected(folder, "--json").splitlines()]
 
 
 def kept_summary(folder: Path) -> dict[str, Any]:
-    """Configuration, summary, state and exit code of one go."""
+    """Configuration, summary, state and exit code of one attempt."""
     content: dict[str, Any] = json.loads(_inspected(folder, "--summary", "--json"))
     return content
 

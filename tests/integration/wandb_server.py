@@ -1,4 +1,4 @@
-"""A stand-in for the W&B server: it answers the real client on loopback and keeps everything that it is sent."""
+"""A local W&B server: it answers the real client on loopback and records all requests."""
 
 import gzip
 import json
@@ -14,48 +14,48 @@ from typing import Any
 
 from wandb_sweep import Sweeps
 
-ENTITY = "somebody"
+ENTITY = "a-team"
 
 KEY = "0123456789" * 4
-"""Of the shape that the client asks of one."""
+"""In the format that the client requires."""
 
 VANISH = "/vanish"
-"""Posting here is the last request: from then on nobody listens, and all connections are cut."""
+"""A POST to this path shuts the server down and closes all connections."""
 
 
 @dataclass
 class SentRun:
-    """What the client has said of one run, all its goes together."""
+    """The data of one run, of all its attempts together."""
 
     upserts: list[dict[str, Any]] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     summary: dict[str, Any] = field(default_factory=dict)
     exit_codes: list[int] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
-    """What the machine did meanwhile."""
+    """System metrics."""
     console: list[str] = field(default_factory=list)
-    """The lines of the Logs tab; W&B shows those that begin with ERROR as errors."""
+    """The lines of the Logs tab; W&B shows lines that begin with ERROR as errors."""
     artifacts: list[dict[str, Any]] = field(default_factory=list)
-    """As they were created: collection, type, aliases, metadata."""
+    """As created: collection, type, aliases, metadata."""
 
     def described(self, key: str) -> Any:
         """The last value stated for an argument of the run, such as displayName."""
         return [upsert[key] for upsert in self.upserts if upsert.get(key) is not None][-1]
 
     def config(self, upsert: int = -1) -> dict[str, Any]:
-        """The configuration, without the client's own notes: as stated last, or at an earlier time."""
+        """The configuration without the client's own entries, by default the last one."""
         stated = json.loads([sent["config"] for sent in self.upserts if sent.get("config") is not None][upsert])
         return {key: entry["value"] for key, entry in stated.items() if key != "_wandb"}
 
     def every_curve_is_by(self, key: str) -> bool:
-        """Whether the client has declared this the horizontal axis of all metrics."""
+        """Whether the client has declared this as the horizontal axis of all metrics."""
         declared = json.loads(self.described("config"))["_wandb"]["value"]["m"]  # 1 name, 2 glob, 5 number of the axis
         return any(m.get("2") == "*" and declared[m.get("5", 0) - 1].get("1") == key for m in declared)
 
 
 @dataclass
-class StandIn:
-    """The server and its memory."""
+class RecordingServer:
+    """The server's state."""
 
     url: str
     requests: list[str] = field(default_factory=list)
@@ -63,18 +63,18 @@ class StandIn:
     runs: dict[str, SentRun] = field(default_factory=dict)
     """By run id."""
     views: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Reports and workspaces, by the id that they were given."""
+    """Reports and workspaces by id."""
     projects: list[str] = field(default_factory=lambda: ["aiayn"])
-    """Those that there are."""
+    """Existing projects."""
     uploads: dict[str, bytes] = field(default_factory=dict)
-    """Files, by the last part of the address that they were put to."""
+    """Files by the last part of their upload address."""
     bodies: list[bytes] = field(default_factory=list)
-    """All that was ever said."""
+    """All request bodies."""
     sweeps: Sweeps = field(default_factory=lambda: Sweeps(ENTITY))
     refusal: HTTPStatus | None = None
-    """What every request is answered with, when not None."""
+    """If not None, the answer to every request."""
     fails_from: str | None = None
-    """The request from which on every one is answered with `failure`."""
+    """From this request on, every answer is `failure`."""
     failure: HTTPStatus = HTTPStatus.INTERNAL_SERVER_ERROR
 
     def run(self, run_id: str) -> SentRun:
@@ -86,15 +86,15 @@ class StandIn:
 
 
 @contextmanager
-def wandb_server() -> Iterator[StandIn]:
-    """Serve on a port that the system chooses, until the block is left."""
+def wandb_server() -> Iterator[RecordingServer]:
+    """Serve on a free port during the block."""
     server = _Server(("127.0.0.1", 0), _Handler)
-    stand_in = StandIn(f"http://127.0.0.1:{server.server_port}")
-    vars(server)["stand_in"] = stand_in
+    recording = RecordingServer(f"http://127.0.0.1:{server.server_port}")
+    vars(server)["recording"] = recording
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield stand_in
+        yield recording
     finally:
         server.shutdown()
         server.server_close()
@@ -102,7 +102,7 @@ def wandb_server() -> Iterator[StandIn]:
 
 
 class _Server(ThreadingHTTPServer):
-    """Knows its connections, so that it can leave as a host does that is switched off."""
+    """Keeps its connections, to close them as if the host were switched off."""
 
     daemon_threads = True
 
@@ -115,7 +115,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def vanish(self) -> None:
-        """Answer nobody any more; call from another thread than the one that serves."""
+        """Stop serving and close all connections; call from a handler's thread."""
         self.shutdown()
         self.server_close()
         for connection in self._connections:
@@ -127,15 +127,15 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     @property
-    def stand_in(self) -> StandIn:
-        found: StandIn = vars(self.server)["stand_in"]
+    def recording(self) -> RecordingServer:
+        found: RecordingServer = vars(self.server)["recording"]
         return found
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+        """No output."""
 
     def handle(self) -> None:
-        """Answer requests until the client hangs up, however rudely."""
+        """Answer requests until the client disconnects."""
         with suppress(ConnectionError):
             super().handle()
 
@@ -150,19 +150,19 @@ class _Handler(BaseHTTPRequestHandler):
             name = operation[1] if operation else "unnamed"
             self._answer(name, lambda: {"data": self._graphql(name, sent.get("variables") or {})})
         elif stream := re.fullmatch(r"/files/[^/]+/[^/]+/([^/]+)/file_stream", self.path):
-            self._answer("file_stream", lambda: self._stream(self.stand_in.run(stream[1]), json.loads(body)))
+            self._answer("file_stream", lambda: self._stream(self.recording.run(stream[1]), json.loads(body)))
         else:
             self._answer(f"POST {self.path}", dict)
 
     def do_PUT(self) -> None:
-        self.stand_in.uploads[self.path.removeprefix("/upload/")] = self._body()
+        self.recording.uploads[self.path.removeprefix("/upload/")] = self._body()
         self._answer(f"PUT {self.path}", dict)
 
     def do_GET(self) -> None:
         self._answer(f"GET {self.path}", dict)
 
     def _body(self) -> bytes:
-        """The request's body, whether its length is stated or it comes in chunks, unpacked."""
+        """The request's body, with or without a stated length, decompressed."""
         if self.headers.get("Transfer-Encoding") == "chunked":
             body = b""
             while size := int(self.rfile.readline(), 16):
@@ -172,14 +172,14 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         body = gzip.decompress(body) if self.headers.get("Content-Encoding") == "gzip" else body
-        self.stand_in.bodies.append(body)
+        self.recording.bodies.append(body)
         return body
 
     def _answer(self, name: str, content: Any) -> None:
-        self.stand_in.requests.append(name)
-        if name == self.stand_in.fails_from:
-            self.stand_in.refusal = self.stand_in.failure
-        refusal = self.stand_in.refusal
+        self.recording.requests.append(name)
+        if name == self.recording.fails_from:
+            self.recording.refusal = self.recording.failure
+        refusal = self.recording.refusal
         answer = json.dumps({"errors": [{"message": "refused"}]} if refusal else content()).encode()
         self.send_response(refusal or HTTPStatus.OK)
         self.send_header("Content-Type", "application/json")
@@ -188,8 +188,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer)
 
     def _graphql(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
-        """The data of one GraphQL operation; an empty answer is enough for those that are not named here."""
-        known = self.stand_in.runs
+        """The data of one GraphQL operation; for others, an empty answer suffices."""
+        known = self.recording.runs
         if name in ("Viewer", "GetDefaultEntity"):
             return {
                 "viewer": {"id": "user", "entity": ENTITY, "username": ENTITY, "teams": {"edges": []}, "flags": "{}"}
@@ -207,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         if name == "UpsertBucket":
             run_id = variables["name"]
             is_new = run_id not in known
-            self.stand_in.run(run_id).upserts.append(variables)
+            self.recording.run(run_id).upserts.append(variables)
             project, entity = variables.get("project") or "p", variables.get("entity") or ENTITY
             return {
                 "upsertBucket": {
@@ -225,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
                 }
             }
         if name == "CreateRunFiles":
-            files = [{"name": file, "uploadUrl": f"{self.stand_in.url}/upload/{file}"} for file in variables["files"]]
+            files = [{"name": file, "uploadUrl": f"{self.recording.url}/upload/{file}"} for file in variables["files"]]
             return {"createRunFiles": {"runID": variables["run"], "uploadHeaders": [], "files": files}}
         if name in ("GetProjects", "ProjectViews", "UpsertView2", "upsertView"):
             return self._graphql_of_views(name, variables)
@@ -233,13 +233,13 @@ class _Handler(BaseHTTPRequestHandler):
             return {"project": None}
         if name in ("CreateArtifact", "CreateArtifactFiles", "CreateArtifactManifest", "UpdateArtifactManifest"):
             return self._graphql_of_artifacts(name, variables)
-        return self.stand_in.sweeps.answer(name, variables)
+        return self.recording.sweeps.answer(name, variables)
 
     def _graphql_of_artifacts(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
-        """Take every artifact, and have all its files sent."""
+        """Accept every artifact and request all its files."""
         if name == "CreateArtifact":
             stated = variables["input"]
-            artifacts = self.stand_in.run(stated["runName"]).artifacts
+            artifacts = self.recording.run(stated["runName"]).artifacts
             artifacts.append(stated)
             sequence = {"id": "sequence", "latestArtifact": None}
             made = {"id": f"artifact-{len(artifacts)}", "state": "PENDING", "artifactSequence": sequence}
@@ -251,7 +251,7 @@ class _Handler(BaseHTTPRequestHandler):
                         "id": f"file-{number}",
                         "name": spec["name"],
                         "displayName": spec["name"],
-                        "uploadUrl": f"{self.stand_in.url}/upload/{spec['name']}",
+                        "uploadUrl": f"{self.recording.url}/upload/{spec['name']}",
                         "uploadHeaders": [],
                         "uploadMultipartUrls": None,
                         "storagePath": spec["name"],
@@ -265,22 +265,22 @@ class _Handler(BaseHTTPRequestHandler):
             "id": "manifest",
             "name": "wandb_manifest.json",
             "displayName": "wandb_manifest.json",
-            "uploadUrl": f"{self.stand_in.url}/upload/wandb_manifest.json",
+            "uploadUrl": f"{self.recording.url}/upload/wandb_manifest.json",
             "uploadHeaders": [],
         }
         operation = name[0].lower() + name[1:]
         return {operation: {"artifactManifest": {"id": "manifest", "file": file}}}
 
     def _graphql_of_views(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
-        """What is asked and told of reports and workspaces; lists come in pages of one."""
-        views = self.stand_in.views
+        """Reports and workspaces; lists have pages of one entry."""
+        views = self.recording.views
         if name == "GetProjects":
             fixed: dict[str, Any] = {"entityName": ENTITY, "createdAt": "2017-06-12T00:00:00Z", "isBenchmark": False}
-            nodes = [{"id": f"id-{known}", "name": known, "user": None} | fixed for known in self.stand_in.projects]
+            nodes = [{"id": f"id-{known}", "name": known, "user": None} | fixed for known in self.recording.projects]
             end = {"endCursor": None, "hasNextPage": False}
             return {"models": {"edges": [{"node": node, "cursor": "c"} for node in nodes], "pageInfo": end}}
         if name == "ProjectViews":
-            if variables["project"] not in self.stand_in.projects:
+            if variables["project"] not in self.recording.projects:
                 return {"project": None}
             wanted = ("projectName", variables["project"]), ("type", variables["viewType"])
             nodes = [view for view in views.values() if all(view[key] == value for key, value in wanted)]
@@ -289,7 +289,7 @@ class _Handler(BaseHTTPRequestHandler):
             edges = [{"node": view} for view in nodes[start : start + 1]]
             return {"project": {"allViews": {"edges": edges, "pageInfo": page}}}
         is_new = variables.get("id") is None
-        view_id = f"view{len(self.stand_in.requests)}" if is_new else variables["id"]
+        view_id = f"view{len(self.recording.requests)}" if is_new else variables["id"]
         assert is_new or view_id in views, f"no view {view_id}"
         project = {"id": "project", "name": variables["projectName"], "entityName": variables["entityName"]}
         views[view_id] = {**variables, "id": view_id, "project": project}
@@ -312,7 +312,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _bucket(run_id: str, run: SentRun) -> dict[str, Any]:
-    """What a resumed run is told of its past."""
+    """The state that a resumed run gets."""
     return {
         "id": f"id-{run_id}",
         "name": run_id,

@@ -1,4 +1,4 @@
-"""What a W&B server says to `wandb sweep` and `wandb agent`: it deals out a grid, one combination after another."""
+"""The part of the recording server for `wandb sweep` and `wandb agent`: a grid, one combination after another."""
 
 import itertools
 import json
@@ -11,12 +11,12 @@ import yaml
 
 @dataclass
 class SentSweep:
-    """A sweep that the client has asked for."""
+    """A sweep that the client has created."""
 
     sweep_id: str
     config: dict[str, Any]
     runs: list[str] = field(default_factory=list)
-    """The ids that agents were given, in order."""
+    """Run ids given to agents, in order."""
     hosts: list[str] = field(default_factory=list)
     """Of the agents."""
 
@@ -30,7 +30,7 @@ class SentSweep:
             yield {key: {"value": value} for key, value in zip(parameters, combination, strict=True)}
 
     def next_commands(self, states: dict[str, bool]) -> list[dict[str, Any]]:
-        """What an agent is told to do; nothing while it is at a run."""
+        """Commands for an agent; none while it works on a run."""
         if states:
             return []
         arguments = next(self._left, None)
@@ -53,7 +53,7 @@ class Sweeps:
         return sweep
 
     def answer(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
-        """The data of one GraphQL operation; none for those that are not of sweeps."""
+        """The data of one GraphQL operation; empty for other operations."""
         if name == "UpsertSweep":
             sweep = SentSweep(f"sweep{len(self.known)}", yaml.safe_load(variables["config"]))
             self.known[sweep.sweep_id] = sweep

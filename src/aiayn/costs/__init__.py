@@ -1,1 +1,1 @@
-"""What a run will cost, and what it has cost: operations, time, energy, memory."""
+"""The planned and the actual costs of a run: operations, time, energy, memory, money."""

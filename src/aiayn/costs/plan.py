@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def device_seconds(self) -> float:
-        """Seconds times devices, which is what is paid for."""
+        """Seconds times devices, the unit of prices."""
         return self.seconds * self.devices
 
     @property

@@ -136,7 +136,7 @@ def _count(config: TrainConfig, request: AverageConfig) -> int:
 
 
 def _paper_count(config: TrainConfig) -> int:
-    """The number of checkpoints that section 6.1 averages for base or big, told apart by d_model at the run's scale."""
+    """The number of checkpoints that section 6.1 averages for base or big, identified by d_model at its scale."""
     table = load_table3()
     widths = {}
     for model, training in load_recipe().training.items():
@@ -146,6 +146,6 @@ def _paper_count(config: TrainConfig) -> int:
         allowed = ", ".join(map(str, sorted(widths)))
         raise UserError(
             f"last=paper: section 6.1 averages base and big models, at this scale of model.d_model={allowed}; this one "
-            f"has {config.model.d_model}: state last=<n>"
+            f"has {config.model.d_model}; state last=<n>"
         )
     return widths[config.model.d_model]

@@ -44,7 +44,7 @@ def parse_input(request: ParseConfig) -> None:
                 lines[number] = one_line(write_tree(tree))
         write_lines(lines)
 
-    translator.translate_input("parse", write, window=size, preprocess=lambda line: " ".join(words_of_text(line)))
+    translator.stream("parse", write, window=size, preprocess=lambda line: " ".join(words_of_text(line)))
     if repaired:
         logger.info("%d of %d outputs were not trees over their words and were repaired", repaired, outputs)
 

@@ -126,7 +126,7 @@ def score_splits(
 
 
 def _search_name(search: Search, limit: int | None) -> list[str]:
-    """The part of a folder's name that tells evaluations of one checkpoint apart."""
+    """The part of a folder's name that distinguishes evaluations of one checkpoint."""
     parts = [f"beam{search.beam_size}", f"alpha{search.length_penalty_alpha:g}", f"extra{search.max_extra_length}"]
     if search.ends_among == "beam":
         parts.append("ends-beam")

@@ -32,7 +32,7 @@ class Line:
     """From 1."""
     source: str
     target: str | None
-    """None: use the model's translation."""
+    """None: the model translates the source."""
 
 
 def attend_to_input(request: AttentionConfig) -> AttentionMaps:

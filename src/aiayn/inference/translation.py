@@ -34,7 +34,6 @@ def translate_input(request: TranslateConfig) -> None:
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     check_n_best(n_best, beam_size=runs.config.decoding.beam_size)
     translator = Translator.from_runs(runs, request, n_best=n_best or 1)
-
     numbers = count(1)
 
     def write(lines: Sequence[str], found: Sequence[Sequence[Hypothesis]]) -> None:
@@ -44,7 +43,7 @@ def translate_input(request: TranslateConfig) -> None:
             pairs = zip(lines, found, strict=True)
             write_lines(n_best_line(next(numbers), *pair, translator.tokenizer) for pair in pairs)
 
-    translator.translate_input("translate", write, window=size)
+    translator.stream("translate", write, window=size)
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Translator:
 
     @classmethod
     def from_runs(cls, runs: OpenedRuns, request: TranslateConfig | ParseConfig, *, n_best: int = 1) -> Self:
-        """Load what a command needs.
+        """Load tokenizer and model for a command.
 
         Raises:
             UserError: the device, `max_length`, a tokenizer or the weights cannot be used.
@@ -75,7 +74,7 @@ class Translator:
         model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
         return cls(model, tokenizer, build_search(runs.config.decoding), device, max_length, n_best)
 
-    def translate_input(
+    def stream(
         self,
         title: str,
         write: Callable[[Sequence[str], Sequence[Sequence[Hypothesis]]], None],
@@ -83,7 +82,7 @@ class Translator:
         window: int,
         preprocess: Callable[[str], str] = str,
     ) -> None:
-        """Translate standard input.
+        """Translate standard input, window by window.
 
         Args:
             title: of the progress bar.

@@ -1,1 +1,1 @@
-"""metrics.jsonl and W&B: the loggers of a run, its final results, and sending what was kept offline."""
+"""metrics.jsonl and W&B: the loggers of a run, its final results, and the sync of offline data."""

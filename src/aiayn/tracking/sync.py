@@ -20,7 +20,7 @@ POLL_SECONDS = 0.5
 """Between two checks for signals while `wandb sync` runs."""
 
 RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE")
-"""Variables that would change what `wandb sync` does."""
+"""Variables that would change the behaviour of `wandb sync`."""
 
 
 @dataclass(frozen=True)

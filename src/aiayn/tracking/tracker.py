@@ -1,4 +1,4 @@
-"""What every tracker of a run gets: a description, metrics, and results at the end."""
+"""The interface between a run and its trackers: a description, metrics, and final results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What a dashboard shows of a run besides its metrics."""
+    """The description of a run on a dashboard."""
 
     run_id: str
     """The same for all attempts."""

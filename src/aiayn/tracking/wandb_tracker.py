@@ -277,7 +277,7 @@ def _arguments(settings: Mapping[str, Any], description: RunDescription, folder:
 
 
 def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLogger:
-    """Start the run in one mode; after a failure, remove what W&B wrote to `folder`."""
+    """Start the run in one mode; after a failure, remove the files that W&B wrote to `folder`."""
     before = set(folder.glob("*run-*"))
     started = instantiate({**arguments, "mode": mode}, key="logger")
     assert isinstance(started, WandbLogger)

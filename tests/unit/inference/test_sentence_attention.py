@@ -1,4 +1,4 @@
-"""Weights between words follow from those between their pieces."""
+"""Attention between words follows from attention between their pieces."""
 
 import numpy as np
 from hypothesis import given

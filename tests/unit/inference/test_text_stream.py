@@ -1,4 +1,4 @@
-"""A window holds what it must and nothing is read before it is needed."""
+"""Windows partition a stream in order, without reading ahead."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -12,7 +12,7 @@ from aiayn.inference.text_stream import windows
 
 
 @given(st.lists(st.integers()), st.integers(1, 9))
-def test_windows_are_the_stream_cut(items: list[int], size: int) -> None:
+def test_windows_partition_the_stream(items: list[int], size: int) -> None:
     cut = list(windows(iter(items), size))
     assert list(chain.from_iterable(cut)) == items
     assert all(len(window) == size for window in cut[:-1])
@@ -20,7 +20,7 @@ def test_windows_are_the_stream_cut(items: list[int], size: int) -> None:
 
 
 @given(st.integers(0, 20), st.integers(1, 6))
-def test_nothing_is_read_beyond_the_window(length: int, size: int) -> None:
+def test_nothing_is_read_ahead_of_a_window(length: int, size: int) -> None:
     read = []
 
     def stream() -> Iterator[int]:
@@ -33,7 +33,7 @@ def test_nothing_is_read_beyond_the_window(length: int, size: int) -> None:
 
 
 @given(st.integers(0, 20), st.integers(1, 6))
-def test_a_mistake_comes_after_what_stood_before_it(length: int, size: int) -> None:
+def test_an_error_is_raised_after_the_items_before_it(length: int, size: int) -> None:
     def stream() -> Iterator[int]:
         yield from range(length)
         raise UserError("bad")

@@ -10,13 +10,13 @@ from tiny_architecture import TINY
 from aiayn.config.schema import CostConfig
 from aiayn.costs import accounting
 from aiayn.costs.accounting import CostMeter, OwnDevice, cost_meter, gpu, own_device, product_flops, together
-from aiayn.models.cost import Cost
+from aiayn.models.cost import transformer_cost
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.cost import Basis, Devices, Go, RunCost
 from aiayn.training.meter import Spent
 
 CPU = torch.device("cpu")
-MODEL = Cost(TINY, 100)
+MODEL = transformer_cost(TINY, vocabulary_size=100)
 GO = Go("2026-11-22T00:00:00+00:00", (Devices("P100", 8, 9.5e12, 9.5e12, Basis.paper),), 1.5, "USD")
 
 

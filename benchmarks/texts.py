@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from aiayn.builders.architecture import build_architecture
+from aiayn.builders.architecture import model_cost
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, typed
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.batching import TrainingStream
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.models.cost import Cost
+from aiayn.models.cost import ModelCost
 from token_batches import BOS, PAD, Batch, write_batches
 
 FILES = {
@@ -63,9 +63,9 @@ class Workload:
         """The configuration of such a run."""
         return typed(compose_command("train", self.words()), TrainConfig)
 
-    def cost(self) -> Cost:
+    def cost(self) -> ModelCost:
         """What a step of it costs."""
-        return Cost(build_architecture(self.config().model), self.vocabulary_size)
+        return model_cost(self.config().model, vocabulary_size=self.vocabulary_size)
 
 
 BASE = Workload("base", "news", "paper", 37_000, 2048)

@@ -1,15 +1,18 @@
-"""The sizes of a run's model and of its batches; nothing here needs a tensor library."""
+"""The sizes of a run's model and of its batches; torch is imported only where a cost has no closed form."""
 
 import math
+from functools import cache
+from typing import TypeAlias
 
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.models.architecture import Architecture
 from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
-from aiayn.models.baselines.costs import ConvolutionalCost, RecurrentCost
 from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
-from aiayn.models.cost import Cost, ModelCost
+from aiayn.models.cost import ModelCost, has_closed_form, transformer_cost
+
+AnyArchitecture: TypeAlias = Architecture | RecurrentArchitecture | ConvolutionalArchitecture
 
 
 def build_architecture(config: ModelConfig) -> Architecture:
@@ -61,7 +64,7 @@ def build_convolutional_architecture(config: ConvolutionalConfig) -> Convolution
     )
 
 
-def architecture_of(config: ModelConfig) -> Architecture | RecurrentArchitecture | ConvolutionalArchitecture:
+def architecture_of(config: ModelConfig) -> AnyArchitecture:
     """The same for a model of any kind."""
     if isinstance(config, RecurrentConfig):
         return build_recurrent_architecture(config)
@@ -71,18 +74,24 @@ def architecture_of(config: ModelConfig) -> Architecture | RecurrentArchitecture
 
 
 def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:
-    """What training the model takes; it is not built.
+    """The cost of training a model: in closed form for the paper's Transformer, counted by torch for others.
 
     Args:
         config: of the model.
         vocabulary_size: rows of the embedding matrix.
     """
     architecture = architecture_of(config)
-    if isinstance(architecture, RecurrentArchitecture):
-        return RecurrentCost(architecture, vocabulary_size)
-    if isinstance(architecture, ConvolutionalArchitecture):
-        return ConvolutionalCost(architecture, vocabulary_size)
-    return Cost(architecture, vocabulary_size)
+    if isinstance(architecture, Architecture) and has_closed_form(architecture):
+        return transformer_cost(architecture, vocabulary_size=vocabulary_size)
+    return _measured(architecture, vocabulary_size)
+
+
+@cache
+def _measured(architecture: AnyArchitecture, vocabulary_size: int) -> ModelCost:
+    from aiayn.builders.training import made_model  # imports torch
+    from aiayn.models.measured_cost import measured_cost
+
+    return measured_cost(lambda rows: made_model(architecture, rows=rows), vocabulary_size=vocabulary_size)
 
 
 def embedding_rows(config: ModelConfig, *, vocabulary_size: int) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import accumulation, architecture_of, embedding_rows
+from aiayn.builders.architecture import AnyArchitecture, accumulation, architecture_of, embedding_rows
 from aiayn.builders.corpus import validation_sentences
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import job_type, row_of
@@ -13,7 +13,6 @@ from aiayn.config.freeze import plain
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
 from aiayn.config.trials import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.models.architecture import Architecture
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
 from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.recurrent import RecurrentTranslator
@@ -50,9 +49,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
     return made_model(architecture_of(config.model), rows=rows)
 
 
-def made_model(
-    architecture: Architecture | RecurrentArchitecture | ConvolutionalArchitecture, *, rows: int
-) -> TranslationModel[Any]:
+def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
     """A model of any kind, its weights drawn by torch's generator.
 
     Args:

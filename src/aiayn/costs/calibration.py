@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from aiayn.builders.architecture import AnyArchitecture, architecture_of
 from aiayn.builders.training import device_of, made_model
 from aiayn.config.schema import PlanConfig
 from aiayn.errors import UserError
-from aiayn.models.cost import ModelCost
+from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.allocator import keep_memory
 from aiayn.system.memory import shortage_explained
@@ -42,13 +43,13 @@ class Timing(NamedTuple):
 
 
 def seconds_per_step(
-    config: PlanConfig, model: ModelCost, *, source_tokens: int, target_tokens: int, count: int
+    config: PlanConfig, *, vocabulary_size: int, source_tokens: int, target_tokens: int, count: int
 ) -> float:
     """Wall time of one optimizer step, if every device is as fast as this one.
 
     Args:
         config: of the run, with `hardware.calibration_seconds`.
-        model: its size.
+        vocabulary_size: rows of the embedding matrix.
         source_tokens: of one micro-batch, padded.
         target_tokens: of one micro-batch, padded.
         count: micro-batches per step on one device.
@@ -72,7 +73,8 @@ def seconds_per_step(
     assert config.hardware.calibration_seconds is not None
     with shortage_explained("optimization.max_tokens_per_device"):
         timing = _measured(
-            model,
+            architecture_of(config.model),
+            vocabulary_size,
             sentences=max(1, round(share * max(source_tokens, target_tokens) / SENTENCE_LENGTH)),
             target_length=max(1, round(SENTENCE_LENGTH * target_tokens / source_tokens)),
             device=device,
@@ -84,14 +86,21 @@ def seconds_per_step(
 
 @cache
 def _measured(
-    model: ModelCost, *, sentences: int, target_length: int, device: torch.device, is_half: bool, seconds: float
+    architecture: AnyArchitecture,
+    vocabulary_size: int,
+    *,
+    sentences: int,
+    target_length: int,
+    device: torch.device,
+    is_half: bool,
+    seconds: float,
 ) -> Timing:
     """Measure steps for some seconds, once per combination of arguments."""
-    logger.info("measuring %s parameters on %s", f"{model.parameters:,}", device)
-    trained = made_model(model.architecture, rows=model.vocabulary_size).to(device).train()
+    trained = made_model(architecture, rows=vocabulary_size).to(device).train()
+    logger.info("measuring %s parameters on %s", f"{count_parameters(trained):,}", device)
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
     source, target = (
-        torch.randint(1, model.vocabulary_size, (sentences, length), device=device)
+        torch.randint(1, vocabulary_size, (sentences, length), device=device)
         for length in (SENTENCE_LENGTH, target_length)
     )
     passes: list[float] = []

@@ -16,7 +16,7 @@ from aiayn.config.data_schema import (
 )
 from aiayn.config.schema import HardwareConfig, PlanConfig, TrainConfig
 from aiayn.errors import UserError
-from aiayn.models.cost import HALF, SINGLE, ModelCost, ValueBytes
+from aiayn.models.cost import HALF, SINGLE, ValueBytes
 from aiayn.system import processes
 
 BYTES_OF_CHECKPOINT = 12
@@ -119,7 +119,7 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
         steps=recipe.max_steps,
         flops_per_step=flops,
         memory=memory,
-        seconds_per_step=_seconds_per_step(config, model, flops=flops, micro=micro, devices=devices),
+        seconds_per_step=_seconds_per_step(config, rows, flops=flops, micro=micro, devices=devices),
         disk=model.parameters * (BYTES_OF_CHECKPOINT * _checkpoints(config) + BYTES_OF_WEIGHTS * averaged),
     )
 
@@ -153,13 +153,17 @@ def micro_batch(config: TrainConfig, *, devices: int) -> MicroBatch:
     return MicroBatch(source_tokens=source, target_tokens=target, count=count)
 
 
-def _seconds_per_step(config: PlanConfig, model: ModelCost, *, flops: float, micro: MicroBatch, devices: int) -> float:
+def _seconds_per_step(config: PlanConfig, rows: int, *, flops: float, micro: MicroBatch, devices: int) -> float:
     hardware = config.hardware
     if hardware.calibration_seconds is not None:
         from aiayn.costs.calibration import seconds_per_step  # imports torch
 
         return seconds_per_step(
-            config, model, source_tokens=micro.source_tokens, target_tokens=micro.target_tokens, count=micro.count
+            config,
+            vocabulary_size=rows,
+            source_tokens=micro.source_tokens,
+            target_tokens=micro.target_tokens,
+            count=micro.count,
         )
     utilization = _stated("utilization", hardware.utilization)
     if utilization > 1:

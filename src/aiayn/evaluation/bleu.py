@@ -23,7 +23,7 @@ MAX_ORDER = 4
 
 @dataclass(frozen=True)
 class Score:
-    """A score with what it takes to compute it again."""
+    """A score with its signature."""
 
     score: float
     """From 0 to 100, but for TER and COMET."""
@@ -82,7 +82,7 @@ def corpus_ter(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
 def sentence_statistics(
     hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", lowercase: bool = False
 ) -> NDArray[np.int64]:
-    """What BLEU is made of, int64 [sentences, 10]; arguments as for `corpus_bleu`.
+    """BLEU's counts by sentence, int64 [sentences, 10]; arguments as for `corpus_bleu`.
 
     The columns are the length of the hypothesis, that of the reference, the n-grams of order 1 to 4 that match, and
     those that the hypothesis has. Rows add up: the BLEU of any selection follows from their sum.

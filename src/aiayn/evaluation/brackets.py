@@ -30,7 +30,7 @@ DELETED = frozenset({"TOP", TRACE, ",", ":", "``", "''", "."})
 """COLLINS.prm's DELETE_LABEL: a tag of these goes with its word, a constituent of these without its words."""
 
 SIGNATURE = "labelled:yes|prm:collins|punctuation:gold"
-"""How the counts came about, for records: under EVALB's COLLINS.prm, punctuation told by the gold trees."""
+"""Of the counts, for records: EVALB's COLLINS.prm, punctuation by the gold trees' tags."""
 
 CUTOFF_LENGTH = 40
 """COLLINS.prm's CUTOFF_LEN: scores are also given of sentences of at most so many words, punctuation included."""
@@ -41,7 +41,7 @@ BUCKETS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class BracketScores:
-    """What scores follow from, counted over sentences; counts of parts add up to those of the whole."""
+    """Counts over sentences from which the scores follow; they add up over parts of a corpus."""
 
     sentences: int = 0
     """All of them."""
@@ -225,7 +225,7 @@ def _equal_label(label: str) -> str:
 
 
 def _crossing(gold: "Counter[Span]", predicted: "Counter[Span]") -> int:
-    """How many predicted brackets cross one of the gold tree's; whatever spans the same words crosses none."""
+    """Number of predicted brackets that cross one of the gold tree; a bracket of the same words crosses none."""
     spans = {(span.start, span.end) for span in gold}
     return sum(
         count

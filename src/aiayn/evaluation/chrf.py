@@ -1,4 +1,4 @@
-"""What chrF2 is made of, sentence by sentence, so that any selection of sentences can be scored."""
+"""chrF2's counts by sentence, from which any selection of sentences can be scored."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ ORDERS = 6
 """Characters of the longest n-grams (Popović 2015)."""
 
 BETA = 2
-"""How many times as much recall counts as precision."""
+"""Weight of recall against precision."""
 
 COLUMNS = 3 * ORDERS
 

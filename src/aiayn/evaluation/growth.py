@@ -1,4 +1,4 @@
-"""How a quantity grows with others: exponents of a power law, with their intervals."""
+"""Exponents of a power law, with their intervals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def fit_exponents(sizes: Sequence[Mapping[str, float]], values: Sequence[float])
     assert freedom > 0, "more points than unknowns"
     logarithms = np.log(np.asarray(values, dtype=np.float64))
     solution, _, rank, _ = np.linalg.lstsq(columns, logarithms, rcond=None)
-    assert rank == columns.shape[1], "sizes that vary together cannot be told apart"
+    assert rank == columns.shape[1], "sizes that vary together have no exponents of their own"
     residuals = logarithms - columns @ solution
     covariance = np.linalg.inv(columns.T @ columns) * float(residuals @ residuals) / freedom
     quantile = QUANTILES[freedom - 1] if freedom <= len(QUANTILES) else NORMAL_QUANTILE + 2.4 / freedom

@@ -28,12 +28,12 @@ TITLES: Mapping[str, str] = {
     "ter": "TER, lower is better",
     "comet": "COMET",
 }
-"""What stands in a table for each name, in its order."""
+"""Titles of the scores in tables, in their order."""
 
 
 @dataclass(frozen=True)
 class Translations:
-    """What is scored."""
+    """Hypotheses, references and their form."""
 
     hypotheses: Sequence[str]
     """Detokenised, but for text that came split into words."""
@@ -43,11 +43,11 @@ class Translations:
     pretokenized: bool = False
     """Whether the text came split into words by spaces: then there is nothing for a tokeniser to do."""
     sources: Sequence[str] | None = None
-    """What was translated; COMET reads it."""
+    """The source sentences, which COMET reads."""
 
 
 def quick_matrix(text: Translations) -> dict[str, Score]:
-    """Every definition of BLEU but the one that records have as `bleu`; seconds for 3,000 sentences."""
+    """Every definition of BLEU except the record's own `bleu`; seconds for 3,000 sentences."""
     if not text.pretokenized:
         found = {
             "bleu_lc": corpus_bleu(text.hypotheses, text.references, lowercase=True),
@@ -112,7 +112,7 @@ def slow_scores(text: Translations, names: Sequence[str], *, comet_model: str) -
     """The slow scores of these names.
 
     Args:
-        text: what is scored.
+        text: to score.
         names: of `SLOW`.
         comet_model: see `aiayn.evaluation.comet`.
 

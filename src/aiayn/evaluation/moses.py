@@ -1,4 +1,4 @@
-"""What Moses' scripts make of text: its tokens, split compounds, and the BLEU of multi-bleu.perl.
+"""Moses' tokenisation, compound splitting, and the BLEU of multi-bleu.perl.
 
 Papers up to 2017 report BLEU on such tokens. The paper's own comes from tensor2tensor's get_ende_bleu.sh, which also
 splits compounds at their hyphens; each split hyphen is a token that almost always matches, so scores rise.
@@ -18,12 +18,12 @@ _LOW_QUOTE = "„"
 
 
 def tokenized(lines: Iterable[str], language: str) -> list[str]:
-    """Moses' tokens of each line, parted by single spaces, by sacremoses' port of tokenizer.perl.
+    """Moses' tokens of each line, separated by single spaces, by sacremoses' port of tokenizer.perl.
 
     Args:
         lines: detokenised text.
-        language: ISO 639-1 code; it decides apostrophes and abbreviations. Moses takes one that it does not know for
-            English.
+        language: ISO 639-1 code, which selects the rules for apostrophes and abbreviations; unknown codes are
+            treated as English.
     """
     from sacremoses import MosesTokenizer
 
@@ -48,7 +48,7 @@ def multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
     """BLEU, 0 to 100, as multi-bleu.perl computes it: tokens as they came, no smoothing, 0 where an order has no match.
 
     Args:
-        hypotheses: tokens parted by spaces.
+        hypotheses: tokens separated by spaces.
         references: one for each.
 
     Raises:
@@ -77,7 +77,7 @@ def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
 
 
 def version() -> str:
-    """Of sacremoses, for signatures."""
+    """Version of sacremoses, for signatures."""
     from importlib.metadata import version as version_of
 
     return version_of("sacremoses")

@@ -1,9 +1,8 @@
 """Whether two systems differ on the same sentences: a paired bootstrap, and paired approximate randomisation.
 
-The bootstrap (Koehn 2004) draws the sentences anew: how far the difference would have varied had other sentences of
-their kind been translated. Randomisation (Riezler and Maxwell 2005) exchanges the two systems' outputs of random
-sentences: how large a difference comes about between systems that do not differ. Both ask for the sentences alone; what
-another seed of training would have changed is not in them.
+The bootstrap (Koehn 2004) resamples the sentences and estimates how the difference varies over other sentences of
+their kind. Randomisation (Riezler and Maxwell 2005) exchanges the two systems' outputs of random sentences and gives
+the differences between systems that do not differ. Neither covers the variation between training seeds.
 """
 
 from collections.abc import Callable, Iterator
@@ -84,13 +83,13 @@ def _exchanges(
 
 
 def _share_at_least(differences: Floats, observed: float) -> float:
-    """How many are as far from 0 as was observed, itself among them; NaN counts as such."""
+    """Share of differences at least as far from 0 as the observed one, itself included; NaN counts as such."""
     smaller = np.abs(differences) < abs(observed) * (1 - _ROUNDING) - _ROUNDING
     return float((~smaller).sum() + 1) / (len(differences) + 1)
 
 
 def _draws(sentences: int, resamples: int, generator: np.random.Generator) -> Iterator[Floats]:
-    """How often each draw takes each sentence, [block, sentences]."""
+    """Counts of each sentence in each draw, [block, sentences]."""
     for size in _blocks(resamples):
         drawn = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=size)
         yield drawn.astype(np.float64)

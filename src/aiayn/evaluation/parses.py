@@ -1,4 +1,4 @@
-"""What a model writes for sentences as trees over their words, whatever it wrote."""
+"""A model's outputs as trees over the words of their sentences."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Parses:
 
     trees: Sequence[Tree]
     well_formed: int
-    """How many outputs were a tree over exactly their words; the others were repaired."""
+    """Number of outputs that were a tree over exactly their words; the others were repaired."""
 
     @property
     def well_formed_rate(self) -> float:
@@ -33,8 +33,8 @@ def parses(sources: Iterable[str], outputs: Iterable[str], *, tags: bool) -> Par
 
     Args:
         sources: words with spaces between them, at least one each.
-        outputs: as many, what a model wrote for each, in symbols with spaces between them.
-        tags: whether it was to write the words' tags; if not, all that is no bracket is read as `XX`.
+        outputs: one output for each, in symbols with spaces between them.
+        tags: whether outputs hold the words' tags; if not, symbols other than brackets are read as `XX`.
     """
     trees: list[Tree] = []
     well_formed = 0
@@ -51,5 +51,5 @@ def _without_tag(token: str) -> str:
 
 
 def split_symbols(line: str) -> tuple[str, ...]:
-    """Words or symbols of a line: what spaces part, for other white space of Unicode may be within a word."""
+    """Words or symbols of a line, separated by spaces; other white space of Unicode may be within a word."""
     return tuple(filter(None, line.split(" ")))

@@ -1,4 +1,4 @@
-"""Which sentences stand for a corpus: some spread evenly over it; the worst, the median and the best."""
+"""Samples of a corpus: sentences spread evenly over it; the worst, the median and the best."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ def spread(total: int, count: int) -> list[int]:
     return [index * total // count for index in range(count)]
 
 
-def telling_sample(scores: Sequence[float], count: int) -> list[int]:
+def representative_sample(scores: Sequence[float], count: int) -> list[int]:
     """Numbers of at most `count` sentences, by rising score: the worst, the best, the median, and others.
 
     The others are spread evenly, the same ones whatever the scores. Of equal scores the first counts as the lowest.

@@ -13,7 +13,7 @@ from aiayn.system import files
 
 @dataclass(frozen=True)
 class SentenceScores:
-    """What one sentence adds to the scores of its corpus."""
+    """Counts that one sentence adds to the scores of its corpus."""
 
     nll: float
     """Negative log-likelihood of the reference without label smoothing, in nats, summed over its tokens."""
@@ -24,7 +24,7 @@ class SentenceScores:
     source_tokens: int | None = None
     """Tokens of the source, eos included; None in files from before it was noted."""
     brackets: SentenceBrackets | None = None
-    """Where trees are scored: those of the sentence's."""
+    """Bracket counts; None where no trees are scored."""
 
 
 def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:

@@ -1,4 +1,4 @@
-"""What a difference between trained systems is worth: a paired bootstrap over sentences, widened by what seeds do.
+"""Significance of differences between trained systems: a paired bootstrap over sentences, widened by seed variance.
 
 Every resample draws the sentences of the split anew, with replacement, and scores all systems on the same draw (Koehn
 2004): what is easy or hard for all of them cancels in differences. A system's score is the mean over its seeds. What
@@ -158,7 +158,7 @@ def _resampled(scores: Floats, seeds: Sequence[int], generator: np.random.Genera
 
 
 def seeds_to_decide(interval: Interval, distance: float) -> int | None:
-    """How many seeds of each side would narrow an interval to less than a distance on either side of its estimate.
+    """Seeds of each side that would narrow an interval to less than a distance on either side of its estimate.
 
     The half-width with k seeds is taken to be 1.96 sqrt(sentence_variance + seed_variance / k), with both variances as
     they were estimated here.
@@ -208,7 +208,7 @@ class Correlation:
 
 
 def rank_correlation(column: Sequence[float], measured: Resampled) -> Correlation:
-    """How far measured systems stand in the order of a column of other numbers, [systems]."""
+    """Rank correlation of measured systems with a column of other numbers, [systems]."""
     over_draws = [spearman(column, draw) for draw in measured.draws]
     low, high = np.quantile(over_draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Correlation(spearman(column, measured.values), float(low), float(high))

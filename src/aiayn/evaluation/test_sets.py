@@ -1,4 +1,4 @@
-"""Which of sacreBLEU's test sets of 2014 a split is, by the texts that sacreBLEU keeps; nothing is downloaded.
+"""Recognise sacreBLEU's test sets of 2014 in a split, by the texts in sacreBLEU's folder; nothing is downloaded.
 
 newstest2014 has 3,003 sentences: `wmt14/full`. Its `wmt14` is what WMT evaluated on, 2,737 of them for English-German,
 and only its own files say which ones.
@@ -70,7 +70,7 @@ def on_test_sets(
 
 
 def remedy(sentences: int, found: dict[str, list[int]], *, languages: str) -> str | None:
-    """What to do where a split looks like newstest2014 and `wmt14` is not known; None elsewhere."""
+    """The remedy for a split that looks like newstest2014 while `wmt14` is not known; None otherwise."""
     if sentences != SENTENCES_OF_2014 or "wmt14" in found:
         return None
     what = f"{SENTENCES_OF_2014:,} sentences, as newstest2014 (wmt14/full) has"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.builders import training as build
+from aiayn.builders.architecture import model_cost
 from aiayn.builders.corpus import refuse_beyond_positions, scored_sentences
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain
@@ -26,6 +27,7 @@ from aiayn.inference.scoring import score_splits
 from aiayn.inference.weights import load_weights
 from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
 from aiayn.launch.start_weights import refuse_another_vocabulary, start_weights
+from aiayn.models.cost import ModelCost
 from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs import provenance
@@ -203,8 +205,9 @@ def _train(
     record.parameters = count_parameters(model)
     record.vocabulary_rows = len(model.output_weight)
     job.write_record()
+    cost = model_cost(config.model, vocabulary_size=record.vocabulary_rows)
     if meter is not None:
-        meter.follow(module.spent, model.cost)
+        meter.follow(module.spent, cost)
     try:
         with shortage_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
             session.fit(
@@ -215,7 +218,7 @@ def _train(
                 validate_first=validate_first,
             )
     finally:
-        _count(record, module, steps=session.step)
+        _count(record, module, cost, steps=session.step)
     if session.stopped_by is not None:
         raise InterruptedRunError(
             f"stopped by {session.stopped_by.name} after step {session.step} of {config.optimization.max_steps}; "
@@ -229,16 +232,14 @@ def _train(
     return module
 
 
-def _count(record: Record, module: TranslationModule, *, steps: int) -> None:
+def _count(record: Record, module: TranslationModule, cost: ModelCost, *, steps: int) -> None:
     """Bring the record's counters up to date."""
     progress = module.progress
     record.steps = steps
     record.tokens = progress.source_tokens + progress.target_tokens
     record.seconds = progress.seconds
     record.tokens_per_second = record.tokens / progress.seconds if progress.seconds else None
-    record.flops = module.model.cost.training_flops(
-        source_tokens=progress.source_tokens, target_tokens=progress.target_tokens
-    )
+    record.flops = cost.training_flops(source_tokens=progress.source_tokens, target_tokens=progress.target_tokens)
 
 
 def _evaluate(

@@ -7,7 +7,6 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
-from aiayn.models.cost import Cost
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
@@ -36,7 +35,6 @@ class Transformer(TranslationModel[DecoderState]):
         super().__init__()
         assert 0 <= pad_id < vocabulary_size, "pads are looked up as every token is"
         width = architecture.d_model
-        self.cost: Cost = Cost(architecture, vocabulary_size)
         self.pad_id = pad_id
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         self.own_target_embedding, self.own_output = (

@@ -5,7 +5,6 @@ from typing import Any, Generic, TypeVar
 
 from torch import Tensor, nn
 
-from aiayn.models.cost import ModelCost
 from aiayn.models.packing import Packed
 from aiayn.models.products import linear
 
@@ -18,8 +17,6 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
 
     pad_id: int
     """Fills sentences up at their ends. Every source needs one real token."""
-    cost: ModelCost
-    """What training it takes."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What the four tables share: columns, printed cells, and how a cell is read from YAML."""
+"""Columns and printed cells, which the four tables share, read from YAML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aiayn.paper.order import Order, parse_order
 
 @dataclass(frozen=True)
 class Cell:
-    """What the paper prints at one place: a number, an order of growth, or nothing."""
+    """A printed cell: a number, an order of growth, or blank."""
 
     value: float | None
     """The number; None for an order of growth and for a blank cell."""
@@ -27,7 +27,7 @@ class Cell:
     """Whether it is printed as a mantissa and a power of ten."""
     order: Order | None = None
     note: str | None = None
-    """What is known to be odd about the cell."""
+    """A known oddity of the cell."""
     elsewhere: tuple["Cell", ...] = ()
     """The same cell where other versions print something else; each names its source."""
 
@@ -60,7 +60,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Caption:
-    """What stands above a table."""
+    """The caption of a table."""
 
     title: str
     source: str
@@ -74,9 +74,9 @@ class PaperRow:
     id: str
     label: str
     group: str = ""
-    """What it stands together with, in the paper's words or as its lines part the table."""
+    """The group of rows, in the paper's words or by its rules."""
     note: str | None = None
-    """What is known to be odd about the row."""
+    """A known oddity of the row."""
 
 
 @dataclass(frozen=True, kw_only=True)

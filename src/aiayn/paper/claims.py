@@ -1,4 +1,4 @@
-"""What the paper concludes from Table 3, read from claims.yaml into frozen types."""
+"""The paper's conclusions from Table 3, read from claims.yaml into frozen types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How the paper trains and decodes, read from recipe.yaml into frozen types."""
+"""The paper's recipe of training and decoding, read from recipe.yaml into frozen types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Statement:
-    """What the paper says in words alone."""
+    """A statement of the paper without a number."""
 
     subject: str
     says: str
@@ -50,7 +50,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Training:
-    """How long one of the two models was trained (section 5.2), and what was averaged for Table 2 (section 6.1)."""
+    """Training time of one of the two models (section 5.2), and checkpoints averaged for Table 2 (section 6.1)."""
 
     steps: int
     seconds_per_step: float
@@ -63,7 +63,7 @@ class Training:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What it was trained on."""
+    """The GPUs of the training."""
 
     gpu: str
     devices: int
@@ -83,14 +83,14 @@ class Recipe:
     settings: tuple[Item, ...]
     statements: tuple[Statement, ...]
     unmentioned: tuple[str, ...]
-    """What other recipes have and this one does not speak of."""
+    """Settings of other recipes that the paper does not mention."""
     corpora: Mapping[str, Corpus]
     """By language pair."""
     splits: Mapping[str, Split]
     training: Mapping[str, Training]
     """base and big."""
     big_en_fr: Mapping[str, float]
-    """What the big model changes for English-French, by configuration key."""
+    """Changes of the big model for English-French, by configuration key."""
     hardware: Hardware
 
 

@@ -23,7 +23,7 @@ class Table1(PaperTable):
 
     rows: tuple[Layer, ...]
     sizes: Mapping[str, str]
-    """What each size in the orders of growth stands for."""
+    """Meaning of each size in the orders of growth."""
 
 
 @cache

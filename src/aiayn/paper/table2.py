@@ -8,7 +8,7 @@ from aiayn.paper.cells import Caption, Cell, PaperRow, PaperTable, parse_columns
 
 @dataclass(frozen=True)
 class TranslationCaption(Caption):
-    """What holds for the table as a whole (section 6.1)."""
+    """Facts of the whole table (section 6.1)."""
 
     test_set: str
 

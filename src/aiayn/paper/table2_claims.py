@@ -1,4 +1,4 @@
-"""What the paper concludes from Table 2 (section 6.1), read from table2_claims.yaml into frozen types."""
+"""The paper's conclusions from Table 2 (section 6.1), read from table2_claims.yaml into frozen types."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,17 +32,17 @@ class Beats:
     pair: str
     beats: tuple[str, ...]
     by: str
-    """By more than so many points."""
+    """Margin in points."""
 
     @property
-    def rival(self) -> System:
-        """The best of them."""
+    def baseline(self) -> System:
+        """The best of these systems."""
         return _best(published(self.beats, self.pair), self.pair)
 
     @property
     def mark(self) -> float:
-        """What has to be exceeded."""
-        return number(getattr(self.rival, self.pair)) + float(self.by)
+        """The score to exceed."""
+        return number(getattr(self.baseline, self.pair)) + float(self.by)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Cheaper:
     share: str
 
     @property
-    def rival(self) -> System:
+    def baseline(self) -> System:
         """The system whose cost is meant."""
         systems = [
             each
@@ -71,7 +71,7 @@ class Cheaper:
     @property
     def mark(self) -> float:
         """FLOPs that it has to stay below."""
-        return number(getattr(self.rival, f"flops_{self.pair}")) * float(self.share)
+        return number(getattr(self.baseline, f"flops_{self.pair}")) * float(self.share)
 
 
 Conclusion: TypeAlias = Above | Beats | Cheaper

@@ -30,7 +30,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class VariationsCaption(Caption):
-    """What holds for the table as a whole (section 6.2)."""
+    """Facts of the whole table (section 6.2)."""
 
     language_pair: str
     dev_set: str
@@ -43,7 +43,7 @@ class Row(PaperRow):
     """One line of the table; its group is base, a letter from A to E, or big. A blank cell means "as base"."""
 
     changes: Mapping[str, Setting]
-    """What is printed as different from base, by configuration key."""
+    """Printed differences from base, by configuration key."""
     ppl: Cell
     bleu: Cell
     parameters: Cell
@@ -67,10 +67,10 @@ class Table3(PaperTable):
         return {column.id: column.note for column in self.columns if column.note}
 
     def row(self, row_id: str) -> Row:
-        """The row called `row_id`.
+        """The row of this id.
 
         Raises:
-            UserError: no row is called so.
+            UserError: there is none.
         """
         for row in self.rows:
             if row.id == row_id:

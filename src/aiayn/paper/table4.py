@@ -10,7 +10,7 @@ from aiayn.paper.cells import Caption, Cell, PaperRow, PaperTable, parse_columns
 
 @dataclass(frozen=True)
 class ParsingCaption(Caption):
-    """What holds for the table as a whole (section 6.3)."""
+    """Facts of the whole table (section 6.3)."""
 
     dev_set: str
     test_set: str
@@ -18,10 +18,10 @@ class ParsingCaption(Caption):
 
 @dataclass(frozen=True)
 class TrainingKind:
-    """What the Transformer was trained on."""
+    """Training data of the Transformer."""
 
     sentences: int
-    """About so many."""
+    """Approximate."""
     vocabulary_size: int
 
 
@@ -39,7 +39,7 @@ class Table4(PaperTable):
     caption: ParsingCaption
     rows: tuple[Parser, ...]
     settings: Mapping[str, int | float]
-    """What the Transformer's rows change against Table 3's base, by configuration key."""
+    """Changes of the Transformer's rows against Table 3's base, by configuration key."""
     training: Mapping[str, TrainingKind]
     """By the group of the Transformer's rows."""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import sentence_bleu
-from aiayn.evaluation.samples import telling_sample
+from aiayn.evaluation.samples import representative_sample
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
@@ -66,7 +66,7 @@ def sample_rows(
     values = [sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1 for row in rows]
     test = data.split("test", limit=scores.sentences)
     sources, references = test.source_lines(), test.target_lines()
-    return [(sources[i], references[i], hypotheses[i], values[i]) for i in telling_sample(values, count)]
+    return [(sources[i], references[i], hypotheses[i], values[i]) for i in representative_sample(values, count)]
 
 
 def best_checkpoint(directory: RunDirectory) -> BestCheckpoint | None:

@@ -8,12 +8,12 @@ from tiny_architecture import TINY
 
 from aiayn.config.schema import CostConfig
 from aiayn.costs.accounting import CostMeter, cost_meter
-from aiayn.models.cost import Cost
+from aiayn.models.cost import transformer_cost
 from aiayn.runs.cost import Basis, Devices, Go, RunCost
 from aiayn.training.meter import Spent
 
 CPU = torch.device("cpu")
-MODEL = Cost(TINY, 100)
+MODEL = transformer_cost(TINY, vocabulary_size=100)
 GO = Go("2026-11-22T00:00:00+00:00", (Devices("P100", 8, 9.5e12, 9.5e12, Basis.paper),), 1.5, "USD")
 
 

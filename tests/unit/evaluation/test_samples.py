@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.evaluation.samples import spread, telling_sample
+from aiayn.evaluation.samples import representative_sample, spread
 
 SCORES = st.lists(st.sampled_from([0.0, 12.5, 50.0, 100.0]) | st.floats(0, 100), min_size=1, max_size=60)
 
@@ -20,8 +20,10 @@ def test_gaps_of_a_spread_sample_differ_by_one_at_most(total: int, count: int) -
 
 
 @given(scores=SCORES, count=st.integers(0, 80))
-def test_a_telling_sample_rises_from_the_worst_over_the_median_to_the_best(scores: list[float], count: int) -> None:
-    chosen = telling_sample(scores, count)
+def test_a_representative_sample_rises_from_the_worst_over_the_median_to_the_best(
+    scores: list[float], count: int
+) -> None:
+    chosen = representative_sample(scores, count)
     assert len(set(chosen)) == len(chosen) <= count
     shown = [scores[index] for index in chosen]
     assert shown == sorted(shown)
@@ -36,5 +38,5 @@ def test_a_telling_sample_rises_from_the_worst_over_the_median_to_the_best(score
 @given(total=st.integers(10, 60), count=st.integers(4, 9), data=st.data())
 def test_two_systems_are_shown_on_the_same_sentences(total: int, count: int, data: st.DataObject) -> None:
     scores = st.lists(st.floats(0, 100), min_size=total, max_size=total)
-    one, other = (set(telling_sample(data.draw(scores), count)) for _ in range(2))
+    one, other = (set(representative_sample(data.draw(scores), count)) for _ in range(2))
     assert len(one & other) >= count - 3

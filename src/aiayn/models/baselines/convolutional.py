@@ -1,4 +1,4 @@
-"""A convolutional encoder-decoder (Gehring et al. 2017), the rival that is as parallel as the Transformer."""
+"""A convolutional encoder-decoder (Gehring et al. 2017), a baseline as parallel as the Transformer."""
 
 import math
 from typing import cast
@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.convolutional_state import ConvolutionalState, SourceMemory
-from aiayn.models.baselines.costs import ConvolutionalCost
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.initialization import projection
@@ -87,7 +86,6 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
     def __init__(self, architecture: ConvolutionalArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
         super().__init__()
         self.architecture = architecture
-        self.cost = ConvolutionalCost(architecture, vocabulary_size)
         self.pad_id = pad_id
         width = architecture.d_model
         # Small vectors, as theirs of variance 0.01: their attention is not scaled, and begins nearly uniform.

@@ -1,4 +1,4 @@
-"""Recurrent encoder-decoders, the rivals that section 1 begins with: fixed context, additive and dot attention."""
+"""Recurrent encoder-decoders, the baselines that section 1 begins with: fixed context, additive and dot attention."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from aiayn.models.baselines.costs import RecurrentCost
 from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.baselines.recurrent_state import Hidden, Memory, RecurrentState
 from aiayn.models.dropout import Dropout
@@ -47,7 +46,6 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
     def __init__(self, architecture: RecurrentArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
         super().__init__()
         self.architecture = architecture
-        self.cost = RecurrentCost(architecture, vocabulary_size)
         self.pad_id = pad_id
         width, layers = architecture.d_model, architecture.num_layers
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)

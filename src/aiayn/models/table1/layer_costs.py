@@ -1,4 +1,4 @@
-"""What a layer costs, measured: operations, how many must follow one another, and how far positions are apart."""
+"""The measured cost of a layer: operations, sequential operations, and path lengths."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from aiayn.models.table1.layer_types import LayerType
 
 PRODUCTS = ("MmBackward", "BmmBackward", "AddmmBackward", "ConvolutionBackward")
-"""How autograd names the products of matrices."""
+"""Names of matrix products in autograd's graph."""
 
 
 def operations(layer: LayerType, *, n: int, d: int) -> int:
@@ -43,7 +43,7 @@ def sequential_operations(layer: LayerType, *, n: int, d: int) -> int:
 
 
 def path_length(layer: LayerType, *, n: int, d: int) -> int:
-    """How many rounds it takes until the last position depends on the first, by its gradient."""
+    """Rounds until the last position depends on the first, by its gradient."""
     inputs = torch.randn(1, n, d, dtype=torch.float64, requires_grad=True)
     states: list[Tensor] = [inputs]  # after each round
 
@@ -55,7 +55,7 @@ def path_length(layer: LayerType, *, n: int, d: int) -> int:
 
     enough = 1
     while not is_reached_in(enough):
-        assert enough < n, "a layer whose last position never hears of the first"
+        assert enough < n, "the last position never depends on the first"
         enough = min(2 * enough, n)
     too_few = enough // 2
     while enough - too_few > 1:

@@ -84,7 +84,7 @@ def _above(comparison: Above, found: dict[tuple[str, str], TestedSystem]) -> Jud
 
 
 def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
-    rival = comparison.rival
+    rival = comparison.baseline
     mark = f"{getattr(rival, comparison.pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
     claimed = f"{_heading(comparison.pair)} of {_model(comparison.row)} > {mark} ({rival.label})"
     paper = signed(_printed(comparison.row, comparison.pair) - comparison.mark, 2)
@@ -99,7 +99,7 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
 
 
 def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusion:
-    rival, column = comparison.rival, f"flops_{comparison.pair}"
+    rival, column = comparison.baseline, f"flops_{comparison.pair}"
     mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{getattr(rival, column)}"
     claimed = f"{_heading(column)} of {_model(comparison.row)} < {mark} ({rival.label})"
     # The Transformer's costs are printed once, for both languages; they stand with English-German.

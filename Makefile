@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test test-long test-slurm check format docs bench tour clean
+.PHONY: help demo test smoke test-long test-slurm check format docs bench tour clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -26,6 +26,9 @@ demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a 
 
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
 	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm' $(PYTEST_ARGS)
+
+smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minute
+	@$(BIN)/pytest tests/test_smoke.py
 
 test-long: $(INSTALLED)  ## run those that start whole sweeps and kill them: minutes more
 	@$(BIN)/pytest -m long $(PYTEST_ARGS)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from aiayn.data.filters import TextPairs
+    from aiayn.data.lines import TextPairs
 
 KIND: Final = "symbols"
 

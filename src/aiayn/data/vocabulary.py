@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from aiayn.data.filters import TextPairs
+    from aiayn.data.lines import TextPairs
 
 AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer
 AnyKind: TypeAlias = TokenizerKind | Literal["symbols"]

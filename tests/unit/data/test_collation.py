@@ -10,7 +10,7 @@ from torch.utils.data import default_convert
 
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.preparation.prepared_split import PreparedSplit
+from aiayn.data.preparation.split_files import PreparedSplit
 
 PAD, BOS, EOS = 0, 1, 2
 

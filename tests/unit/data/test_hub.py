@@ -232,9 +232,9 @@ def test_stated_sizes_are_compared(tmp_path: Path) -> None:
 )
 def test_what_another_size_probably_means(name: str, size: int, said: str, tmp_path: Path) -> None:
     corpus = corpus_in(tmp_path, splits={**NAMES, "test": name}, sentences={"test": 3003})
-    corpus.refuse_other_sizes({"train": 1, "dev": 2, "test": 3003})
+    corpus.check_sizes({"train": 1, "dev": 2, "test": 3003})
     with pytest.raises(UserError, match=r"data\.sentences\.test=3003") as caught:
-        corpus.refuse_other_sizes({"train": 1, "dev": 2, "test": size})
+        corpus.check_sizes({"train": 1, "dev": 2, "test": size})
     assert said in str(caught.value)
     assert ("probably" in str(caught.value), "part of" in str(caught.value)) == ("probably" in said, "part of" in said)
 

@@ -16,7 +16,7 @@ PROGRAM = f"""
 import sys, time
 from pathlib import Path
 from multiprocessing import active_children
-from aiayn.data.filters import Filters
+from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 
 class Table(list):

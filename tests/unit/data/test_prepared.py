@@ -23,7 +23,7 @@ from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, p
 from aiayn.errors import UserError
 
 if TYPE_CHECKING:
-    from aiayn.data.preparation.prepared_split import TokenArray
+    from aiayn.data.preparation.split_files import TokenArray
 
 CorpusMaker = Callable[..., Corpus]
 
@@ -197,7 +197,7 @@ def test_the_fingerprint_does_not_depend_on_where_and_when(
         (SETTINGS, [("", "b"), ("a", " ")], [("a", "b")], r"no .* left, 2 empty on one side were dropped; choose"),
         (SETTINGS, [], [("a", "b")], r"train split has no sentence pairs; choose"),
         (SETTINGS, TRAIN, [], r"dev split has no sentence pairs"),
-        (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source holds a line break: 'a\\nb'"),
+        (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source contains a line break: 'a\\nb'"),
     ],
 )
 def test_impossible_preparations_are_refused_in_one_line(

@@ -8,9 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.data.corpora.corpus import Split
-from aiayn.data.corpora.languages import is_in_another_language
-from aiayn.data.filters import REASONS, Contamination, Filters, HeldOut, TextPairs, normalized
+from aiayn.data.lines import TextPairs
+from aiayn.data.preparation.filters import (
+    REASONS,
+    Contamination,
+    Filters,
+    HeldOut,
+    is_in_another_language,
+    normalized,
+)
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join
+from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.data.tokenizer import SubwordTokenizer
 
 Pairs = Sequence[tuple[str, str]]
@@ -47,8 +55,6 @@ def prepared(
 
 
 def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
-    from aiayn.data.preparation.prepared_split import PreparedSplit
-
     split = PreparedSplit(folder, "train") if (folder / "train.source.tokens").stat().st_size else None
     if split is None:  # nothing can be mapped where nothing is
         return []

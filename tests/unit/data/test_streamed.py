@@ -8,7 +8,7 @@ import pytest
 
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
-from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 from aiayn.errors import UserError
 

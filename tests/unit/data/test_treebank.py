@@ -80,11 +80,11 @@ def test_no_file_to_develop_or_test_on_is_trained_on(
     named = {**files, held_out: "wsj/02/../02/wsj_0201.mrg"}
     assert [source for source, _ in pairs(corpus(named), "train")] == ["Ann sings"]
     assert corpus(named).origin["files"]["train"][0]["file"] == "wsj_0202.mrg.gz"
-    with pytest.raises(UserError, match=r"^data\.train=wsj/02: every file of it is one of data\.dev or data\.test"):
+    with pytest.raises(UserError, match=r"^data\.train=wsj/02: all its files are in data\.dev or data\.test"):
         corpus({**named, "train": "wsj/02", held_out: ["wsj"]}).split("train")
     mixed = corpus({**named, "silver": "wsj/0?"})
     assert [source for source, _ in pairs(mixed, "train")] == ["Ann sings"] * 2
-    with pytest.raises(UserError, match=r"^data\.silver=wsj/02/wsj_0201\.mrg: every file of it is one of data\.dev or"):
+    with pytest.raises(UserError, match=r"^data\.silver=wsj/02/wsj_0201\.mrg: all its files are in data\.dev or"):
         corpus({**named, "silver": "wsj/02/wsj_0201.mrg"}).split("train")
 
 
@@ -96,7 +96,7 @@ def test_how_many_files_are_left_out_is_told(files: dict[Any, object], caplog: p
     made.split("dev")
     assert not caplog.messages
     made.split("train")
-    assert caplog.messages == ["data.train: left out what data.dev or data.test names, files: 1"]
+    assert caplog.messages == ["data.train: excluded 1 files of data.dev or data.test"]
 
 
 def test_trees_without_tags_teach_no_tags(files: dict[Any, object], silver: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.data.preparation.encoding import write_split
+from aiayn.data.preparation.split_files import write_split
 from aiayn.data.tokenizer import SubwordTokenizer
 
 EOS = SubwordTokenizer.eos_id

@@ -22,9 +22,8 @@ from aiayn.data.grammar.corpora import (
     sentence_pairs,
     trees,
 )
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS, VERBS
 from aiayn.data.grammar.sampler import SentenceSampler
-from aiayn.data.grammar.verbs import VERBS
 from aiayn.errors import UserError
 from aiayn.trees.normalization import normalize
 from aiayn.trees.reading import write_tree

@@ -10,7 +10,7 @@ from aiayn.data.grammar import english as grammar_english
 from aiayn.data.grammar import function_words as words
 from aiayn.data.grammar import german as grammar_german
 from aiayn.data.grammar.clauses import ClauseSampler
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.lexicon import ADJECTIVES, CITIES, COLOURS, KINDS, REPORTING, VERBS
 from aiayn.data.grammar.meaning import (
     Asked,
     Clause,
@@ -24,7 +24,6 @@ from aiayn.data.grammar.meaning import (
     Thing,
 )
 from aiayn.data.grammar.phrases import Dice
-from aiayn.data.grammar.verbs import REPORTING, VERBS
 from aiayn.data.grammar.words import Adjective, Adverb, Determiner, Verb
 
 
@@ -230,7 +229,7 @@ PHENOMENA: dict[str, tuple[Sentence, str, str]] = {
                 verb("wohnen"),
                 words.I,
                 Tense.LASTING,
-                place=place("in", words.CITIES[5]),
+                place=place("in", CITIES[5]),
                 time=Phrase(words.SINCE, TWO_YEARS),
             )
         ),

@@ -9,9 +9,8 @@ from aiayn.data.grammar import function_words as words
 from aiayn.data.grammar import german as grammar_german
 from aiayn.data.grammar.inflection import adjective_ending, article, column_of, decline
 from aiayn.data.grammar.inflection import number as german_number
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS, NAMES, REPORTING, VERBS
 from aiayn.data.grammar.meaning import Clause, Clock, Nominal, Phrase, Sentence, Tense, Thing
-from aiayn.data.grammar.verbs import REPORTING, VERBS
 from aiayn.data.grammar.words import Adjective, Adverb, Case, Determiner, Verb
 
 
@@ -47,7 +46,7 @@ def place(preposition: str, nominal: Nominal) -> Phrase:
 MAN, WOMAN, CHILD, BOOK = noun("man"), noun("woman"), noun("child"), noun("book")
 READS = Clause(verb("lesen"), MAN, object=BOOK)
 SLEEPS = Clause(verb("schlafen"), MAN)
-ANNA = words.NAMES[0]
+ANNA = NAMES[0]
 TWO_YEARS = Thing(KINDS["period"][3], words.BARE, plural=True, count=2)
 
 

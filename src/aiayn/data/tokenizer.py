@@ -82,25 +82,18 @@ class SubwordTokenizer:
         return cls(_longest_match(backend) if kind == "word_piece" else _without_added_tokens(backend))
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a tokenizer written by `save`.
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the tokenizer of a JSON document written by `save`.
 
         Raises:
-            UserError: The file cannot be read or is not a tokenizer of this project.
+            LookupError: The document is something else.
+            TypeError: Likewise.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-            document = json.loads(text)
-            model, vocabulary = document["model"], document["model"]["vocab"]
-            known = model["type"] in _MODEL_TYPES and document["added_tokens"] == []
-            known = known and all(vocabulary[token] == number for number, token in enumerate(_SPECIAL_TOKENS))
-        except OSError as error:
-            raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
-        except (ValueError, KeyError, TypeError):
-            known = False
-        if not known:
-            raise UserError(f"{path}: not a tokenizer of this project; delete it and prepare the data again")
-        return cls(Tokenizer.from_str(text))
+        model, vocabulary = document["model"], document["model"]["vocab"]
+        special = [vocabulary[token] for token in _SPECIAL_TOKENS]
+        if model["type"] not in _MODEL_TYPES or document["added_tokens"] or special != [0, 1, 2]:
+            raise LookupError(model["type"])
+        return cls(Tokenizer.from_str(json.dumps(document)))
 
     def save(self, path: Path) -> None:
         """Write the tokenizer as JSON, atomically."""

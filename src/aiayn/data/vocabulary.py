@@ -48,10 +48,9 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(document, dict) and document.get("kind") == KIND:
-            return SymbolTokenizer.from_document(document)
+        kind = SymbolTokenizer if document.get("kind") == KIND else SubwordTokenizer
+        return kind.from_document(document)
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"{path}: not a tokenizer of this project; delete it and prepare the data again") from None
-    return SubwordTokenizer.load(path)

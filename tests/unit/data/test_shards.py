@@ -1,4 +1,4 @@
-"""Every pair that is given is kept or counted under one reason, however the pairs are cut into shards."""
+"""Every pair is kept or counted under one reason, for any division into shards."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -65,7 +65,7 @@ def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
 def reason(
     tokenizer: SubwordTokenizer, pair: tuple[str, str], before: Kept, max_length: int, filters: Filters
 ) -> str | None:
-    """Why a pair is dropped, said plainly."""
+    """Return the reason for dropping a pair: the reference implementation."""
     known = [{normalized(line) for pairs in HELD.values() for line in columns(pairs)[side]} - {""} for side in (0, 1)]
     lengths = sorted(len(ids) for ids in tokenizer.encode_batch(pair))
     why = {
@@ -115,7 +115,7 @@ def test_a_pair_is_kept_or_dropped_for_the_first_reason_that_holds(
         assert not (filters.contaminated and left.pairs)
 
 
-def test_dev_and_test_are_found_by_their_words(tokenizer: SubwordTokenizer, tmp_path: Path) -> None:
+def test_contamination_compares_normalized_words(tokenizer: SubwordTokenizer, tmp_path: Path) -> None:
     pairs = [("a, B", "x"), ("B", "\u00dc - A"), ("...", ""), ("c", "A B"), ("(a) b?", "ü!")]
     counts, contamination, _ = prepared(tokenizer, tmp_path, [pairs], 40, Filters())
     assert contamination.pairs == 3
@@ -126,7 +126,7 @@ def test_dev_and_test_are_found_by_their_words(tokenizer: SubwordTokenizer, tmp_
 
 @settings(max_examples=12)
 @given(st.lists(st.booleans(), max_size=4))
-def test_shards_that_are_damaged_are_done_again(tmp_path_factory: pytest.TempPathFactory, whole: list[bool]) -> None:
+def test_damaged_shards_are_removed(tmp_path_factory: pytest.TempPathFactory, whole: list[bool]) -> None:
     folder = tmp_path_factory.mktemp("shards")
     tokenizer = SubwordTokenizer.train(["a"], vocabulary_size=259)
     held_out = HeldOut.of({"dev": [], "test": []})

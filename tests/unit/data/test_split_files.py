@@ -1,4 +1,4 @@
-"""Encoding in threads writes what one sentence after another would."""
+"""Parallel encoding writes the same files as sequential encoding."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def tokenizer() -> SubwordTokenizer:
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), max_size=7))
-def test_files_are_what_one_sentence_after_another_makes(
+def test_files_equal_those_of_sequential_encoding(
     tokenizer: SubwordTokenizer,
     tmp_path_factory: pytest.TempPathFactory,
     chunks: list[list[tuple[str, str]]],

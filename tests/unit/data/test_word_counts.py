@@ -1,4 +1,4 @@
-"""Words are counted in the training text alone, as they are written."""
+"""Words are counted in the training text only, case-sensitively."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -21,7 +21,7 @@ from aiayn.data.grammar.meaning import (
     person_of,
 )
 from aiayn.data.grammar.nodes import COMMA, Node, fixed, phrase, preposition, tag_of, words_of
-from aiayn.data.grammar.words import Adverb, Name, Person, Pronoun, sentence_text
+from aiayn.data.grammar.words import Adverb, Four, Name, Person, Pronoun, sentence_text
 from aiayn.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ _HAVE = ("have", "have", "has", "have")
 _DO = ("do", "do", "does", "do")
 _PLAIN_MODALS = {Modal.CAN: ("can", "could"), Modal.MAY: ("may", "may"), Modal.SHOULD: ("should", "should")}
 _FULL_MODALS = {
-    Modal.MUST: (("have", "have", "has", "have"), "had", "have", "to"),
-    Modal.WANT: (("want", "want", "wants", "want"), "wanted", "want", "to"),
-    Modal.LIKE: (("like", "like", "likes", "like"), "liked", "like", "to"),
+    Modal.MUST: ("have", "has", "had"),
+    Modal.WANT: ("want", "wants", "wanted"),
+    Modal.LIKE: ("like", "likes", "liked"),
 }
+"""Base, third person and past of modals with "to"."""
 
 
 def realise(sentence: Sentence) -> str:
@@ -113,41 +114,35 @@ def _verb_phrase(verbs: Sequence[Node], rest: Sequence[Node]) -> list[Node]:
 
 
 def _verb_group(clause: Clause, *, support: bool) -> tuple[list[Node], list[Node]]:
-    """Split the verb forms into those before "not" (at most one auxiliary) and the rest."""
-    verb, tense = clause.verb.english, clause.tense
+    """Split the verb forms into those before "not" (at most one auxiliary) and the rest; `support`: use "do"."""
+    verb, tense, modal = clause.verb.english, clause.tense, clause.modal
+    past, infinitive = tense is Tense.PAST, ("VB", verb.base)
     person = person_of(clause.object if isinstance(clause.subject, Expletive) and clause.object else clause.subject)
-    present = "VBZ" if person is Person.THIRD else "VBP"
-    if clause.modal is not None:
-        return _modal_group(clause, person, support=support)
-    if tense is Tense.PROGRESSIVE:
-        return [(present, ("am", "are", "is", "are")[person])], [("VBG", verb.gerund)]
-    if tense in (Tense.PERFECT, Tense.LASTING):
-        return [(present, _HAVE[person])], [("VBN", verb.participle)]
-    if tense is Tense.FUTURE:
-        return [("MD", "will")], [("VB", verb.base)]
-    past = tense is Tense.PAST
-    finite: Node = ("VBD" if past else present, (verb.past if past else verb.present)[person])
-    if verb.base == "be":
-        return [finite], []
-    if support:
-        return [("VBD", "did") if past else (present, _DO[person])], [("VB", verb.base)]
-    return [], [finite]
-
-
-def _modal_group(clause: Clause, person: Person, *, support: bool) -> tuple[list[Node], list[Node]]:
-    assert clause.modal is not None
-    past, base = clause.tense is Tense.PAST, clause.verb.english.base
-    infinitive: Node = ("VB", base)
-    if clause.modal in _PLAIN_MODALS:
-        return [("MD", _PLAIN_MODALS[clause.modal][past])], [infinitive]
-    if clause.modal is Modal.MUST and not past and not support:
-        return [("MD", "must")], [infinitive]
     present_tag = "VBZ" if person is Person.THIRD else "VBP"
-    present, preterite, plain, particle = _FULL_MODALS[clause.modal]
-    to: Node = ("TO", particle)
-    if support:
-        return [("VBD", "did") if past else (present_tag, _DO[person])], [("VB", plain), to, infinitive]
-    return [], [("VBD", preterite) if past else (present_tag, present[person]), to, infinitive]
+
+    def finite(present: Four, past_form: str) -> Node:
+        return ("VBD", past_form) if past else (present_tag, present[person])
+
+    if modal in _PLAIN_MODALS:
+        return [("MD", _PLAIN_MODALS[modal][past])], [infinitive]
+    if modal is Modal.MUST and not past and not support:
+        return [("MD", "must")], [infinitive]
+    if modal is not None:
+        base, third, past_form = _FULL_MODALS[modal]
+        to: list[Node] = [("TO", "to"), infinitive]
+        if support:
+            return [finite(_DO, "did")], [("VB", base), *to]
+        return [], [finite((base, base, third, base), past_form), *to]
+    if tense is Tense.PROGRESSIVE:
+        return [(present_tag, ("am", "are", "is", "are")[person])], [("VBG", verb.gerund)]
+    if tense in (Tense.PERFECT, Tense.LASTING):
+        return [(present_tag, _HAVE[person])], [("VBN", verb.participle)]
+    if tense is Tense.FUTURE:
+        return [("MD", "will")], [infinitive]
+    main = finite(verb.present, verb.past[person])
+    if verb.base == "be":
+        return [main], []
+    return ([finite(_DO, "did")], [infinitive]) if support else ([], [main])
 
 
 def _fronted(clause: Clause, *, question: bool) -> list[Node]:

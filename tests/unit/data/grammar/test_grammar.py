@@ -123,7 +123,7 @@ def test_splits_have_their_sizes_and_share_no_sentence() -> None:
     assert len(set(drawn)) < len(drawn), "nothing had to be left out, so this proves nothing"
 
 
-def test_training_size_does_not_change_what_is_measured_on() -> None:
+def test_training_size_does_not_change_dev_and_test() -> None:
     def sides(sentences: int, dev_sentences: int) -> list[list[str]]:
         corpus = GrammarCorpus(sentences=sentences, dev_sentences=dev_sentences, test_sentences=40, seed=5)
         return [list(corpus.split("dev")["source"]), list(corpus.split("test")["source"])]

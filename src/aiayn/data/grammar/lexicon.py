@@ -7,62 +7,39 @@ from __future__ import annotations
 
 import csv
 from importlib.resources import files
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any
 
-from aiayn.data.grammar.words import Adjective, Adverb, Case, EnglishVerb, Four, Gender, GermanVerb, Name, Noun, Verb
+from aiayn.data.grammar.words import Adjective, Adverb, Case, EnglishVerb, Four, GermanVerb, Name, Noun, Verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    Row = Mapping[str, str]
+_VALUES: dict[str, Any] = {"-": "", "yes": True, "no": False}
 
 
-def _rows(name: str) -> Iterator[Row]:
+def _rows(name: str, group: str | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a file, or those of one group, by column; columns are named as the fields of `words`."""
     with files(__package__).joinpath(name).open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            yield {column: "" if value == "-" else value for column, value in row.items()}
-
-
-def _read_nouns() -> dict[str, tuple[Noun, ...]]:
-    by_kind: dict[str, tuple[Noun, ...]] = {}
-    for row in _rows("nouns.tsv"):
-        noun = Noun(
-            kind=row["kind"],
-            english=row["english"],
-            english_plural=row["plural"],
-            gender=_gender(row),
-            german=row["german"],
-            german_genitive=row["genitive"],
-            german_plural=row["german_plural"],
-            relation=bool(row["relation"]),
-        )
-        by_kind[noun.kind] = (*by_kind.get(noun.kind, ()), noun)
-    by_noun = {noun.english: (noun,) for nouns in by_kind.values() for noun in nouns}
-    return by_noun | by_kind  # where a kind and a noun have the same name ("room"), it means the kind
+            if group is None or row.pop("group") == group:
+                yield {column: _VALUES.get(value, value) for column, value in row.items()}
 
 
 def _read_adjectives(group: str) -> dict[Noun, tuple[Adjective, ...]]:
-    by_noun: dict[Noun, dict[Adjective, None]] = {noun: {} for noun in NOUNS}
-    for row in _rows("adjectives.tsv"):
-        if row["group"] == group:
-            adjective = Adjective(
-                english=row["english"],
-                english_comparative=row["comparative"],
-                german=row["german"],
-                german_stem=row["stem"],
-                german_comparative=row["german_comparative"],
-                temporary=bool(row["temporary"]),
-            )
-            for noun in _nouns(row["nouns"]):
-                by_noun[noun][adjective] = None
+    by_noun: dict[Noun, list[Adjective]] = {noun: [] for noun in NOUNS}
+    for row in _rows("adjectives.tsv", group):
+        described = dict.fromkeys(_nouns(row.pop("nouns")))
+        adjective = Adjective(**row)
+        for noun in described:
+            by_noun[noun].append(adjective)
     return {noun: tuple(adjectives) for noun, adjectives in by_noun.items()}
 
 
 def _read_verbs(group: str) -> tuple[Verb, ...]:
-    return tuple(_verb(row) for row in _rows("verbs.tsv") if row["group"] == group)
+    return tuple(map(_verb, _rows("verbs.tsv", group)))
 
 
-def _verb(row: Row) -> Verb:
+def _verb(row: dict[str, Any]) -> Verb:
     base, past, traits = row["english"], row["past"], frozenset(row["traits"].split())
     return Verb(
         english=EnglishVerb(
@@ -96,33 +73,21 @@ def _four(forms: str) -> Four:
     return first, second, third, plural
 
 
-def _gender(row: Row) -> Gender:
-    assert row["gender"] in ("m", "f", "n"), row
-    return cast("Gender", row["gender"])
-
-
 def _nouns(keys: str) -> tuple[Noun, ...]:
     return tuple(noun for key in keys.split() for noun in KINDS[key])
 
 
-def _read_names(group: str) -> tuple[Name, ...]:
-    return tuple(
-        Name(row["english"], row["german"], _gender(row)) for row in _rows("names.tsv") if row["group"] == group
-    )
-
-
 def adverbs(group: str) -> tuple[Adverb, ...]:
     """Return the adverbs of a group in `adverbs.tsv`."""
-    return tuple(
-        Adverb(row["english"], row["german"], medial=bool(row["medial"]), negative=bool(row["negative"]))
-        for row in _rows("adverbs.tsv")
-        if row["group"] == group
-    )
+    return tuple(Adverb(**row) for row in _rows("adverbs.tsv", group))
 
 
-KINDS = _read_nouns()
-"""Nouns by kind, and each noun alone by its English name."""
-NOUNS = tuple(noun for kind, nouns in KINDS.items() for noun in nouns if noun.kind == kind)
+NOUNS = tuple(Noun(**row) for row in _rows("nouns.tsv"))
+KINDS: dict[str, tuple[Noun, ...]] = {
+    **{noun.english: (noun,) for noun in NOUNS},
+    **{kind: tuple(noun for noun in NOUNS if noun.kind == kind) for kind in dict.fromkeys(noun.kind for noun in NOUNS)},
+}
+"""Nouns by kind, and each noun alone by its English name; "room", which is both, is the kind."""
 ADJECTIVES = _read_adjectives("quality")
 """The adjectives that can describe a noun."""
 COLOURS = _read_adjectives("colour")
@@ -132,4 +97,4 @@ REPORTING = _read_verbs("report")
 """Verbs with a subordinate clause or an infinitive."""
 (COST,) = _read_verbs("price")
 WEATHER_VERBS = _read_verbs("weather")
-NAMES, CITIES = _read_names("person"), _read_names("city")
+NAMES, CITIES = (tuple(Name(**row) for row in _rows("names.tsv", group)) for group in ("person", "city"))

@@ -29,8 +29,8 @@ from tokenizers import Tokenizer
 from aiayn.data.batches.epoch_plan import plan_epoch
 from aiayn.data.batches.sentences import lengths_between
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
-from aiayn.data.filters import Filters
 from aiayn.data.lines import aligned_lines
+from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 
 SETTINGS = PreparationSettings(vocabulary_size=8_000, max_length=256)

@@ -163,7 +163,7 @@ def adapted(command: str, run: str) -> str | None:
 
 def write_files(folder: Path) -> None:
     """The files that the README's commands name: a corpus, and a row of one's own."""
-    from aiayn.data.grammar.corpus import sentence_pairs
+    from aiayn.data.grammar.corpora import sentence_pairs
 
     (folder / "hub").mkdir()
     for split, count in (("train", 500), ("dev", 8), ("test", 8)):

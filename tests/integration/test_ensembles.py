@@ -14,6 +14,7 @@ import torch
 
 from aiayn.commands.front_end import main
 from aiayn.data.tokenizer import SubwordTokenizer
+from aiayn.data.vocabulary import load_tokenizer
 
 TEXT = "the dog\n\na cat sees “ships”\n"
 PAIRS = "the dog\tder Hund\na cat\teine Katze 7\n"
@@ -127,7 +128,7 @@ def test_an_evaluation_lies_below_the_first_run_and_names_all(say: Say, runs: Ru
 def test_another_vocabulary_is_refused_by_name(say: Say, runs: Runs, tmp_path: Path) -> None:
     foreign = tmp_path / "foreign"
     shutil.copytree(runs.other, foreign)
-    size = SubwordTokenizer.load(foreign / "tokenizer.json").vocabulary_size
+    size = load_tokenizer(foreign / "tokenizer.json").vocabulary_size
     words = [f"{first}{second}{first} {second}{first}" for first in "abcdefghijklmn" for second in "opqrstuvwxyz"]
     SubwordTokenizer.train(words * 2, vocabulary_size=size).save(foreign / "tokenizer.json")
     for verb in ("translate", "score", "evaluate"):

@@ -8,7 +8,7 @@ import pytest
 
 from aiayn.config.freeze import thaw
 from aiayn.data.corpora.corpus import SPLITS
-from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.runs.record import Status, read_record
 
 SENTENCES = {"train": 60, "dev": 8, "test": 6}

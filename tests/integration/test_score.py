@@ -13,7 +13,7 @@ import pytest
 
 from aiayn.commands.front_end import main
 from aiayn.data.preparation.prepared import find_prepared
-from aiayn.data.preparation.prepared_split import PreparedSplit
+from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.runs.record import read_record

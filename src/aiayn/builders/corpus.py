@@ -17,9 +17,8 @@ from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.data.corpora.treebank import TreebankCorpus
-from aiayn.data.filters import Filters
-from aiayn.data.grammar.corpus import GrammarCorpus
-from aiayn.data.grammar.toy_trees import ToyTreesCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus, ToyTreesCorpus
+from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData
 from aiayn.errors import UserError
 

@@ -56,7 +56,7 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
     finally:
         bar.close()
     if isinstance(corpus, HubCorpus):  # a folder in the cache may have been prepared for somebody who accepted it
-        corpus.refuse_other_sizes({split: data.pairs_given(split) for split in SPLITS})
+        corpus.check_sizes({split: data.pairs_given(split) for split in SPLITS})
     if processes.rank() == 0:
         _warn_of_long_sentences(data)
     return Preparation(data, was_there=not bar.stage, seconds=time.perf_counter() - started)

@@ -1,1 +1,1 @@
-"""Corpora, tokenizer, prepared data, token batching and collation."""
+"""Corpora, tokenizers, preparation and batches."""

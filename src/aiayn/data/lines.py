@@ -1,7 +1,7 @@
-r"""Lines of UTF-8 text as they are read everywhere here.
+r"""Reading lines of UTF-8 text.
 
-Lines end at `\n` alone: a lone `\r`, U+0085 or U+2028 within a sentence stays there. One `\r` before the `\n` is not
-text, nor is a byte order mark at the start.
+Lines end at `\n` only: a lone `\r`, U+0085 or U+2028 is part of a sentence. One `\r` before the `\n` and a byte order
+mark at the start are removed.
 """
 
 import gzip
@@ -11,71 +11,76 @@ from collections.abc import Iterable, Iterator
 from io import BufferedIOBase, BytesIO
 from itertools import zip_longest
 from pathlib import Path
+from typing import TypeAlias
 
 from aiayn.errors import UserError
 
+TextPairs: TypeAlias = tuple[list[str], list[str]]
+"""Source sentences and equally many target sentences."""
+
+_BYTE_ORDER_MARK = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _GZIP_MAGIC = b"\x1f\x8b"
-_BLOCK = 1 << 20  # bytes asked for at a time; split as one, lines cost a fifth of what they do one by one
+_BLOCK = 1 << 20  # bytes; splitting whole blocks takes a fifth of the time of reading line by line
 
 
 def decoded_lines(stream: Iterable[bytes], place: str, *, start: int = 1) -> Iterator[str]:
-    """Yield each line of a binary stream as soon as the stream has it, without its end.
+    """Yield each line of a binary stream without its end, as soon as it is available.
 
     Args:
-        stream: a binary file, or anything else that yields lines.
-        place: what to blame, as in "standard input".
-        start: the number of the first line.
+        stream: A binary file or another iterable of lines.
+        place: The stream's name in error messages.
+        start: Number of the first line.
 
     Raises:
-        UserError: a line is not UTF-8; those before it have been yielded.
+        UserError: A line is not UTF-8.
     """
     number = start
     try:
         for number, line in enumerate(stream, start=start):
             text = line.removesuffix(b"\n").removesuffix(b"\r").decode()
-            yield text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}") if number == 1 else text
+            yield text.removeprefix(_BYTE_ORDER_MARK) if number == 1 else text
     except UnicodeDecodeError as error:
         raise UserError(f"{place}, line {number}: not UTF-8 ({error.reason}); convert it") from error
 
 
 def file_lines(path: Path, key: str) -> Iterator[str]:
-    """Yield each line of a file, plain or gzip.
+    """Yield each line of a file; gzip is recognised by content, not by name.
 
     Args:
-        path: the file; what it is decides how it is read, not how it is named.
-        key: the configuration key to blame.
+        path: The file.
+        key: Configuration key named in errors.
 
     Raises:
-        UserError: the file cannot be read, is damaged, or is not UTF-8.
+        UserError: The file cannot be read, is damaged, or is not UTF-8.
     """
     number = 0
     try:
         with _open(path) as file:
-            for lines in _blocks(file):
+            for block in _blocks(file):
                 try:
-                    texts = _texts(lines.decode(), is_start=number == 0)
-                except UnicodeDecodeError:  # one by one, to blame the line
-                    yield from decoded_lines(BytesIO(lines), f"{key}: {path}", start=number + 1)
+                    texts = _split(block.decode(), is_start=number == 0)
+                except UnicodeDecodeError:  # read line by line to find the number of the bad line
+                    yield from decoded_lines(BytesIO(block), f"{key}: {path}", start=number + 1)
                     raise
                 yield from texts
                 number += len(texts)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UserError(f"{key}: {path} is a damaged gzip file after line {number}; fetch it again") from error
     except OSError as error:
-        raise UserError(f"{key}: {path} cannot be read ({error.strerror}); mend the path or its permissions") from error
+        raise UserError(f"{key}: {path} cannot be read ({error.strerror}); fix the path or its permissions") from error
 
 
 def aligned_lines(source: Path, target: Path, key: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of two files.
+    """Yield the line pairs of two files.
 
     Args:
-        source: one file, plain or gzip.
-        target: the other.
-        key: what the configuration keys of both begin with, such as "data.train.".
+        source: Source file, plain or gzip.
+        target: Target file, plain or gzip.
+        key: Common prefix of both configuration keys, such as "data.train.".
 
     Raises:
-        UserError: one cannot be read, or has more lines than the other.
+        UserError: A file cannot be read, or the numbers of lines differ.
     """
     for left, right in zip_longest(file_lines(source, f"{key}source"), file_lines(target, f"{key}target")):
         if left is None or right is None:
@@ -91,24 +96,23 @@ def aligned_lines(source: Path, target: Path, key: str) -> Iterator[tuple[str, s
 
 
 def one_line(text: str) -> str:
-    """The text with every line break inside it written as a space, Unicode's own line breaks too."""
+    """Replace every line break, Unicode's included, by a space."""
     return " ".join(text.splitlines())
 
 
 def breaks_as_spaces(text: str) -> str:
-    r"""The text with every `\n` inside it, and the white space around, as one space."""
+    r"""Replace every `\n` and the white space around it by one space."""
     return _LINE_BREAK.sub(" ", text) if "\n" in text else text
 
 
 def _open(path: Path) -> BufferedIOBase:
-    """Open for reading by what the file is: downloads are often named .gz and unpacked, or the reverse."""
     with path.open("rb") as file:
         packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
     return gzip.open(path) if packed else path.open("rb")
 
 
 def _blocks(file: BufferedIOBase) -> Iterator[bytes]:
-    """Yield the file in pieces of whole lines, as far as it can be read."""
+    """Yield the file in blocks of whole lines; of a damaged file, all that is readable."""
     rest: list[bytes] = []
     while block := file.read1(_BLOCK):
         lines, end, begun = block.rpartition(b"\n")
@@ -120,13 +124,10 @@ def _blocks(file: BufferedIOBase) -> Iterator[bytes]:
         yield last
 
 
-def _texts(lines: str, *, is_start: bool) -> list[str]:
-    """What `decoded_lines` makes of the lines, all at once."""
+def _split(block: str, *, is_start: bool) -> list[str]:
+    """Split a block as `decoded_lines` would."""
     if is_start:
-        lines = lines.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
-    texts = lines.replace("\r\n", "\n").split("\n")
-    if lines.endswith("\n"):
-        texts.pop()
-    else:
-        texts[-1] = texts[-1].removesuffix("\r")
-    return texts
+        block = block.removeprefix(_BYTE_ORDER_MARK)
+    texts = block.replace("\r\n", "\n").split("\n")
+    last = texts.pop()
+    return texts if block.endswith("\n") else [*texts, last.removesuffix("\r")]

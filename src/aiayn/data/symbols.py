@@ -1,10 +1,9 @@
-"""A vocabulary of whole symbols, for parsing as translation (section 6.3): words on one side, brackets on the other.
+"""A vocabulary of whole symbols for parsing as translation (section 6.3): words as sources, brackets as targets.
 
-What the targets hold is in the vocabulary in any case, and the most frequent words besides. Other words are unknown,
-and told apart by how they look: classes as in the Berkeley parser, without the place in the sentence.
+The vocabulary has all target symbols and the most frequent words. Other words are mapped to classes by their spelling,
+as in the Berkeley parser but independent of the position in the sentence.
 
-A text may hold any symbol, `⟨eos⟩` too. So the entries that no text holds, special symbols and classes, begin with the
-space at which texts are split.
+A text may contain any symbol, even `⟨eos⟩`. So special symbols and classes begin with a space, at which text is split.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from aiayn.data.filters import TextPairs
+    from aiayn.data.lines import TextPairs
 
 KIND: Final = "symbols"
 
 _SPACE = " "
 _SPECIAL_SYMBOLS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
 _UNKNOWN = "unk"
-_RARE = 1  # words seen no more often are unknown: the classes of unknown words have to be learned from some
+_RARE = 1  # words seen at most this often are unknown, so that their classes have training data
 _SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
-_SUFFIXED = 5  # letters of a word whose end tells something
+_SUFFIXED = 5  # minimum letters of a word with a suffix
 _VERSION = 1
 
 
 def signature(word: str) -> tuple[str, ...]:
-    """How a word looks: capitals, digits, hyphen, ending; in this order, and only what there is."""
+    """Return the features of a word's spelling: capitals, digits, hyphen, suffix, in this order."""
     capitals = sum(map(str.isupper, word))
     has_digit, has_hyphen = any(map(str.isdigit, word)), "-" in word
     parts = []
@@ -64,11 +63,10 @@ def _class_of(parts: Sequence[str]) -> str:
 
 @final
 class SymbolTokenizer:
-    """Text that is split by spaces to ids of whole words and brackets.
+    """Encodes text as ids of its symbols, which are separated by spaces.
 
-    An unknown word becomes the class of its signature, or the nearest one that training text had: without its ending,
-    then without hyphen and so on. `decode` gives back known symbols, and the class's name for an unknown word. A symbol
-    that is spelled like a special one or like a class is a symbol as any other.
+    An unknown word becomes the class of its signature or, if training had none, that of the longest known prefix of the
+    signature. `decode` returns the class's name for an unknown word.
     """
 
     pad_id: ClassVar[int] = 0
@@ -77,59 +75,59 @@ class SymbolTokenizer:
 
     def __init__(self, *, classes: Sequence[str], targets: Sequence[str], words: Sequence[str]) -> None:
         self.classes = tuple(classes)
-        """Of unknown words, by name."""
+        """Names of the classes of unknown words."""
         self.targets = tuple(targets)
-        """What targets consist of."""
+        """Target symbols."""
         self.words = tuple(words)
-        """Those of sources alone, by falling frequency."""
+        """Other source words, by descending frequency."""
         named = (_SPACE + name for name in (*_SPECIAL_SYMBOLS, *self.classes))
         self.pieces = [*named, *self.targets, *self.words]
-        """Every entry by id, no two alike: special symbols and classes begin with a space."""
+        """Every entry by id; special symbols and classes begin with a space."""
         self._ids = {piece: number for number, piece in enumerate(self.pieces)}
 
     @classmethod
     def train(cls, chunks: Iterable[TextPairs], *, vocabulary_size: int) -> Self:
-        """Collect the symbols of some text; the same text gives the same vocabulary.
+        """Collect the symbols of a text, deterministically.
 
         Args:
-            chunks: sources and targets; consumed as a stream.
-            vocabulary_size: symbols in all, special ones and classes included; a small text may yield fewer.
+            chunks: Sources and targets; consumed as a stream.
+            vocabulary_size: Number of entries, special symbols and classes included; little text may yield fewer.
 
         Raises:
-            UserError: there is no room for what the targets hold.
+            UserError: ``vocabulary_size`` is too small for the target symbols.
         """
         counts: Counter[str] = Counter()
-        held: set[str] = set()
+        in_targets: set[str] = set()
         for sources, targets in chunks:
             for source in sources:
                 counts.update(_split(source))
             for target in targets:
-                held.update(_split(target))
-        ranked = sorted((word for word in counts if word not in held), key=lambda word: (-counts[word], word))
-        room = vocabulary_size - len(_SPECIAL_SYMBOLS) - len(held)
+                in_targets.update(_split(target))
+        ranked = sorted((word for word in counts if word not in in_targets), key=lambda word: (-counts[word], word))
+        room = vocabulary_size - len(_SPECIAL_SYMBOLS) - len(in_targets)
         if room < 1:
             raise UserError(
-                f"tokenizer.vocabulary_size={vocabulary_size} is too small for tokenizer.kind={KIND}: the targets hold "
-                f"{len(held)} symbols, and {vocabulary_size + 1 - room} are the least that do"
+                f"tokenizer.vocabulary_size={vocabulary_size} is too small for tokenizer.kind={KIND}: the targets have "
+                f"{len(in_targets)} symbols; give {vocabulary_size + 1 - room} or more"
             )
         known = sum(counts[word] > _RARE for word in ranked)
-        words, classes = _shared_out(ranked, known, room)
-        return cls(classes=classes, targets=sorted(held), words=words)
+        words, classes = _divided(ranked, known, room)
+        return cls(classes=classes, targets=sorted(in_targets), words=words)
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """A tokenizer from the JSON that `save` wrote.
+        """Return the tokenizer of a JSON document written by `save`.
 
         Raises:
-            LookupError: it is something else.
-            TypeError: likewise.
+            LookupError: The document is something else.
+            TypeError: Likewise.
         """
         if document["version"] != _VERSION:
             raise LookupError(document["version"])
         return cls(classes=document["classes"], targets=document["targets"], words=document["words"])
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer as JSON, whole or not at all."""
+        """Write the tokenizer as JSON, atomically."""
         files.write_text(path, self._text)
 
     @property
@@ -139,23 +137,23 @@ class SymbolTokenizer:
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of symbols, special ones included; every id is below it."""
+        """Number of entries, special ones included."""
         return len(self.pieces)
 
     @cached_property
     def checksum(self) -> str:
-        """Hexadecimal sha256 of what `save` writes: equal ones read any text alike."""
+        """Hexadecimal SHA-256 of the tokenizer."""
         return hashlib.sha256(self._text.encode()).hexdigest()
 
     @property
     def brackets(self) -> list[tuple[int, int]]:
-        """The ids of the opening and the closing bracket of each label that targets hold."""
+        """Ids of the opening and the closing bracket of each label."""
         opening = [symbol for symbol in self.targets if symbol.startswith(OPENING)]
         return [(self._ids[symbol], self._ids[CLOSING + symbol.removeprefix(OPENING)]) for symbol in opening]
 
     @property
     def words_of_trees(self) -> list[int]:
-        """The ids of what stands for a word in targets: XX, or tags."""
+        """Ids of the target symbols for words: XX, or tags."""
         return [self._ids[symbol] for symbol in self.targets if not symbol.startswith((OPENING, CLOSING))]
 
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
@@ -171,7 +169,7 @@ class SymbolTokenizer:
         return next((number for number in nearest if number is not None), self._ids[_SPACE + _class_of(())])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the symbols of ids with spaces between; special ones and ids beyond the vocabulary are left out."""
+        """Return the symbols of ids joined by spaces, without special ones and ids beyond the vocabulary."""
         known = (self.pieces[number] for number in ids if len(_SPECIAL_SYMBOLS) <= number < len(self.pieces))
         return _SPACE.join(piece.removeprefix(_SPACE) for piece in known)
 
@@ -180,7 +178,7 @@ class SymbolTokenizer:
         return [self.decode(ids) for ids in batch]
 
     def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
-        """Return the bytes of each symbol, with the space before it, whose sum is the text; special ones have none."""
+        """Return the bytes of each symbol with the space before it, which join to the text; special ones have none."""
         texts: list[bytes] = []
         for number in ids:
             symbol = self.decode([number]).encode()
@@ -188,7 +186,7 @@ class SymbolTokenizer:
         return texts
 
     def word_starts(self, text: str) -> list[int]:
-        """Return where the words of a text begin, each with the space before it."""
+        """Return the character index of each word, including the space before it."""
         return [0, *(position for position, character in enumerate(text) if character == " " and position)]
 
 
@@ -196,13 +194,13 @@ def _split(line: str) -> list[str]:
     return [symbol for symbol in line.split(_SPACE) if symbol]
 
 
-def _shared_out(ranked: Sequence[str], known: int, room: int) -> tuple[list[str], list[str]]:
-    """As many words as there is room for beside the classes of all other words, and these classes.
+def _divided(ranked: Sequence[str], known: int, room: int) -> tuple[list[str], list[str]]:
+    """Split the vocabulary between known words and the classes of all other words, and return both.
 
     Args:
-        ranked: the words, by falling frequency.
-        known: how many of them may be known.
-        room: entries for both.
+        ranked: Words by descending frequency.
+        known: How many of them are frequent enough.
+        room: Entries for both.
     """
     classes = {_class_of(())}
     end = len(ranked)

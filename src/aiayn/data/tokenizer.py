@@ -1,4 +1,4 @@
-"""One vocabulary of sub-words shared by both languages: byte-pair encoding or word pieces (section 5.1)."""
+"""A sub-word vocabulary shared by both languages: byte-pair encoding or word pieces (section 5.1)."""
 
 import hashlib
 import json
@@ -14,28 +14,27 @@ from aiayn.system import files
 
 TokenizerKind: TypeAlias = Literal["byte_pair", "word_piece"]
 
-# No byte-level symbol is a ⟨ or a ‿: no text, whatever it is, gives a special token or a continuation by accident.
-# So special tokens are entries like the others. `added_tokens` of the library would be sought in text.
+# ⟨ and ‿ are no byte-level symbols, so no text contains a special token or a continuation by accident. Special tokens
+# are ordinary entries; the library's `added_tokens` would be matched in text.
 _SPECIAL_TOKENS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
 _CONTINUATION = "‿"
 _NO_TEXT = Regex("|".join((*_SPECIAL_TOKENS, _CONTINUATION)))
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
-_LONGEST_WORD = 64  # bytes; the longest match within a word takes a time that is quadratic in its length
+_LONGEST_WORD = 64  # bytes; matching takes time quadratic in the length of a word
 _MODEL_TYPES = ("BPE", "WordPiece")
 
-# A fork after the first parallel encoding warns where this is not set, and deadlocks in the child where it is true.
+# After parallel encoding, a fork warns if this is unset, and its child deadlocks if it is true.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 os.register_at_fork(after_in_child=lambda: os.environ.update(TOKENIZERS_PARALLELISM="false"))
 
 
 @final
 class SubwordTokenizer:
-    """Text to token ids and back, losing nothing but the Unicode normal form.
+    """Encodes text as token ids and back, lossless except for Unicode normalisation to NFC.
 
-    Lines are brought into NFC and split into words, and their bytes are grouped into the pieces of the vocabulary:
-    by the merges in the order learned (`byte_pair`), or by the longest match from left to right (`word_piece`). Every
-    byte is in the vocabulary, so no text is unknown and ``decode(encode(line))`` is ``line`` in NFC. Text that reads
-    like a special token is text, also to a program that reads the saved file without this class.
+    Lines are normalised and split into words, whose bytes are grouped into tokens: by learned merges in order
+    (`byte_pair`), or by longest match from left to right (`word_piece`). The vocabulary has every byte, so no text is
+    unknown. Text spelled like a special token is ordinary text, also for other readers of the saved file.
     """
 
     pad_id: ClassVar[int] = 0
@@ -57,17 +56,17 @@ class SubwordTokenizer:
         kind: TokenizerKind = "byte_pair",
         pretokenized: bool = False,
     ) -> Self:
-        """Learn the vocabulary from raw lines of both languages; the same lines give the same tokenizer.
+        """Learn the vocabulary from lines of both languages, deterministically.
 
         Args:
-            lines: raw text, one sentence each; consumed as a stream.
-            vocabulary_size: tokens in all, the 3 special ones and the bytes included: 256 of them, and 512 word pieces,
-                since there a byte that begins a word is not one that continues it. Little text may yield fewer.
-            kind: how words are cut into pieces.
-            pretokenized: whether spaces alone part words; otherwise letters, digits and other signs are parted too.
+            lines: Raw text, one sentence each; consumed as a stream.
+            vocabulary_size: Number of tokens, including 3 special ones and all bytes (256; 512 for word pieces, where
+                a byte at the begin of a word is another token than one inside). Little text may yield fewer.
+            kind: How words are split into tokens.
+            pretokenized: Whether only spaces separate words; otherwise letters, digits and other signs are separated.
 
         Raises:
-            UserError: ``vocabulary_size`` leaves no room for the special tokens and the bytes.
+            UserError: ``vocabulary_size`` is too small for the special tokens and bytes.
         """
         smallest = len(_SPECIAL_TOKENS) + len(_BYTES) * (2 if kind == "word_piece" else 1)
         if vocabulary_size < smallest:
@@ -83,43 +82,36 @@ class SubwordTokenizer:
         return cls(_longest_match(backend) if kind == "word_piece" else _without_added_tokens(backend))
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what `save` wrote.
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the tokenizer of a JSON document written by `save`.
 
         Raises:
-            UserError: the file cannot be read or is not a tokenizer of this project.
+            LookupError: The document is something else.
+            TypeError: Likewise.
         """
-        try:
-            text = path.read_text(encoding="utf-8")
-            document = json.loads(text)
-            model, vocabulary = document["model"], document["model"]["vocab"]
-            known = model["type"] in _MODEL_TYPES and document["added_tokens"] == []
-            known = known and all(vocabulary[token] == number for number, token in enumerate(_SPECIAL_TOKENS))
-        except OSError as error:
-            raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
-        except (ValueError, KeyError, TypeError):
-            known = False
-        if not known:
-            raise UserError(f"{path}: not a tokenizer of this project; delete it and prepare the data again")
-        return cls(Tokenizer.from_str(text))
+        model, vocabulary = document["model"], document["model"]["vocab"]
+        special = [vocabulary[token] for token in _SPECIAL_TOKENS]
+        if model["type"] not in _MODEL_TYPES or document["added_tokens"] or special != [0, 1, 2]:
+            raise LookupError(model["type"])
+        return cls(Tokenizer.from_str(json.dumps(document)))
 
     def save(self, path: Path) -> None:
-        """Write the tokenizer as JSON, whole or not at all."""
+        """Write the tokenizer as JSON, atomically."""
         files.write_text(path, self._backend.to_str(pretty=True))
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of tokens, special ones included; every id is below it."""
+        """Number of tokens, special ones included."""
         return int(self._backend.get_vocab_size())
 
     @property
     def checksum(self) -> str:
-        """Hexadecimal sha256 of what `save` writes: equal ones cut any text alike."""
+        """Hexadecimal SHA-256 of the tokenizer."""
         return hashlib.sha256(self._backend.to_str().encode()).hexdigest()
 
     @property
     def pieces(self) -> list[str]:
-        """Every token as the vocabulary writes it, by id: bytes in byte-level signs, no two alike."""
+        """Every token by id, in byte-level symbols."""
         return [str(self._backend.id_to_token(number)) for number in range(self.vocabulary_size)]
 
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
@@ -127,7 +119,7 @@ class SubwordTokenizer:
         return [encoding.ids for encoding in self._backend.encode_batch_fast(lines, add_special_tokens=False)]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the text of token ids; special tokens and ids beyond the vocabulary stand for no text."""
+        """Return the text of token ids; special tokens and ids beyond the vocabulary have none."""
         return str(self._backend.decode(list(ids)))
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
@@ -135,7 +127,7 @@ class SubwordTokenizer:
         return list(self._backend.decode_batch([list(ids) for ids in batch]))
 
     def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
-        """Return the bytes of each token, whose sum is the text in UTF-8; special tokens have none."""
+        """Return the bytes of each token, which join to the text in UTF-8; special tokens have none."""
         pieces = (self._backend.id_to_token(number) or "" for number in ids)
         return [
             b"" if piece in _SPECIAL_TOKENS else bytes(map(_BYTE_OF.__getitem__, piece.removeprefix(_CONTINUATION)))
@@ -143,15 +135,12 @@ class SubwordTokenizer:
         ]
 
     def word_starts(self, text: str) -> list[int]:
-        """Return where the words of a text begin, as this tokenizer parts them before it looks for pieces.
-
-        Words have the space before them. Characters are counted, and text is taken as it is, not in NFC.
-        """
+        """Return the character index of each word, including the space before it, in text that is not normalised."""
         return [start for _, (start, _) in self._backend.pre_tokenizer.pre_tokenize_str(text)]
 
 
 def _byte_symbols() -> dict[str, int]:
-    """The byte of each byte-level symbol: printable Latin-1 stands for itself, all else is counted from U+0100 on."""
+    """Map byte-level symbols to bytes: printable Latin-1 to itself, the other bytes from U+0100 on."""
     plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in plain]
     return {chr(byte): byte for byte in plain} | {chr(256 + count): byte for count, byte in enumerate(others)}
@@ -161,17 +150,17 @@ _BYTE_OF = _byte_symbols()
 
 
 def _trainer(kind: TokenizerKind, vocabulary_size: int) -> trainers.BpeTrainer:
-    """What learns the pieces of either kind: the most frequent pair of pieces becomes one, again and again."""
+    """Return the trainer of either kind, which repeatedly merges the most frequent pair."""
     options: dict[str, Any] = {"special_tokens": list(_SPECIAL_TOKENS)}
     if kind == "word_piece":
-        # Listed as special, the continued bytes are all there; the trainer itself adds those it saw, in no fixed order.
+        # Listed as special, all continued bytes get an id; the trainer would add only those seen, in random order.
         options["special_tokens"] += [_CONTINUATION + byte for byte in _BYTES]
         options["continuing_subword_prefix"] = _CONTINUATION
     return trainers.BpeTrainer(vocab_size=vocabulary_size, initial_alphabet=_BYTES, show_progress=False, **options)
 
 
 def _word_splitter(kind: TokenizerKind, *, pretokenized: bool) -> pre_tokenizers.PreTokenizer:
-    """Part lines into words, each with the space before it, and write them in byte-level symbols."""
+    """Split lines into words, each with the space before it, in byte-level symbols."""
     steps: list[pre_tokenizers.PreTokenizer] = []
     if pretokenized:
         steps.append(pre_tokenizers.Split(" ", "merged_with_next"))
@@ -182,7 +171,7 @@ def _word_splitter(kind: TokenizerKind, *, pretokenized: bool) -> pre_tokenizers
 
 
 def _longest_match(trained: Tokenizer) -> Tokenizer:
-    """The tokenizer that finds the same pieces by longest match instead of by merging."""
+    """Return a tokenizer with the same vocabulary that uses longest match instead of merges."""
     backend = Tokenizer(
         models.WordPiece(
             trained.get_vocab(), continuing_subword_prefix=_CONTINUATION, max_input_chars_per_word=_LONGEST_WORD
@@ -194,7 +183,7 @@ def _longest_match(trained: Tokenizer) -> Tokenizer:
 
 
 def _without_added_tokens(trained: Tokenizer) -> Tokenizer:
-    """The same tokenizer; the trainer's special tokens stay in the vocabulary, and are not sought in text."""
+    """Return the tokenizer with special tokens in the vocabulary only, so that they are not matched in text."""
     return Tokenizer.from_str(json.dumps({**json.loads(trained.to_str()), "added_tokens": []}))
 
 

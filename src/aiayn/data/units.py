@@ -1,4 +1,4 @@
-"""Token ids as people read them: pieces of words, or whole words."""
+"""Readable labels of token ids, by token or by word."""
 
 import re
 from bisect import bisect_right
@@ -9,29 +9,28 @@ from typing import NamedTuple
 from aiayn.data.vocabulary import AnyTokenizer
 
 CONTINUES = "‿"
-"""Stands before a piece that does not begin its word."""
+"""Prefix of a token that does not begin its word."""
 
 SPACE = "␣"
-"""Stands for a unit of nothing but spaces."""
+"""Label of a unit of spaces only."""
 
 _NO_CHARACTER = re.compile(r"[\udc80-\udcff]")
-"""How Python writes bytes that are no UTF-8."""
+"""Python's surrogate escapes for bytes that are not UTF-8."""
 
 
 class Units(NamedTuple):
-    """What a sequence of tokens is shown as."""
+    """The labels of a token sequence."""
 
     labels: list[str]
-    """Of each unit; printable, never empty."""
+    """One per unit; printable, never empty."""
     starts: list[int]
-    """The first token of each unit, ascending from 0."""
+    """Index of the first token of each unit, ascending from 0."""
 
 
 def token_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
-    """Every token by itself, special ones too.
+    """Return one unit per token, special ones included.
 
-    A piece that continues a word begins with ‿. Bytes that are no whole character, as where a rare one is several
-    tokens, are written as ⟨E6⟩.
+    ‿ precedes a token that continues a word. Bytes that are not a whole character are written as ⟨E6⟩.
     """
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     labels = [
@@ -42,7 +41,7 @@ def token_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
 
 
 def word_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
-    """The words that tokens make, as the tokenizer parts text into them; a special token is a word of its own."""
+    """Return one unit per word, as split by the tokenizer; a special token is its own word."""
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     starts = [position for position, first in enumerate(is_first) if first]
     labels = [
@@ -55,8 +54,7 @@ def word_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
 def _first_of_words(tokenizer: AnyTokenizer, ids: Sequence[int]) -> list[bool]:
     """Whether each token begins a word.
 
-    A model may write bytes that are no UTF-8, and pieces across the borders of words: a piece belongs to the word in
-    which it begins.
+    The output of a model may be invalid UTF-8 and have tokens across word borders: a token belongs where it begins.
     """
     texts = tokenizer.as_bytes(ids)
     text = b"".join(texts).decode(errors="surrogateescape")
@@ -72,11 +70,11 @@ def _first_of_words(tokenizer: AnyTokenizer, ids: Sequence[int]) -> list[bool]:
 
 
 def _shown(text: bytes) -> str:
-    """Bytes as a label: without the space before them, and with what cannot be printed as hexadecimal digits."""
+    """Format bytes as a label, without leading spaces, and unprintable characters in hexadecimal."""
     stripped = text.decode(errors="surrogateescape").lstrip(" ")
     return "".join(each if each.isprintable() else _digits(each) for each in stripped) or SPACE
 
 
 def _digits(character: str) -> str:
-    """⟨E6⟩ for every byte of a character."""
+    """Format each byte of a character as ⟨E6⟩."""
     return "".join(f"⟨{byte:02X}⟩" for byte in character.encode(errors="surrogateescape"))

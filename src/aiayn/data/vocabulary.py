@@ -1,4 +1,4 @@
-"""The tokenizers there are: pieces of words for translation, whole symbols for parsing."""
+"""Training and loading of either tokenizer: sub-words for translation, whole symbols for parsing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from aiayn.data.filters import TextPairs
+    from aiayn.data.lines import TextPairs
 
 AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer
 AnyKind: TypeAlias = TokenizerKind | Literal["symbols"]
@@ -26,10 +26,10 @@ def train_tokenizer(
     """Learn the vocabulary that source and target share.
 
     Args:
-        chunks: the text, some pairs at a time; consumed as a stream.
-        vocabulary_size: entries in all.
-        kind: of the tokenizer.
-        pretokenized: see `SubwordTokenizer.train`; symbols are split by spaces in any case.
+        chunks: The text; consumed as a stream.
+        vocabulary_size: Number of entries.
+        kind: Of the tokenizer.
+        pretokenized: See `SubwordTokenizer.train`; symbols are always separated by spaces.
 
     Raises:
         UserError: ``vocabulary_size`` is too small.
@@ -41,17 +41,16 @@ def train_tokenizer(
 
 
 def load_tokenizer(path: Path) -> AnyTokenizer:
-    """Read what a tokenizer's `save` wrote.
+    """Read a saved tokenizer of either kind.
 
     Raises:
-        UserError: the file cannot be read or is not a tokenizer of this project.
+        UserError: The file cannot be read or is not a tokenizer of this project.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(document, dict) and document.get("kind") == KIND:
-            return SymbolTokenizer.from_document(document)
+        kind = SymbolTokenizer if document.get("kind") == KIND else SubwordTokenizer
+        return kind.from_document(document)
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(f"{path}: not a tokenizer of this project; delete it and prepare the data again") from None
-    return SubwordTokenizer.load(path)

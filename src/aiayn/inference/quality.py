@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aiayn.data.preparation.prepared import PreparedData
-    from aiayn.data.preparation.prepared_split import PreparedSplit
+    from aiayn.data.preparation.split_files import PreparedSplit
 
 
 @dataclass(frozen=True)

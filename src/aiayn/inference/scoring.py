@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.preparation.prepared_split import PreparedSplit
+from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
 from aiayn.evaluation.perplexity import perplexity

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from aiayn.data.corpora.corpus import Split
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.word_counts import training_counts, words_of
+from aiayn.data.preparation.word_counts import training_counts, words_of
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics

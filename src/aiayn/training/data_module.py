@@ -8,7 +8,7 @@ from pytorch_lightning import LightningDataModule, Trainer
 
 from aiayn.data.batches.batching import TrainingStream, evaluation_batches
 from aiayn.data.batches.collation import TranslationBatch, collate
-from aiayn.data.batches.prefetch import prefetched
+from aiayn.data.batches.prefetch import prefetch
 from aiayn.data.batches.sentences import SentencePairs
 from aiayn.data.preparation.prepared import PreparedData
 
@@ -102,7 +102,7 @@ class TrainingLoader:
     def __iter__(self) -> Iterator[TranslationBatch]:
         if self._trainer.strategy.root_device.type != "cuda":
             return iter(self.stream)  # a batch takes some thousandths of a step on a CPU, and less
-        return prefetched(map(TranslationBatch.pin_memory, self.stream), depth=_PREFETCHED)
+        return prefetch(map(TranslationBatch.pin_memory, self.stream), depth=_PREFETCHED)
 
     def state_dict(self) -> dict[str, int]:
         """The optimizer steps done."""

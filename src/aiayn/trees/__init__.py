@@ -1,1 +1,1 @@
-"""Constituency trees: Penn brackets read and written, normalised, as sequences of tokens, and repaired."""
+"""Constituency trees: reading, writing, normalisation, linearisation and repair."""

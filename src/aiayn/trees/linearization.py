@@ -1,8 +1,7 @@
-"""Trees as sequences of tokens, as Vinyals et al. (2015, "Grammar as a Foreign Language") write them.
+"""Trees as sequences of tokens, as in Vinyals et al. (2015, "Grammar as a Foreign Language").
 
-`(S (NP (NNS dogs)) (VP (VBP bark)))` is `(S (NP XX )NP (VP XX )VP )S`: a closing bracket repeats the label, words are
-left out, and one symbol stands for any tag. Those authors found that not predicting tags, which F1 does not score, gave
-them about one point of it.
+`(S (NP (NNS dogs)) (VP (VBP bark)))` is `(S (NP XX )NP (VP XX )VP )S`: closing brackets repeat the label, words are
+omitted, and XX replaces any tag. Not predicting tags, which F1 ignores, gave the authors about one point of F1.
 """
 
 from collections.abc import Sequence
@@ -10,28 +9,23 @@ from collections.abc import Sequence
 from aiayn.trees.tree import Tree
 
 OPENING = "("
-"""What the token that opens a constituent begins with; its label follows."""
+"""Prefix of the token that opens a constituent, before its label."""
 CLOSING = ")"
-"""What the token that closes a constituent begins with; its label follows."""
+"""Prefix of the token that closes a constituent, before its label."""
 WORD = "XX"
-"""The token of a word whose tag is left out."""
+"""Token of a word without its tag."""
 
 
 def linearize(tree: Tree, *, tags: bool) -> tuple[str, ...]:
-    """The tokens of the tree from left to right; none is empty or holds a space.
-
-    Args:
-        tree: any tree.
-        tags: write the tag of each word, and not `XX`.
-    """
+    """Return the tokens of a tree, none of which is empty or contains a space; `tags` keeps tags instead of `XX`."""
     return tuple(_token(node, opens, tags=tags) for node, opens in tree.walk())
 
 
 def delinearize(tokens: Sequence[str], words: Sequence[str]) -> Tree:
-    """The tree that has these tokens and words; where a token is `XX`, so is the word's tag.
+    """Return the tree of the tokens and words; a token `XX` gives a tag `XX`.
 
     Raises:
-        ValueError: the tokens are not those of one tree over as many words.
+        ValueError: The tokens are not those of one tree over these words.
     """
     unfinished: list[tuple[str, list[Tree]]] = [("", [])]
     num_words = 0

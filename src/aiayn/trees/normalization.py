@@ -1,15 +1,13 @@
-"""Treebank trees made what parsers are trained and scored on.
+"""Normalisation of treebank trees for training and scoring parsers.
 
-Three things of a treebank are left out, as EVALB and the parsers of the Penn Treebank leave them out: function tags and
-indices (`NP-SBJ-1` and `NP=2` are `NP`), traces and other empty nodes (`(NP-SBJ (-NONE- *T*-1))`), and the root that
-only says that a tree begins (`TOP`, `ROOT`, `S1` or an empty label). Nothing else is lost: words, their tags,
-constituents in their order, alternatives (`ADVP|PRT`), and unary chains, those of a label over itself too.
+As in EVALB and parsers of the Penn Treebank, three things are removed: function tags and indices (`NP-SBJ-1` and `NP=2`
+become `NP`), traces and other empty nodes (`(NP-SBJ (-NONE- *T*-1))`), and the root (`TOP`, `ROOT`, `S1` or an empty
+label). All else stays: words, tags, order, alternatives (`ADVP|PRT`), and unary chains, also of equal labels.
 
-GUM, as all of its 13,263 trees are: one a line, each under `ROOT` with one child, which in 22 trees is a word; function
-tags, up to two of them (`PP-LOC-PRD`), at times where the Penn Treebank has none (`VP-SBJ`); no trace, no empty node,
-no index, no empty label; 274 nodes over an only child of the same label, once function tags are off. Tags are those of
-OntoNotes (`HYPH`, `GW`). Round brackets are escaped within words too (`Spouse-LRB-s-RRB-`, `:-RRB-`); square ones have
-the tags `-LRB-` and `-RRB-` and are written as they are. Words hold no white space.
+The 13,263 trees of GUM: one a line; `ROOT` with one child, in 22 trees a word; up to two function tags (`PP-LOC-PRD`),
+sometimes where the Penn Treebank has none (`VP-SBJ`); no trace, empty node, index or empty label; 274 nodes over an
+only child of the same label, after removing function tags. Tags of OntoNotes (`HYPH`, `GW`). Round brackets are escaped
+also within words (`Spouse-LRB-s-RRB-`, `:-RRB-`); square ones are not, and have the tags `-LRB-` and `-RRB-`.
 """
 
 import re
@@ -17,7 +15,7 @@ import re
 from aiayn.trees.tree import Tree
 
 ROOT = "TOP"
-"""The label of a root that has to stay, for it has several children; EVALB scores no constituent of this label."""
+"""Label of a root with several children, which must stay; EVALB does not score it."""
 
 _ROOTS = frozenset({ROOT, "ROOT", "S1", ""})
 _EMPTY = "-NONE-"
@@ -25,10 +23,7 @@ _FUNCTION = re.compile(r"(?<=.)[-=].*", re.DOTALL)
 
 
 def normalize(tree: Tree) -> Tree | None:
-    """The tree without function tags, indices, traces, empty nodes and root, or None where no word is left.
-
-    Of a tree that is normalised, the same tree comes back.
-    """
+    """Remove function tags, indices, traces, empty nodes and root; None if no word is left. Idempotent."""
     unfinished: list[list[Tree]] = [[]]
     for node, opens in tree.walk():
         if node.word is not None:
@@ -42,7 +37,7 @@ def normalize(tree: Tree) -> Tree | None:
 
 
 def strip_function(label: str) -> str:
-    """`NP` of `NP-SBJ-1`. A label that begins with the dash, such as `-LRB-`, is none with a function."""
+    """Return `NP` for `NP-SBJ-1`; labels that begin with a dash, such as `-LRB-`, have no function."""
     return label if label.startswith("-") else _FUNCTION.sub("", label)
 
 

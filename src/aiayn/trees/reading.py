@@ -1,7 +1,7 @@
 """Trees in the brackets of the Penn Treebank: `(S (NP (NNS dogs)) (VP (VBP bark)))`.
 
-White space is that of `SPACE`, so that no-break spaces and the like may be in a word. Of a text all is kept but white
-space: nothing is unescaped, and `( (S ...) )` has a root with an empty label.
+`SPACE` defines white space, so a word may contain a no-break space. Nothing is unescaped, and `( (S ...) )` has a root
+with an empty label.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from aiayn.trees.tree import SPACE, TEXT, Tree
 
-# A preterminal as a whole, for most nodes are one; else an opening with its label; a closing; text that fits nowhere.
+# A preterminal as a whole, the most frequent node; an opening with its label; a closing; misplaced text.
 _PART = re.compile(
     rf"\([{SPACE}]*(?P<tag>{TEXT}+)[{SPACE}]+(?P<word>{TEXT}+)[{SPACE}]*\)"
     rf"|\([{SPACE}]*(?P<label>{TEXT}*)|(?P<closing>\))|(?P<text>{TEXT}+)"
@@ -19,10 +19,10 @@ _BETWEEN_WORDS = re.compile(rf"[{SPACE}]+")
 
 
 def read_tree(text: str) -> Tree:
-    """The tree that the text holds, on one line or several.
+    """Read one tree from text of one or several lines.
 
     Raises:
-        ValueError: the text holds no tree, more than one, or something else; with line and column.
+        ValueError: The text is not one tree; with line and column.
     """
     trees = list(_trees(text, first_line=1))
     if len(trees) != 1:
@@ -31,14 +31,13 @@ def read_tree(text: str) -> Tree:
 
 
 def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
-    """Yield the trees of a file: one a line, several, or each spread over lines, as in the Penn Treebank's `.mrg`.
+    """Yield the trees of a file; a line may have several, and a tree several lines, as in the Penn Treebank's `.mrg`.
 
-    Lines that continue a tree are indented, as they are in every treebank: a bracket in the first column begins a new
-    tree. So a bracket that is missing is found where it is, and does not swallow the trees that follow.
+    A bracket in the first column begins a new tree, since all treebanks indent the other lines of a tree. So a missing
+    bracket is reported in its own tree.
 
     Raises:
-        ValueError: what stands somewhere is no tree; with its line, counted from 1, and column. The trees before that
-            line have been yielded.
+        ValueError: Something is not a tree; with line and column from 1. Earlier trees have been yielded.
     """
     pending: list[str] = []
     num_open = 0
@@ -53,20 +52,17 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
 
 
 def write_tree(tree: Tree) -> str:
-    """The tree on one line, as `read_tree` reads it."""
+    """Write a tree on one line."""
     return str(tree)
 
 
 def words_of_text(line: str) -> list[str]:
-    """The words of plain text as a tree on one line can hold them: `(` is `-LRB-` and `)` is `-RRB-`.
-
-    They are parted by white space of ASCII and by what ends lines in Unicode; a no-break space may be in a word.
-    """
+    """Split plain text at `SPACE`, and escape brackets as `-LRB-` and `-RRB-`."""
     return [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in _BETWEEN_WORDS.split(line) if word]
 
 
 def _trees(text: str, *, first_line: int) -> Iterator[Tree]:
-    """Yield the trees that end within the text, whose first line has the number given."""
+    """Yield the trees of a text whose first line has the given number."""
     open_ones: list[tuple[str, list[Tree]]] = []
     start = 0
     for part in _PART.finditer(text):
@@ -97,7 +93,7 @@ def _trees(text: str, *, first_line: int) -> Iterator[Tree]:
 
 
 def _at(text: str, offset: int, first_line: int, fault: str) -> str:
-    """The message that names where it is."""
+    """Return an error message with line and column."""
     line = first_line + text.count("\n", 0, offset)
     column = offset - text.rfind("\n", 0, offset)
     return f"line {line}, column {column}: {fault}"

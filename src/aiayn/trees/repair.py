@@ -1,16 +1,15 @@
-"""Trees out of whatever tokens a model has written, over exactly the words of its input.
+"""Repair of the token sequence of a model to a tree over exactly the words of its input.
 
-What is read from left to right is believed, and no more is changed than a tree asks for:
+Tokens are read from left to right, with as few changes as possible:
 
-- A closing bracket closes the innermost constituent of its label, and those inside it that lack theirs. Where no
-  constituent of its label is open it is dropped.
-- The outermost constituent ends with the sentence: what would close it sooner closes what is inside it.
-- Once every word has its place, what follows is dropped, symbols of further words too, and all that is open is closed.
-  Words that have no symbol become `XX` in the innermost constituent that is open at the end.
-- A constituent without a word is dropped, and so is what could be no token of a tree.
-- Where words come before the first bracket, there would be several trees: they hang under `TOP`, which is not scored.
+- A closing bracket closes the innermost open constituent of its label and all inside it; without one, it is dropped.
+- The outermost constituent ends with the sentence: an earlier closing closes only the constituents inside it.
+- After the last word, all tokens are dropped and all constituents closed. Words without a token become `XX` in the
+  innermost constituent open at the end.
+- Constituents without words, and strings that are no tokens, are dropped.
+- Several trees, as from words before the first bracket, are joined under `TOP`, which is not scored.
 
-So tokens that are well formed give the tree that they stand for, and repairing what was repaired changes nothing.
+Well-formed tokens give their tree, and repair is idempotent.
 """
 
 import re
@@ -24,7 +23,7 @@ _TOKEN = re.compile(rf"[()]{TEXT}*|{TEXT}+")
 
 
 def is_well_formed(tokens: Sequence[str], num_words: int) -> bool:
-    """Whether the tokens are those of one tree over so many words."""
+    """Whether the tokens are those of one tree over `num_words` words."""
     try:
         delinearize(tokens, [WORD] * num_words)
     except ValueError:
@@ -33,12 +32,12 @@ def is_well_formed(tokens: Sequence[str], num_words: int) -> bool:
 
 
 def repair(tokens: Sequence[str], words: Sequence[str]) -> Tree:
-    """A tree over exactly the words, whatever the tokens are; that of the tokens where they are well formed.
+    """Return a tree over exactly the words; for well-formed tokens, their tree.
 
     Raises:
-        ValueError: no words, or one that no tree can hold; see `Tree`.
+        ValueError: There are no words, or one is invalid; see `Tree`.
     """
-    tree = _Unfinished(words)
+    tree = _PartialTree(words)
     for token in tokens:
         if not tree.missing:
             break
@@ -53,23 +52,21 @@ def repair(tokens: Sequence[str], words: Sequence[str]) -> Tree:
     return tree.finish()
 
 
-class _Unfinished:
-    """A tree from left to right, as far as it is known."""
+class _PartialTree:
+    """A tree built from left to right."""
 
     def __init__(self, words: Sequence[str]) -> None:
         if not words:
             raise ValueError("there is no tree over no words")
         self.missing = list(reversed(words))
-        """The words that have no place yet, the next one last."""
-        self._open: list[tuple[str, list[Tree]]] = [
-            (ROOT, [])
-        ]  # the first takes the tree, or the trees, that come of it
+        """Words not yet placed, in reverse order."""
+        self._open: list[tuple[str, list[Tree]]] = [(ROOT, [])]  # the first collects the finished trees
 
     def open(self, label: str) -> None:
         self._open.append((label, []))
 
     def close(self, label: str) -> None:
-        """Close the innermost constituent of this label with those inside it; the outermost, only if it is empty."""
+        """Close the innermost constituent of this label and all inside it; the outermost one only if empty."""
         depth = max((depth for depth, (other, _) in enumerate(self._open) if depth and other == label), default=0)
         if depth:
             self._close_above(max(depth, 2))
@@ -87,7 +84,7 @@ class _Unfinished:
         return trees[0] if len(trees) == 1 else Tree(ROOT, tuple(trees))
 
     def _close_above(self, depth: int) -> None:
-        """Close what is open at this depth and deeper."""
+        """Close all constituents at this depth and deeper."""
         while len(self._open) > depth:
             label, children = self._open.pop()
             if children:

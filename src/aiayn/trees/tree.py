@@ -1,4 +1,4 @@
-"""A constituency tree over the words of a sentence."""
+"""Constituency trees."""
 
 import re
 from collections.abc import Iterator
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Self
 
 SPACE = r" \t\n\r\f\v\x1c-\x1e\x85\u2028\u2029"
-"""What is white space, as in a class of a regular expression: ASCII's, and what ends lines in Unicode."""
+"""White space as a regular-expression class: that of ASCII, and Unicode's line ends."""
 TEXT = rf"[^(){SPACE}]"
-"""What labels and words are made of, as a regular expression."""
+"""Characters of labels and words, as a regular expression."""
 _UNWRITABLE = re.compile(rf"[(){SPACE}]")
 
-# Nothing here recurses: a tree may be deeper than Python's stack, where a model has written it.
+# No function recurses: a tree written by a model may be deeper than Python's stack.
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A constituent: the words of a sentence from `start`, counted from 0, up to and without `end`."""
+    """A constituent over the words from `start` (inclusive, from 0) to `end` (exclusive)."""
 
     label: str
     start: int
@@ -27,16 +27,15 @@ class Span:
 class Tree:
     """A preterminal, which has a word, or an inner node, which has children.
 
-    Words and labels are those of a treebank, in which brackets are written `-LRB-` and `-RRB-`: what has no bracket
-    and no white space of ASCII or end of line of Unicode. Other white space, as a no-break space, is a part of a word.
+    Labels and words contain no bracket (written `-LRB-` and `-RRB-`) and no `SPACE`; a no-break space may be in a word.
 
     Raises:
-        ValueError: a node with neither word nor children, or with both; a tag or word that is empty; a bracket or
-            white space in a label or word.
+        ValueError: A node has neither word nor children, or both; a tag or word is empty; a label or word contains a
+            bracket or white space.
     """
 
     label: str
-    """Of a preterminal, its tag; that of an inner node may be empty, as at the root of trees of the Penn Treebank."""
+    """The tag of a preterminal; empty for some inner nodes, such as the root in the Penn Treebank."""
     children: tuple[Self, ...] = ()
     word: str | None = None
 
@@ -49,10 +48,7 @@ class Tree:
             raise ValueError(f"{unwritable[0]!r} within {unwritable.string!r}: write brackets as -LRB- and -RRB-")
 
     def walk(self) -> Iterator[tuple[Self, bool]]:
-        """Yield the nodes from left to right: inner ones twice, True where they open and False where they close.
-
-        Preterminals come once, with True.
-        """
+        """Yield the nodes from left to right: preterminals with True, inner ones with True and, at their end, False."""
         pending = [(self, True)]
         while pending:
             node, opens = pending.pop()
@@ -62,19 +58,19 @@ class Tree:
                 pending.extend((child, True) for child in reversed(node.children))
 
     def preterminals(self) -> Iterator[Self]:
-        """Yield the nodes that have a word, from left to right."""
+        """Yield the preterminals from left to right."""
         return (node for node, _ in self.walk() if node.word is not None)
 
     def words(self) -> tuple[str, ...]:
-        """The sentence."""
+        """Return the words of the sentence."""
         return tuple(node.word for node in self.preterminals() if node.word is not None)
 
     def tags(self) -> tuple[str, ...]:
-        """The label above each word."""
+        """Return the tag of each word."""
         return tuple(node.label for node in self.preterminals())
 
     def spans(self) -> Iterator[Span]:
-        """Yield the constituents, which are the inner nodes, in pre-order."""
+        """Return the constituents (inner nodes) in pre-order."""
         spans: list[Span] = []
         open_ones: list[int] = []
         num_words = 0
@@ -112,5 +108,5 @@ class Tree:
         return f"<Tree {self}>"
 
     def _content(self) -> tuple[tuple[str, str | None, int], ...]:
-        """What two trees that are the same have in common, without trees in it."""
+        """The tree as a flat tuple, for comparison."""
         return tuple((node.label, node.word, len(node.children)) for node, opens in self.walk() if opens)

@@ -1,4 +1,4 @@
-"""A corpus in memory, and what preparing it gives."""
+"""A corpus in memory, and a prepared one."""
 
 import hashlib
 import random

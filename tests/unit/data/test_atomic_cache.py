@@ -1,4 +1,4 @@
-"""What is stored is whole or absent, and needs no lock to be read."""
+"""Folders are complete or absent, and are read without a lock."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ def fill(folder: Path) -> dict[str, int]:
     return {"answer": 42}
 
 
-def refuse(folder: Path) -> dict[str, int]:
+def unexpected(folder: Path) -> dict[str, int]:
     raise AssertionError(f"{folder} was to be built again")
 
 
@@ -27,10 +27,10 @@ def test_a_folder_is_built_once_and_described(tmp_path: Path) -> None:
     manifest = build(tmp_path / "deep" / "folder")
     assert manifest["answer"] == 42
     assert {name: entry["bytes"] for name, entry in manifest["files"].items()} == {"a": 3, "b": 3}
-    assert open_or_build(tmp_path / "deep" / "folder", refuse) == manifest
+    assert open_or_build(tmp_path / "deep" / "folder", unexpected) == manifest
 
 
-def test_equal_files_have_equal_fingerprints_and_a_new_name_another(tmp_path: Path) -> None:
+def test_fingerprints_depend_on_names_and_contents_of_files(tmp_path: Path) -> None:
     def fill_swapped(folder: Path) -> dict[str, int]:
         (folder / "a").write_bytes(b"two")
         (folder / "b").write_bytes(b"one")
@@ -40,12 +40,12 @@ def test_equal_files_have_equal_fingerprints_and_a_new_name_another(tmp_path: Pa
     assert prints[0] == prints[1] != open_or_build(tmp_path / "z", fill_swapped)["fingerprint"]
 
 
-def test_a_whole_folder_is_opened_without_its_lock(tmp_path: Path) -> None:
+def test_a_complete_folder_is_opened_without_its_lock(tmp_path: Path) -> None:
     build(tmp_path / "folder")
     lock = tmp_path / "folder.lock"
     lock.unlink()
     lock.mkdir()  # whoever tries to lock now fails
-    assert open_or_build(tmp_path / "folder", refuse)["answer"] == 42
+    assert open_or_build(tmp_path / "folder", unexpected)["answer"] == 42
 
 
 def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert build(tmp_path / "folder")["answer"] == 42
 
 
-def test_leftovers_are_swept_unless_somebody_is_building_there(tmp_path: Path) -> None:
+def test_leftovers_are_removed_unless_being_built(tmp_path: Path) -> None:
     for name in "mine", "dead", "alive":
         (tmp_path / f"{name}.partial").mkdir()
         fill(tmp_path / f"{name}.partial")
@@ -68,7 +68,7 @@ def test_leftovers_are_swept_unless_somebody_is_building_there(tmp_path: Path) -
     assert {path.name for path in tmp_path.iterdir() if path.suffix != ".lock"} == {"mine", "alive.partial"}
 
 
-def test_a_manifest_that_is_edited_is_noticed(tmp_path: Path) -> None:
+def test_an_edited_manifest_is_detected(tmp_path: Path) -> None:
     build(tmp_path / "folder")
     path = tmp_path / "folder" / "manifest.json"
     manifest = json.loads(path.read_bytes())

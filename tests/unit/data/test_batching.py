@@ -1,4 +1,4 @@
-"""Every sentence once, and the same step whatever the number of ranks."""
+"""Every sentence once, and the same step for any number of ranks."""
 
 from collections.abc import Callable, Iterator
 from itertools import combinations, islice
@@ -30,7 +30,7 @@ def assert_partition(parts: list[Lengths], whole: Lengths) -> None:
 
 
 @given(pairs_of_lengths, st.integers(1, 12))
-def test_micro_batches_are_the_batch_and_none_idles_without_need(lengths: Lengths, parts: int) -> None:
+def test_micro_batches_partition_the_batch_with_few_empty_ones(lengths: Lengths, parts: int) -> None:
     batch = np.arange(lengths.shape[1])
     cut = micro_batches(batch, *lengths, parts=parts)
     assert len(cut) == parts
@@ -40,7 +40,7 @@ def test_micro_batches_are_the_batch_and_none_idles_without_need(lengths: Length
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=9), st.integers(1, 5))
-def test_the_costliest_micro_batch_is_as_cheap_as_any_cut_makes_it(tokens: list[int], parts: int) -> None:
+def test_the_highest_cost_of_a_micro_batch_is_minimal(tokens: list[int], parts: int) -> None:
     lengths = np.array(tokens)
 
     def costliest(cut: list[Lengths]) -> int:
@@ -53,7 +53,7 @@ def test_the_costliest_micro_batch_is_as_cheap_as_any_cut_makes_it(tokens: list[
 
 
 @given(pairs_of_lengths, st.integers(10, 300), st.integers(1, 5))
-def test_evaluation_sees_every_sentence_once_whatever_the_ranks(lengths: Lengths, tokens: int, ranks: int) -> None:
+def test_evaluation_has_every_sentence_once_for_any_number_of_ranks(lengths: Lengths, tokens: int, ranks: int) -> None:
     batches = evaluation_batches(*lengths, tokens=tokens)
     assert_partition([batch for rank in range(ranks) for batch in batches[rank::ranks]], np.arange(lengths.shape[1]))
     for batch in batches:
@@ -100,7 +100,7 @@ some_pairs = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_siz
 
 @settings(max_examples=50)
 @given(some_pairs, st.integers(40, 300), st.integers(0, 15), st.integers(1, 8), st.integers(1, 8))
-def test_a_step_is_the_same_in_every_shape(
+def test_a_step_is_the_same_for_any_ranks_and_accumulations(
     pairs: PairsInMemory, tokens: int, start_step: int, world_size: int, accumulation: int
 ) -> None:
     """Whatever the lengths: passes end within the steps, and some of these have fewer sentences than ranks."""
@@ -146,7 +146,7 @@ def test_a_stream_passes_over_the_corpus_epoch_by_epoch(stream: StreamMaker) -> 
 
 @settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(1, 40), st.sampled_from([1, 8]))
-def test_a_step_knows_how_many_positions_all_its_ranks_get(
+def test_a_step_counts_the_positions_of_all_ranks(
     stream: StreamMaker, world_size: int, accumulation: int, length_multiple: int
 ) -> None:
     shape = {"world_size": world_size, "accumulation": accumulation, "length_multiple": length_multiple}

@@ -1,4 +1,4 @@
-"""A batch holds exactly its sentences, shifted and padded, and survives what Lightning does to batches."""
+"""A batch has exactly its sentences, shifted and padded, and passes through Lightning."""
 
 import numpy as np
 import torch
@@ -8,9 +8,10 @@ from lightning_utilities.core.apply_func import apply_to_collection
 from torch import Tensor
 from torch.utils.data import default_convert
 
-from aiayn.data.batches.collation import TranslationBatch, collate
+from aiayn.data.batches.collation import TranslationBatch, collate, padded
+from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.preparation.prepared_split import PreparedSplit
+from aiayn.data.preparation.split_files import PreparedSplit
 
 PAD, BOS, EOS = 0, 1, 2
 
@@ -47,9 +48,7 @@ def test_a_batch_is_its_sentences(some_prepared: PreparedData, indices: list[int
 
 
 @given(st.lists(st.integers(0, 89), max_size=9), st.integers(1, 9))
-def test_rounding_lengths_up_adds_padding_that_weighs_nothing(
-    some_prepared: PreparedData, indices: list[int], multiple: int
-) -> None:
+def test_rounding_lengths_up_adds_padding_only(some_prepared: PreparedData, indices: list[int], multiple: int) -> None:
     split, numbers = some_prepared.split("train"), np.array(indices, np.int64)
     exact = collate(split, numbers, pad_id=PAD, bos_id=BOS)
     rounded = collate(split, numbers, pad_id=PAD, bos_id=BOS, length_multiple=multiple)
@@ -89,3 +88,20 @@ def test_a_batch_passes_through_lightning_and_torch(some_prepared: PreparedData)
         assert type(passed) is TranslationBatch
         assert all(torch.equal(mine, its) for mine, its in zip(batch[:4], passed[:4], strict=True))
         assert passed[4:] == batch[4:]
+
+
+@given(st.lists(st.lists(st.integers(3, 90), max_size=6), max_size=6))
+def test_sentences_are_concatenated_with_eos(sentences: list[list[int]]) -> None:
+    laid_out = SentencesInMemory.of(sentences, eos_id=EOS)
+    assert laid_out.lengths.tolist() == [len(sentence) + 1 for sentence in sentences]
+    ranges = zip(laid_out.offsets, laid_out.offsets[1:], strict=False)
+    assert [laid_out.tokens[start:end].tolist() for start, end in ranges] == [[*each, EOS] for each in sentences]
+
+
+@given(st.lists(st.lists(st.integers(3, 90), max_size=6), min_size=1, max_size=6), st.data())
+def test_sentences_in_memory_are_padded_on_the_right(sentences: list[list[int]], data: st.DataObject) -> None:
+    numbers = data.draw(st.lists(st.integers(0, len(sentences) - 1), min_size=1))
+    rows = padded(SentencesInMemory.of(sentences, eos_id=EOS), np.array(numbers, np.int64), PAD)
+    longest = max(len(sentences[number]) for number in numbers) + 1
+    expected = [[*sentences[number], EOS] for number in numbers]
+    assert rows.tolist() == [row + [PAD] * (longest - len(row)) for row in expected]

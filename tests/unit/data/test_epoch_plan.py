@@ -1,4 +1,4 @@
-"""Every sentence once, within budget, with little padding; and a plan made block by block is one made at once."""
+"""Every sentence once, within budget, with little padding, for any block size."""
 
 import gzip
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def assert_partition(parts: Sequence[Lengths], whole: Lengths) -> None:
 
 
 def whole_plan(lengths: Lengths, *, source_tokens: int, target_tokens: int, seed: int, epoch: int) -> list[list[int]]:
-    """The plan by sorts and sums over the whole corpus, and one sentence after another: the oracle."""
+    """Plan with sorts and sums over the whole corpus: the reference implementation."""
     source, target = lengths
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(source))
@@ -58,7 +58,7 @@ def whole_plan(lengths: Lengths, *, source_tokens: int, target_tokens: int, seed
 
 
 @given(pairs_of_lengths, st.integers(40, 300), st.integers(40, 300), st.integers(0, 9), st.integers(1, 40))
-def test_a_plan_made_block_by_block_is_one_made_at_once(
+def test_a_plan_does_not_depend_on_the_block_size(
     lengths: Lengths, source_tokens: int, target_tokens: int, seed: int, block: int
 ) -> None:
     budgets = {"source_tokens": source_tokens, "target_tokens": target_tokens, "seed": seed, "epoch": 1}
@@ -72,7 +72,7 @@ def test_a_plan_made_block_by_block_is_one_made_at_once(
 
 
 @given(pairs_of_lengths, st.integers(40, 300), st.integers(40, 300), st.integers(0, 2**63), st.integers(0, 9))
-def test_a_plan_holds_every_sentence_once_within_both_budgets(
+def test_a_plan_has_every_sentence_once_within_both_budgets(
     lengths: Lengths, source_tokens: int, target_tokens: int, seed: int, epoch: int
 ) -> None:
     def plan() -> Sequence[Lengths]:
@@ -112,7 +112,7 @@ def test_little_is_padding_on_real_captions(aiayn_data: Path) -> None:
         assert max(waste(batches, source), waste(batches, target)) < 0.06
 
 
-def test_epochs_and_seeds_group_the_sentences_anew() -> None:
+def test_epochs_and_seeds_change_the_batches() -> None:
     lengths = caption_lengths(2_000)
 
     def groups(seed: int, epoch: int) -> list[frozenset[int]]:
@@ -126,7 +126,7 @@ def test_epochs_and_seeds_group_the_sentences_anew() -> None:
         assert np.mean(companions) < 0.7, "sentences of one batch are spread over others the next time"
 
 
-def test_batches_come_in_no_order_of_length() -> None:
+def test_batches_are_not_ordered_by_length() -> None:
     lengths = caption_lengths(5_000)
     batches = plan_epoch(*lengths, source_tokens=500, target_tokens=500, seed=0, epoch=0)
     means = [lengths[0][batch].mean() for batch in batches]
@@ -134,7 +134,7 @@ def test_batches_come_in_no_order_of_length() -> None:
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_a_sentence_over_the_budget_is_refused_by_the_budgets_name(side: str) -> None:
+def test_a_sentence_over_a_budget_is_an_error_that_names_the_budget(side: str) -> None:
     budgets = {"source_tokens": 10, "target_tokens": 10, f"{side}_tokens": 9}
     with pytest.raises(UserError, match=rf"optimization\.{side}_tokens=9 .* 10 tokens") as caught:
         plan_epoch(np.array([3, 10]), np.array([10, 3]), seed=0, epoch=0, **budgets)

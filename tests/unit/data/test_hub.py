@@ -1,4 +1,4 @@
-"""Corpora of the hub's shape, from local folders, and what is said when they are not what was asked for."""
+"""Corpora in the hub's formats, from local folders, and their errors."""
 
 import gzip
 import json
@@ -110,7 +110,7 @@ def test_the_shapes_of_a_folder(shape: Any, tmp_path: Path) -> None:
     assert {split: pairs(corpus, split) for split in SPLITS} == READ
 
 
-def test_subsets_are_told_apart_by_the_readme(tmp_path: Path) -> None:
+def test_subsets_are_defined_by_the_readme(tmp_path: Path) -> None:
     folder = tmp_path / "set"
     header = ["---", "configs:"]
     for subset in ("de-en", "fr-en"):
@@ -167,7 +167,7 @@ def test_slices_of_a_split_are_understood(tmp_path: Path) -> None:
     assert [source for source, _ in pairs(corpus, "test")] == ["2", "3"]
 
 
-def test_a_sentence_is_one_line_however_it_is_read(tmp_path: Path) -> None:
+def test_line_breaks_in_sentences_become_spaces(tmp_path: Path) -> None:
     folder = write(tmp_path / "set", {**GOOD, "train": nested((" a\nb \r\n\n c", "x\n"))})
     corpus = corpus_in(folder)
     assert pairs(corpus, "train") == [(" a b c", "x ")]
@@ -175,7 +175,7 @@ def test_a_sentence_is_one_line_however_it_is_read(tmp_path: Path) -> None:
     assert table[0]["source"] == next(iter(table))["source"] == next(iter(table["source"])) == " a b c"
 
 
-def test_identity_is_of_the_bytes_and_of_what_was_asked(tmp_path: Path) -> None:
+def test_identity_depends_on_bytes_and_settings_only(tmp_path: Path) -> None:
     folder = write(tmp_path / "set", GOOD)
     known = corpus_in(folder).identity
     assert corpus_in(folder, splits={**NAMES, "dev": "test"}).identity != known
@@ -187,7 +187,7 @@ def test_identity_is_of_the_bytes_and_of_what_was_asked(tmp_path: Path) -> None:
     assert corpus_in(elsewhere).identity == known
 
 
-def test_changed_bytes_are_another_corpus_even_with_the_old_times(tmp_path: Path) -> None:
+def test_changed_bytes_change_the_corpus_even_with_equal_times(tmp_path: Path) -> None:
     folder = write(tmp_path / "set", GOOD)
     before = corpus_in(folder)
     known = before.identity
@@ -230,11 +230,11 @@ def test_stated_sizes_are_compared(tmp_path: Path) -> None:
     ("name", "size", "said"),
     [("test", 2737, "probably the filtered newstest2014"), ("test[:5]", 5, "being part of a split"), ("test", 9, "")],
 )
-def test_what_another_size_probably_means(name: str, size: int, said: str, tmp_path: Path) -> None:
+def test_a_wrong_size_is_explained(name: str, size: int, said: str, tmp_path: Path) -> None:
     corpus = corpus_in(tmp_path, splits={**NAMES, "test": name}, sentences={"test": 3003})
-    corpus.refuse_other_sizes({"train": 1, "dev": 2, "test": 3003})
+    corpus.check_sizes({"train": 1, "dev": 2, "test": 3003})
     with pytest.raises(UserError, match=r"data\.sentences\.test=3003") as caught:
-        corpus.refuse_other_sizes({"train": 1, "dev": 2, "test": size})
+        corpus.check_sizes({"train": 1, "dev": 2, "test": size})
     assert said in str(caught.value)
     assert ("probably" in str(caught.value), "part of" in str(caught.value)) == ("probably" in said, "part of" in said)
 
@@ -255,7 +255,7 @@ def test_what_another_size_probably_means(name: str, size: int, said: str, tmp_p
     ],
     ids=["split", "slice", "subset", "language"],
 )
-def test_what_is_not_in_the_data_set_is_named(tmp_path: Path, asked: dict[str, Any], said: list[str]) -> None:
+def test_missing_parts_of_the_data_set_are_named(tmp_path: Path, asked: dict[str, Any], said: list[str]) -> None:
     message = refusal(corpus_in(write(tmp_path / "set", GOOD), **asked))
     assert [part for part in said if part not in message] == []
 
@@ -268,7 +268,7 @@ def test_what_is_not_in_the_data_set_is_named(tmp_path: Path, asked: dict[str, A
     ],
     ids=["missing", "number"],
 )
-def test_what_is_not_text_is_refused(tmp_path: Path, rows: Rows, said: str) -> None:
+def test_columns_without_text_are_refused(tmp_path: Path, rows: Rows, said: str) -> None:
     assert said in refusal(corpus_in(write(tmp_path / "set", dict.fromkeys(NAMES.values(), rows))))
 
 
@@ -307,7 +307,7 @@ def with_a_torn_readme(folder: Path) -> None:
         (with_a_torn_readme, "cannot be read (while parsing"),
     ],
 )
-def test_a_folder_that_cannot_be_used(make: Any, said: str, tmp_path: Path) -> None:
+def test_unusable_folders_are_explained(make: Any, said: str, tmp_path: Path) -> None:
     folder = tmp_path / "set"
     make(folder)
     message = refusal(corpus_in(folder))
@@ -316,7 +316,7 @@ def test_a_folder_that_cannot_be_used(make: Any, said: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("path", ["/no/such/folder", "./no-such-folder", "a/b/c", "", __file__])
-def test_a_path_that_is_no_data_set_is_refused_without_asking_the_hub(path: str) -> None:
+def test_invalid_paths_are_refused_without_a_request(path: str) -> None:
     corpus = HubCorpus(
         path=path, subset=None, revision=None, source_language="a", target_language="b", splits=NAMES, sentences={}
     )

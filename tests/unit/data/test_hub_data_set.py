@@ -1,4 +1,4 @@
-"""The real client of the hub against a hub on this machine: what it gives, what it keeps, what it refuses."""
+"""The real client of the hub against a local server: rows, cache and errors."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class Hub(BaseHTTPRequestHandler):
-    """As much of the hub as reading a data set asks for.
+    """The requests of the hub that reading a data set needs.
 
     It has `some/corpus` at one commit; `some/gated` is closed, and there is no other.
     """
@@ -78,12 +78,12 @@ class Hub(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def small_hub(files: Files) -> Iterator[str]:
-    """Serve the files until the block ends; yields what HF_ENDPOINT has to be."""
+    """Serve the files until the block ends; yields the value of HF_ENDPOINT."""
     handler = type("HubOfFiles", (Hub,), {"files": dict(files)})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever)
@@ -137,7 +137,7 @@ Answer = tuple[list[Any], str]
 
 
 def ask(home: Path, environment: Mapping[str, str], *questions: Mapping[str, str | None]) -> Answer:
-    """What each data set gives or refuses, and standard error."""
+    """Return the content or the error of each data set, and standard error."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(questions)],
         env={**os.environ, "HF_HOME": str(home), "HF_HUB_DISABLE_TELEMETRY": "1", **environment},
@@ -170,13 +170,13 @@ def online(home: Path) -> Answer:
         )
 
 
-def test_the_hub_gives_rows_and_a_commit_that_stands_for_them(online: Answer) -> None:
+def test_rows_are_identified_by_the_commit(online: Answer) -> None:
     by_name, by_commit, *_ = online[0]
     assert by_name == [{"data set": ["some/corpus", "de-en", COMMIT]}, ["a", "b", "c"]]
     assert by_commit == by_name
 
 
-def test_what_the_hub_refuses_is_said_in_one_line(online: Answer) -> None:
+def test_errors_of_the_hub_take_one_line(online: Answer) -> None:
     (*_, subset, gated, missing, missing_commit), errors = online
     assert subset == "data.subset=nl-en: no such subset; data.path=some/corpus has de-en, fr-en: name one"
     for said, path in ((gated, "some/gated"), (missing, "some/nothing"), (missing_commit, "some/nothing")):
@@ -186,7 +186,7 @@ def test_what_the_hub_refuses_is_said_in_one_line(online: Answer) -> None:
     assert errors == ""  # no bars, no remarks of the client
 
 
-def test_without_the_hub_its_cache_serves_the_same(home: Path, online: Answer) -> None:
+def test_the_cache_replaces_the_hub_when_offline(home: Path, online: Answer) -> None:
     offline = {"HF_HUB_OFFLINE": "1", "HF_ENDPOINT": "http://127.0.0.1:9"}
     (same, pinned, subset, other, tag, nothing), errors = ask(
         home,
@@ -209,16 +209,16 @@ def test_without_the_hub_its_cache_serves_the_same(home: Path, online: Answer) -
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """A proxy that lets nobody through."""
+    """A proxy that refuses all connections."""
 
     def do_CONNECT(self) -> None:
         self.send_error(403)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Say nothing."""
+        """Log nothing."""
 
 
-def test_a_proxy_that_refuses_is_named(tmp_path: Path) -> None:
+def test_the_error_of_a_proxy_is_reported(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as proxy:
         thread = threading.Thread(target=proxy.serve_forever)
         thread.start()
@@ -233,13 +233,13 @@ def test_a_proxy_that_refuses_is_named(tmp_path: Path) -> None:
     assert "403" in said
 
 
-def test_a_commit_is_believed_without_asking() -> None:
+def test_a_pinned_commit_needs_no_request() -> None:
     """So a prepared corpus of a pinned data set needs neither the hub nor its cache."""
     pinned = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=None)
     assert pinned.content == {"data set": ["some/corpus", None, COMMIT]}
 
 
-def test_the_scratch_folder_is_to_blame_where_it_cannot_be_made(tmp_path: Path) -> None:
+def test_a_scratch_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "train.jsonl").write_text('{"en": "a"}\n')
     (tmp_path / "file").touch()

@@ -1,4 +1,4 @@
-"""A preparation that was killed goes on with the shards that it has, and its files are what they would have been."""
+"""A killed preparation resumes after its finished shards, with the same result."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ PROGRAM = f"""
 import sys, time
 from pathlib import Path
 from multiprocessing import active_children
-from aiayn.data.filters import Filters
+from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 
 class Table(list):
@@ -65,9 +65,7 @@ def is_running(pid: int) -> bool:
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes as Linux has them")
 @pytest.mark.parametrize(("killed", "resumed"), [(1, 2), (2, 1)])
-def test_finished_shards_are_not_done_again_and_the_bytes_are_the_same(
-    tmp_path: Path, killed: int, resumed: int
-) -> None:
+def test_a_killed_preparation_resumes_with_the_same_bytes(tmp_path: Path, killed: int, resumed: int) -> None:
     process = start(tmp_path, "cache", "first", killed, stop="train")
     while process.poll() is None and not train_lines(tmp_path / "first"):
         time.sleep(0.005)

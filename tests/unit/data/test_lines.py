@@ -1,4 +1,4 @@
-"""Only a line feed ends a line, whatever else Unicode calls a line break."""
+"""Only a line feed ends a line."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ TEXTS = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categori
 
 
 @given(TEXTS, st.sampled_from(["\n", "\r\n"]), st.booleans())
-def test_lines_come_back_as_they_were(texts: list[str], end: str, is_ended: bool) -> None:
+def test_lines_are_read_unchanged(texts: list[str], end: str, is_ended: bool) -> None:
     # What would be read as the end of a line, or as the mark of a file, is no text.
     texts = [text.removesuffix("\r") + "." for text in texts]
     joined = end.join(texts) + (end if is_ended or not texts else "")
@@ -31,13 +31,13 @@ def test_lines_come_back_as_they_were(texts: list[str], end: str, is_ended: bool
         assert list(file_lines(Path(file.name), "here")) == expected
 
 
-def test_a_file_longer_than_what_is_read_at_a_time_keeps_its_lines(tmp_path: Path) -> None:
+def test_files_longer_than_a_block_keep_their_lines(tmp_path: Path) -> None:
     lines = [f"{number} ü\r" * (number % 40) for number in range(40_000)] + ["x" * 3_000_000, "", "last"]
     (tmp_path / "long").write_bytes("\n".join(lines).encode())
     assert list(file_lines(tmp_path / "long", "")) == [line.removesuffix("\r") for line in lines]
 
 
-def test_lines_of_a_file_before_bad_bytes_are_there(tmp_path: Path) -> None:
+def test_lines_of_a_file_before_bad_bytes_are_yielded(tmp_path: Path) -> None:
     lines = [b"%d\n" % number for number in range(300_000)]
     (tmp_path / "latin").write_bytes(b"".join(lines) + b"caf\xe9\nnext\n")
     there = file_lines(tmp_path / "latin", "source")
@@ -46,18 +46,18 @@ def test_lines_of_a_file_before_bad_bytes_are_there(tmp_path: Path) -> None:
         next(there)
 
 
-def test_a_byte_order_mark_is_no_text_but_at_the_start_alone() -> None:
+def test_a_byte_order_mark_is_removed_at_the_start_only() -> None:
     assert list(decoded_lines([b"\xef\xbb\xbfa\n", b"\xef\xbb\xbfb\n"], "here")) == ["a", "\ufeffb"]
 
 
-def test_lines_before_bad_bytes_are_there() -> None:
+def test_lines_before_bad_bytes_are_yielded() -> None:
     lines = decoded_lines([b"a\n", b"b\n", b"caf\xe9\n", b"d\n"], "standard input")
     assert list(islice(lines, 2)) == ["a", "b"]
     with pytest.raises(UserError, match=r"^standard input, line 3: not UTF-8 \("):
         next(lines)
 
 
-def test_a_packed_file_is_known_by_its_content(tmp_path: Path) -> None:
+def test_gzip_is_recognised_by_content(tmp_path: Path) -> None:
     (tmp_path / "packed.txt").write_bytes(gzip.compress("ä\nb".encode()))
     (tmp_path / "plain.gz").write_bytes("ä\nb\n".encode())
     assert list(aligned_lines(tmp_path / "packed.txt", tmp_path / "plain.gz", "")) == [("ä", "ä"), ("b", "b")]
@@ -71,7 +71,7 @@ def test_a_packed_file_is_known_by_its_content(tmp_path: Path) -> None:
         (None, "source: .* cannot be read"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None, complaint: str) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path, content: bytes | None, complaint: str) -> None:
     if content is not None:
         (tmp_path / "damaged").write_bytes(content)
     with pytest.raises(UserError, match=complaint):
@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
 @pytest.mark.parametrize(
     ("key", "complaint"), [("", "^source, target: .*a has 2 lines and .*b has 3"), ("data.dev.", "^data.dev: ")]
 )
-def test_files_of_unequal_length_are_no_pairs(tmp_path: Path, key: str, complaint: str) -> None:
+def test_files_of_unequal_length_are_refused(tmp_path: Path, key: str, complaint: str) -> None:
     (tmp_path / "a").write_text("1\n2\n")
     (tmp_path / "b").write_text("1\n2\n3\n")
     pairs = aligned_lines(tmp_path / "a", tmp_path / "b", key)

@@ -1,61 +1,69 @@
-"""Working ahead changes no result, takes few items early, and ends with whoever waits."""
+"""Prefetching keeps the order, takes few items in advance, and cleans up its threads."""
 
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.data.batches.prefetch import mapped_ahead, prefetched
+from aiayn.data.batches.prefetch import parallel_map, prefetch
+
+Mapped = Callable[[Iterable[int]], Iterator[int]]
 
 
-@given(st.lists(st.integers()), st.integers(1, 4))
-def test_results_come_in_order_and_few_items_are_taken_ahead(items: list[int], at_once: int) -> None:
+def doubled(item: int) -> int:
+    return 2 * item
+
+
+def wait_for_threads(expected: int) -> None:
+    deadline = time.monotonic() + 20
+    while threading.active_count() > expected and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == expected
+
+
+@given(st.lists(st.integers()), st.integers(1, 4), st.booleans())
+def test_items_come_in_order_and_few_are_taken_in_advance(items: list[int], ahead: int, parallel: bool) -> None:
     taken: list[int] = []
 
-    def taking() -> Iterator[int]:
+    def source() -> Iterator[int]:
         for item in items:
             taken.append(item)
             yield item
 
-    for number, result in enumerate(mapped_ahead(str, taking(), at_once=at_once)):
-        assert result == str(items[number])
-        assert len(taken) <= number + at_once + 2
+    mapped = parallel_map(doubled, source(), num_threads=ahead) if parallel else prefetch(source(), depth=ahead)
+    for number, result in enumerate(mapped):
+        assert result == items[number] * (2 if parallel else 1)
+        assert len(taken) <= number + ahead + 2
     assert taken == items
 
 
-def test_a_failure_reaches_whoever_waits_and_leaves_no_thread() -> None:
+@pytest.mark.parametrize(
+    "mapped", [partial(parallel_map, lambda item: item, num_threads=2), partial(prefetch, depth=3)], ids=["map", "pre"]
+)
+def test_an_error_is_raised_in_place_of_its_item_and_no_thread_remains(mapped: Mapped) -> None:
     threads = threading.active_count()
+    items = mapped(1 // number for number in (1, 1, 1, 1, 0, 1))
+    results: list[int] = []
     with pytest.raises(ZeroDivisionError):
-        list(mapped_ahead(lambda item: 1 // item, [2, 1, 0, 1, 2], at_once=2))
-    abandoned = mapped_ahead(str, range(10), at_once=2)
+        results.extend(items)
+    abandoned = mapped(range(10))
     next(abandoned)
-    abandoned.close()
-    assert threading.active_count() == threads
+    del items, abandoned
+    wait_for_threads(threads)
 
 
-def test_items_are_worked_on_side_by_side() -> None:
+def test_a_map_runs_in_parallel() -> None:
     meeting = threading.Barrier(2, timeout=20)
-    assert list(mapped_ahead(lambda item: (meeting.wait(), item)[1], range(4), at_once=2)) == [0, 1, 2, 3]
+    assert list(parallel_map(lambda item: (meeting.wait(), item)[1], range(4), num_threads=2)) == [0, 1, 2, 3]
 
 
-@given(st.lists(st.integers()), st.integers(1, 4))
-def test_prefetched_items_come_in_order_and_few_are_taken_early(items: list[int], depth: int) -> None:
-    taken: list[int] = []
-
-    def taking() -> Iterator[int]:
-        for item in items:
-            taken.append(item)
-            yield item
-
-    for number, item in enumerate(prefetched(taking(), depth=depth)):
-        assert item == items[number]
-        assert len(taken) <= number + depth + 1
-    assert taken == items
-
-
-def test_the_next_item_is_made_while_this_one_is_used() -> None:
+def test_the_next_item_is_computed_while_this_one_is_used() -> None:
     used = threading.Event()
 
     def waiting() -> Iterator[int]:
@@ -63,19 +71,21 @@ def test_the_next_item_is_made_while_this_one_is_used() -> None:
         assert used.wait(timeout=20)
         yield 2
 
-    items = prefetched(waiting(), depth=1)
+    items = prefetch(waiting(), depth=1)
     assert next(items) == 1
     used.set()
     assert list(items) == [2]
 
 
-def test_what_fails_ahead_is_raised_in_its_turn_and_no_thread_stays() -> None:
-    threads = threading.active_count()
-    items = prefetched((1 // number for number in (1, 1, 0, 1)), depth=3)
-    assert [next(items), next(items)] == [1, 1]
-    with pytest.raises(ZeroDivisionError):
-        next(items)
-    abandoned = prefetched(iter(range(9)), depth=3)
-    next(abandoned)
-    del abandoned
-    assert threading.active_count() == threads
+@pytest.mark.parametrize("owner", ["", "sys.modules['owner'] = items", "owner = [items]; owner.append(owner)"])
+def test_a_suspended_prefetch_is_silent_when_the_interpreter_exits(owner: str) -> None:
+    program = f"""
+import sys
+from itertools import count
+from aiayn.data.batches.prefetch import prefetch
+items = prefetch(count(), depth=2)
+next(items)
+{owner}
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""

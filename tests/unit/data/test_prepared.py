@@ -1,4 +1,4 @@
-"""Prepared data is what the corpus says, prepared once, never half, never damaged."""
+"""Prepared data is complete, prepared once, and verified."""
 
 import pickle
 import shutil
@@ -23,7 +23,7 @@ from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, p
 from aiayn.errors import UserError
 
 if TYPE_CHECKING:
-    from aiayn.data.preparation.prepared_split import TokenArray
+    from aiayn.data.preparation.split_files import TokenArray
 
 CorpusMaker = Callable[..., Corpus]
 
@@ -57,7 +57,7 @@ def all_but_locks(parent: Path) -> list[Path]:
     return [path for path in parent.iterdir() if path.suffix != ".lock"]
 
 
-# What is kept
+# Kept pairs
 
 
 def test_ids_decode_to_the_kept_sentences(corpus: Corpus, prepared: PreparedData) -> None:
@@ -74,7 +74,7 @@ def test_ids_decode_to_the_kept_sentences(corpus: Corpus, prepared: PreparedData
     assert prepared.split("dev").target_lines() == [line[::-1] for line in LINES]
 
 
-def test_the_manifest_counts_what_was_kept_and_dropped(corpus: Corpus, prepared: PreparedData) -> None:
+def test_the_manifest_counts_kept_and_dropped_pairs(corpus: Corpus, prepared: PreparedData) -> None:
     counts = prepared.manifest["splits"]
     reasons = "pairs", "dropped_empty", "dropped_too_long"
     assert [counts["train"][reason] for reason in reasons] == [3, 2, 1]
@@ -137,10 +137,10 @@ def test_token_arrays_are_read_from_disk_also_after_pickling(some_prepared: Prep
             side[outside]
 
 
-# What makes two preparations the same
+# Identity
 
 
-def test_the_same_input_is_prepared_once_and_any_other_apart(
+def test_equal_inputs_are_prepared_once(
     pairs_corpus: CorpusMaker, prepared: PreparedData, corpus: Corpus, tmp_path: Path
 ) -> None:
     shutil.copytree(prepared.directory.parent.parent, tmp_path, dirs_exist_ok=True)
@@ -160,7 +160,7 @@ def test_the_same_input_is_prepared_once_and_any_other_apart(
     assert set(stages) == {"tokenizer", *SPLITS}
 
 
-def test_each_way_of_cutting_words_is_prepared_apart(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
+def test_each_kind_of_tokenizer_is_prepared_separately(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
     corpus = pairs_corpus([("it's a dog , he said .", "es ist ein Hund , sagte er .")] * 9)
     byte_pair, word_piece = PreparationSettings(600, 99, "byte_pair"), PreparationSettings(600, 99, "word_piece")
     limits = [replace(kind, pretokenized=words) for kind in (byte_pair, word_piece) for words in (False, True)]
@@ -172,7 +172,7 @@ def test_each_way_of_cutting_words_is_prepared_apart(pairs_corpus: CorpusMaker, 
         assert data.split("dev").target_lines() == data.tokenizer.decode_batch(data.split("dev").target)
 
 
-def test_the_fingerprint_does_not_depend_on_where_and_when(
+def test_the_fingerprint_does_not_depend_on_place_and_time(
     corpus: Corpus, prepared: PreparedData, tmp_path: Path
 ) -> None:
     elsewhere = prepare(corpus, settings=SETTINGS, cache=tmp_path)
@@ -180,7 +180,7 @@ def test_the_fingerprint_does_not_depend_on_where_and_when(
     assert (elsewhere.fingerprint, elsewhere.directory.name) == (prepared.fingerprint, prepared.directory.name)
 
 
-# What the user is told
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -197,10 +197,10 @@ def test_the_fingerprint_does_not_depend_on_where_and_when(
         (SETTINGS, [("", "b"), ("a", " ")], [("a", "b")], r"no .* left, 2 empty on one side were dropped; choose"),
         (SETTINGS, [], [("a", "b")], r"train split has no sentence pairs; choose"),
         (SETTINGS, TRAIN, [], r"dev split has no sentence pairs"),
-        (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source holds a line break: 'a\\nb'"),
+        (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source contains a line break: 'a\\nb'"),
     ],
 )
-def test_impossible_preparations_are_refused_in_one_line(
+def test_impossible_preparations_are_refused(
     pairs_corpus: CorpusMaker,
     tmp_path: Path,
     limits: PreparationSettings,
@@ -214,13 +214,13 @@ def test_impossible_preparations_are_refused_in_one_line(
     assert [path for folder in tmp_path.glob("prepared") for path in all_but_locks(folder)] == []
 
 
-def test_a_cache_that_cannot_be_a_folder_is_named(corpus: Corpus, tmp_path: Path) -> None:
+def test_a_cache_that_is_no_folder_is_reported(corpus: Corpus, tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(UserError, match=rf"paths\.cache={tmp_path / 'cache'}: "):
         prepare(corpus, settings=SETTINGS, cache=tmp_path / "cache")
 
 
-# Many processes, crashes and damage
+# Concurrency, crashes and damage
 
 PROGRAM = """
 import os, resource, sys, time
@@ -306,7 +306,7 @@ def test_a_full_disk_is_reported_and_freed(tmp_path: Path, log: Path) -> None:
     assert all_but_locks(tmp_path / "cache" / "prepared") == []
 
 
-def test_a_folder_without_permission_is_named(tmp_path: Path, log: Path) -> None:
+def test_a_folder_without_permission_is_reported(tmp_path: Path, log: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     process = start(closed / "cache", log, "no permission")
@@ -319,7 +319,7 @@ def test_a_folder_without_permission_is_named(tmp_path: Path, log: Path) -> None
 
 @st.composite
 def damages(draw: st.DrawFn) -> Callable[[bytes], bytes | None]:
-    """What a disk, a user or a broken copy may do to a file; None deletes it."""
+    """Damage to a file; None deletes it."""
     kind = draw(st.sampled_from(["flip", "cut", "extend", "delete"]))
     where, bit = draw(st.floats(0, 1, exclude_max=True)), draw(st.integers(0, 7))
 
@@ -334,7 +334,7 @@ def damages(draw: st.DrawFn) -> Callable[[bytes], bytes | None]:
 
 @settings(max_examples=25)
 @given(st.data(), damages())
-def test_any_damage_is_noticed_and_mended(
+def test_any_damage_is_detected_and_repaired(
     corpus: Corpus,
     prepared: PreparedData,
     tmp_path_factory: pytest.TempPathFactory,

@@ -1,4 +1,4 @@
-"""Every pair that is given is kept or counted under one reason, however the pairs are cut into shards."""
+"""Every pair is kept or counted under one reason, for any division into shards."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,9 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.data.corpora.corpus import Split
-from aiayn.data.corpora.languages import is_in_another_language
-from aiayn.data.filters import REASONS, Contamination, Filters, HeldOut, TextPairs, normalized
+from aiayn.data.lines import TextPairs
+from aiayn.data.preparation.filters import (
+    REASONS,
+    Contamination,
+    Filters,
+    HeldOut,
+    is_in_another_language,
+    normalized,
+)
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join
+from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.data.tokenizer import SubwordTokenizer
 
 Pairs = Sequence[tuple[str, str]]
@@ -47,8 +55,6 @@ def prepared(
 
 
 def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
-    from aiayn.data.preparation.prepared_split import PreparedSplit
-
     split = PreparedSplit(folder, "train") if (folder / "train.source.tokens").stat().st_size else None
     if split is None:  # nothing can be mapped where nothing is
         return []
@@ -59,7 +65,7 @@ def sentences_in(tokenizer: SubwordTokenizer, folder: Path) -> Kept:
 def reason(
     tokenizer: SubwordTokenizer, pair: tuple[str, str], before: Kept, max_length: int, filters: Filters
 ) -> str | None:
-    """Why a pair is dropped, said plainly."""
+    """Return the reason for dropping a pair: the reference implementation."""
     known = [{normalized(line) for pairs in HELD.values() for line in columns(pairs)[side]} - {""} for side in (0, 1)]
     lengths = sorted(len(ids) for ids in tokenizer.encode_batch(pair))
     why = {
@@ -109,7 +115,7 @@ def test_a_pair_is_kept_or_dropped_for_the_first_reason_that_holds(
         assert not (filters.contaminated and left.pairs)
 
 
-def test_dev_and_test_are_found_by_their_words(tokenizer: SubwordTokenizer, tmp_path: Path) -> None:
+def test_contamination_compares_normalized_words(tokenizer: SubwordTokenizer, tmp_path: Path) -> None:
     pairs = [("a, B", "x"), ("B", "\u00dc - A"), ("...", ""), ("c", "A B"), ("(a) b?", "ü!")]
     counts, contamination, _ = prepared(tokenizer, tmp_path, [pairs], 40, Filters())
     assert contamination.pairs == 3
@@ -120,7 +126,7 @@ def test_dev_and_test_are_found_by_their_words(tokenizer: SubwordTokenizer, tmp_
 
 @settings(max_examples=12)
 @given(st.lists(st.booleans(), max_size=4))
-def test_shards_that_are_damaged_are_done_again(tmp_path_factory: pytest.TempPathFactory, whole: list[bool]) -> None:
+def test_damaged_shards_are_removed(tmp_path_factory: pytest.TempPathFactory, whole: list[bool]) -> None:
     folder = tmp_path_factory.mktemp("shards")
     tokenizer = SubwordTokenizer.train(["a"], vocabulary_size=259)
     held_out = HeldOut.of({"dev": [], "test": []})

@@ -1,4 +1,4 @@
-"""A streamed data set prepares to the same bytes as its tables, and refuses what they refuse."""
+"""A streamed data set prepares to the same bytes as its tables, with the same errors."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
-from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 from aiayn.errors import UserError
 
@@ -49,7 +49,7 @@ def corpus_in(
     )
 
 
-def test_the_files_are_those_of_the_tables_and_no_text_is_stored(folder: Path, tmp_path: Path) -> None:
+def test_streams_prepare_to_the_files_of_tables_without_storing_text(folder: Path, tmp_path: Path) -> None:
     limits = PreparationSettings(vocabulary_size=400, max_length=64)
     streamed, tables = corpus_in(folder), corpus_in(folder, streaming=False)
     assert streamed.identity == tables.identity
@@ -62,7 +62,7 @@ def test_the_files_are_those_of_the_tables_and_no_text_is_stored(folder: Path, t
     assert {split: data.pairs_given(split) for split in SPLITS} == SIZES
 
 
-def test_a_stream_goes_on_from_any_pair(folder: Path) -> None:
+def test_a_stream_starts_at_any_pair(folder: Path) -> None:
     stream = corpus_in(folder).split("train")
     assert not isinstance(stream, datasets.Dataset)
     whole = [pair for pairs in stream.chunks(7) for pair in zip(*pairs, strict=True)]
@@ -78,7 +78,7 @@ def refusal(corpus: HubCorpus, split: Split) -> str:
     return str(caught.value)
 
 
-def test_what_is_wrong_is_said_in_one_line(folder: Path, tmp_path: Path) -> None:
+def test_errors_take_one_line(folder: Path, tmp_path: Path) -> None:
     assert "data.sentences.dev=6: " in refusal(corpus_in(folder, dev=6), "dev")
     assert "(a part of a split cannot be streamed)" in refusal(
         corpus_in(folder, names={**NAMES, "dev": "train[:3]"}), "dev"

@@ -1,4 +1,4 @@
-"""Whole symbols: what targets hold is known, rare words are told apart by how they look."""
+"""Whole symbols: target symbols are known, rare words are classified by their spelling."""
 
 import pickle
 from itertools import pairwise
@@ -77,7 +77,7 @@ def test_frequent_words_are_known_and_words_seen_once_are_classes() -> None:
     assert tokenizer.decode(unknown) == "the ⟨unk-LC⟩"
 
 
-def test_fewer_entries_hold_the_most_frequent_words() -> None:
+def test_smaller_vocabularies_have_the_most_frequent_words() -> None:
     words = [set(trained(size).words) for size in range(13, 41)]
     assert all(fewer <= more for fewer, more in pairwise(words))
     assert words[0] < words[-1]
@@ -106,14 +106,14 @@ def test_signatures(word: str, parts: tuple[str, ...]) -> None:
     assert signature(word) == parts
 
 
-def test_a_class_that_training_never_had_falls_back_to_the_nearest() -> None:
+def test_a_class_unknown_in_training_falls_back_to_the_nearest() -> None:
     tokenizer = trained()
     assert "⟨unk-LC-ing⟩" in tokenizer.classes
     (ids,) = tokenizer.encode_batch(["talking swiftly … 7-fold"])
     assert tokenizer.decode(ids) == "⟨unk-LC-ing⟩ ⟨unk-LC⟩ ⟨unk⟩ ⟨unk-LC-NUM-DASH⟩"
 
 
-def test_what_is_saved_is_read_whatever_the_kind(tmp_path: Path) -> None:
+def test_both_kinds_are_saved_and_loaded(tmp_path: Path) -> None:
     odd = [" ".join([*SPECIAL, *ODD])]
     symbols = SymbolTokenizer.train([([*SENTENCES, *odd], [*TREES, *odd])], vocabulary_size=60)
     pieces = train_tokenizer(iter([(SENTENCES, TREES)]), vocabulary_size=300, kind="byte_pair", pretokenized=True)

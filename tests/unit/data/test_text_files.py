@@ -1,4 +1,4 @@
-"""Corpora in text files: what a line is, which files belong together, and what is said when they do not."""
+"""Corpora in text files: files, identity and errors; `test_lines` states what a line is."""
 
 import gc
 import gzip
@@ -6,22 +6,14 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from aiayn.data.corpora.corpus import Corpus
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.errors import UserError
-
-TEXT = st.text(st.characters(exclude_characters="\n\ufeff", exclude_categories=["Cs"])).filter(
-    lambda line: not line.endswith("\r")
-)
-BREAKING = "next\x85line, separator\u2028, page\x0c, \x1c and \x0b, return\rinside"
 
 
 def corpus_of(source: Sequence[str] | str, target: Sequence[str] | str, cache: Path | None = None) -> TextFilesCorpus:
@@ -40,34 +32,6 @@ def write(path: Path, content: str | bytes) -> str:
     return str(path)
 
 
-@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8), st.sampled_from(["", ".gz"]))
-@settings(max_examples=40, deadline=None)
-def test_lines_come_back_as_they_are(lines: list[tuple[str, str]], suffix: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = (
-            write(Path(folder) / f"text.{side}{suffix}", "".join(f"{pair[number]}\n" for pair in lines))
-            for number, side in enumerate(("en", "de"))
-        )
-        assert pairs(corpus_of(source, target, Path(folder))) == lines
-
-
-@pytest.mark.parametrize(
-    ("content", "lines"),
-    [
-        ("a\nb\n", ["a", "b"]),
-        ("a\nb", ["a", "b"]),
-        ("a\r\nb\r\r\n", ["a", "b\r"]),
-        ("\n \n", ["", " "]),
-        (f"{BREAKING}\nb\n", [BREAKING, "b"]),
-        ("\ufeffa\n\ufeffb\n", ["a", "\ufeffb"]),
-    ],
-    ids=["unix", "no last newline", "windows", "empty lines", "other line breaks", "byte order mark"],
-)
-def test_a_line_ends_at_a_line_feed_alone(tmp_path: Path, content: str, lines: list[str]) -> None:
-    corpus = corpus_of(write(tmp_path / "a.en", content), write(tmp_path / "a.de", content))
-    assert pairs(corpus) == [(line, line) for line in lines]
-
-
 def test_lists_keep_their_order_and_globs_are_sorted(tmp_path: Path) -> None:
     for name in ("2", "10", "1"):
         write(tmp_path / f"part{name}.en", f"source {name}\n")
@@ -78,17 +42,9 @@ def test_lists_keep_their_order_and_globs_are_sorted(tmp_path: Path) -> None:
     assert found == [(f"source {name}", f"target {name}") for name in ("2", "1", "10")]
 
 
-def test_a_name_that_looks_like_a_glob_is_a_name_first(tmp_path: Path) -> None:
+def test_an_existing_name_with_glob_characters_is_no_glob(tmp_path: Path) -> None:
     name = write(tmp_path / "news[1].txt", "a\n")
     assert pairs(corpus_of(name, name)) == [("a", "a")]
-
-
-def test_gzip_is_known_by_content(tmp_path: Path) -> None:
-    packed = tmp_path / "packed.en"
-    packed.write_bytes(gzip.compress(b"a\n"))
-    unpacked = tmp_path / "unpacked.de.gz"
-    unpacked.write_bytes(b"b\n")
-    assert pairs(corpus_of(str(packed), str(unpacked))) == [("a", "b")]
 
 
 def test_long_files_are_read_in_order(tmp_path: Path) -> None:
@@ -110,7 +66,7 @@ def test_tables_are_mapped_from_the_cache_and_removed_after_use(tmp_path: Path) 
     assert list(cache.iterdir()) == []
 
 
-def test_identity_is_of_the_content(tmp_path: Path) -> None:
+def test_identity_depends_on_the_content(tmp_path: Path) -> None:
     def identity(first: str, second: str, *, folder: str = "here", target: str = "t\nt\n") -> str:
         (tmp_path / folder).mkdir(exist_ok=True)
         sources = [write(tmp_path / folder / "1.en", first), write(tmp_path / folder / "2.en", second)]
@@ -128,7 +84,7 @@ def test_identity_is_of_the_content(tmp_path: Path) -> None:
     assert len(others | {known}) == 5
 
 
-def test_identity_is_of_the_languages_and_the_split(tmp_path: Path) -> None:
+def test_identity_depends_on_languages_and_split(tmp_path: Path) -> None:
     name = write(tmp_path / "a", "a\n")
     files = SplitFiles(source=name, target=name)
     identities = {
@@ -204,7 +160,7 @@ MISTAKES: dict[str, tuple[Broken, list[str]]] = {
 
 
 @pytest.mark.parametrize(("broken", "said"), MISTAKES.values(), ids=MISTAKES.keys())
-def test_mistakes_are_said_in_one_line_and_leave_nothing(tmp_path: Path, broken: Broken, said: list[str]) -> None:
+def test_errors_take_one_line_and_leave_no_files(tmp_path: Path, broken: Broken, said: list[str]) -> None:
     source, target = broken(tmp_path)
     cache = tmp_path / "cache"
     with pytest.raises(UserError) as caught:
@@ -227,7 +183,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         corpus_of(name, name, tmp_path / "file" / "cache").split("train")
 
 
-def test_a_full_disk_is_named_and_freed(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_freed(tmp_path: Path) -> None:
     name = write(tmp_path / "a.txt", "".join(f"{number}\n" for number in range(30_000)))
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))  # Python ignores the signal: writing fails
@@ -260,11 +216,3 @@ print(len(corpus.identity), len(corpus.split("train")))
     )
     assert (done.stdout, done.stderr) == ("64 2\n", "")
     assert list(home.rglob("*")) == []
-
-
-def test_real_text_keeps_its_lines(aiayn_data: Path) -> None:
-    folder = aiayn_data / "multi30k"
-    corpus = corpus_of(str(folder / "val.en.gz"), str(folder / "val.de.gz"))
-    with gzip.open(folder / "val.de.gz") as file:
-        lines = file.read().decode().split("\n")[:-1]
-    assert [target for _, target in pairs(corpus)] == lines

@@ -1,4 +1,4 @@
-"""The tokenizer loses no text, and the same text always gives the same tokenizer."""
+"""The tokenizer is lossless, and training is deterministic."""
 
 import os
 import pickle
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, pre_tokenizers
 
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
+from aiayn.data.vocabulary import load_tokenizer
 from aiayn.errors import UserError
 
 KINDS: list[TokenizerKind] = ["byte_pair", "word_piece"]
@@ -43,7 +44,7 @@ def tokenizer(kind: TokenizerKind, pretokenized: bool) -> SubwordTokenizer:
 
 
 def trained(lines: list[str], kind: TokenizerKind, pretokenized: bool, pieces: int) -> SubwordTokenizer:
-    """A tokenizer that learned so many pieces beyond the bytes."""
+    """Train a tokenizer with some pieces besides the bytes."""
     size = SMALLEST[kind] + pieces
     return SubwordTokenizer.train(lines, vocabulary_size=size, kind=kind, pretokenized=pretokenized)
 
@@ -64,7 +65,7 @@ def test_decoding_an_encoded_line_gives_the_line(tokenizer: SubwordTokenizer, li
 
 @pytest.fixture(scope="module")
 def file_itself(tokenizer: SubwordTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
-    """What another program makes of the file, without anything of this project."""
+    """The saved file read by the library alone."""
     path = tmp_path_factory.mktemp("saved") / "tokenizer.json"
     tokenizer.save(path)
     return Tokenizer.from_file(str(path))
@@ -72,9 +73,7 @@ def file_itself(tokenizer: SubwordTokenizer, tmp_path_factory: pytest.TempPathFa
 
 @given(any_text)
 @example("a ⟨eos⟩ b⟨pad⟩ ⟨bos⟩ ‿the </s> <s> [UNK]")
-def test_the_file_by_itself_loses_no_text_either(
-    tokenizer: SubwordTokenizer, file_itself: Tokenizer, line: str
-) -> None:
+def test_other_readers_of_the_file_lose_no_text(tokenizer: SubwordTokenizer, file_itself: Tokenizer, line: str) -> None:
     encoding = file_itself.encode(line)
     assert [encoding.ids] == tokenizer.encode_batch([line])
     assert not {"⟨pad⟩", "⟨bos⟩", "⟨eos⟩"} & {*encoding.tokens}
@@ -85,19 +84,19 @@ def test_the_file_by_itself_loses_no_text_either(
 
 
 @given(st.lists(any_text, max_size=5))
-def test_batches_are_their_lines(tokenizer: SubwordTokenizer, lines: list[str]) -> None:
+def test_a_batch_is_encoded_as_its_lines(tokenizer: SubwordTokenizer, lines: list[str]) -> None:
     encoded = tokenizer.encode_batch(lines)
     assert encoded == [ids for line in lines for ids in tokenizer.encode_batch([line])]
     assert tokenizer.decode_batch(encoded) == [tokenizer.decode(ids) for ids in encoded]
 
 
-def test_special_tokens_and_ids_beyond_the_vocabulary_are_no_text(tokenizer: SubwordTokenizer) -> None:
+def test_special_tokens_and_ids_beyond_the_vocabulary_have_no_text(tokenizer: SubwordTokenizer) -> None:
     [ids] = tokenizer.encode_batch(["der Hund"])
     assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) == (0, 1, 2)
     assert tokenizer.decode([1, *ids, 2, 0, tokenizer.vocabulary_size, 40_959]) == "der Hund"
 
 
-def test_text_that_reads_like_a_special_token_is_learned_as_text(kind: TokenizerKind, pretokenized: bool) -> None:
+def test_text_spelled_like_a_special_token_is_learned_as_text(kind: TokenizerKind, pretokenized: bool) -> None:
     for special in "⟨pad⟩", "<pad>":
         tokenizer = trained([f"{special} {special}"] * 99, kind, pretokenized, pieces=40)
         [ids] = tokenizer.encode_batch([f"{special} {special}"])
@@ -106,7 +105,7 @@ def test_text_that_reads_like_a_special_token_is_learned_as_text(kind: Tokenizer
         assert tokenizer.decode(ids) == f"{special} {special}"
 
 
-def test_pieces_are_learned_up_to_the_vocabulary_asked_for(
+def test_the_vocabulary_has_the_requested_size(
     kind: TokenizerKind, pretokenized: bool, tokenizer: SubwordTokenizer
 ) -> None:
     bytes_only = trained(LINES, kind, pretokenized, pieces=0)
@@ -129,7 +128,7 @@ few_signs = st.text(st.sampled_from("  themsalHu‿ä\t.'"), max_size=40)
 
 @given(few_signs)
 @example("the  dog's   house ")
-def test_words_given_are_cut_at_spaces_alone(kind: TokenizerKind, line: str) -> None:
+def test_pretokenized_words_are_split_at_spaces_only(kind: TokenizerKind, line: str) -> None:
     tokenizer = trained(["it's\t(a) the.house"] * 20, kind, pretokenized=True, pieces=99)
     words = re.findall(" [^ ]*|[^ ]+", line)
     assert tokenizer.encode_batch([line])[0] == [ids for word in words for ids in tokenizer.encode_batch([word])[0]]
@@ -139,7 +138,7 @@ def test_words_given_are_cut_at_spaces_alone(kind: TokenizerKind, line: str) -> 
 @given(few_signs | st.text(st.sampled_from("them"), max_size=200))
 def test_word_pieces_are_the_longest_that_match(line: str) -> None:
     tokenizer = trained(LINES, "word_piece", pretokenized=True, pieces=60)
-    pieces = tokenizer._backend.get_vocab()
+    pieces = {piece: number for number, piece in enumerate(tokenizer.pieces)}
     expected: list[int] = []
     symbols = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(line)
     for word in re.findall("Ġ[^Ġ]*|[^Ġ]+", "".join(part for part, _ in symbols)):
@@ -174,29 +173,29 @@ def test_saving_pickling_and_loading_change_nothing(tmp_path: Path, tokenizer: S
     path.write_text("what was here before")
     tokenizer.save(path)
     texts = [*LINES[:2], "⟨pad⟩ ⟨eos⟩", "ÅÄÖ a\u030a"]
-    for copy in SubwordTokenizer.load(path), pickle.loads(pickle.dumps(tokenizer)):
+    for copy in load_tokenizer(path), pickle.loads(pickle.dumps(tokenizer)):
         assert copy.encode_batch(texts) == tokenizer.encode_batch(texts)
-    assert list(tmp_path.iterdir()) == [path], "nothing stays beside it"
+    assert list(tmp_path.iterdir()) == [path], "no temporary file remains"
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", '{"model": {"type": "BPE"}}', b"\xff\xfe"])
-def test_what_is_no_tokenizer_is_refused_by_its_path(tmp_path: Path, content: str | bytes | None) -> None:
+def test_other_files_are_refused(tmp_path: Path, content: str | bytes | None) -> None:
     path = tmp_path / "tokenizer.json"
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(UserError, match=r"tokenizer\.json") as caught:
-        SubwordTokenizer.load(path)
+        load_tokenizer(path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_whose_special_tokens_are_sought_in_text_is_refused(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:
+def test_a_file_with_added_tokens_is_refused(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:
     path = tmp_path / "tokenizer.json"
     tokenizer.save(path)
     file_itself = Tokenizer.from_file(str(path))
     file_itself.add_special_tokens(["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"])
     file_itself.save(str(path))
     with pytest.raises(UserError, match=r"tokenizer\.json: not a tokenizer of this project"):
-        SubwordTokenizer.load(path)
+        load_tokenizer(path)
 
 
 @pytest.mark.parametrize("setting", [None, "true"])
@@ -223,10 +222,7 @@ def test_pieces_are_the_vocabulary_in_order(kind: TokenizerKind) -> None:
     tokenizer = SubwordTokenizer.train(["the dog sees the dog"] * 5, vocabulary_size=600, kind=kind)
     pieces = tokenizer.pieces
     assert len(set(pieces)) == len(pieces) == tokenizer.vocabulary_size
-    assert [pieces[number] for number in (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id)] == [
-        "⟨pad⟩",
-        "⟨bos⟩",
-        "⟨eos⟩",
-    ]
+    assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id) == (0, 1, 2)
+    assert pieces[:3] == ["⟨pad⟩", "⟨bos⟩", "⟨eos⟩"]
     (ids,) = tokenizer.encode_batch(["the dog"])
     assert "".join(pieces[number] for number in ids).replace("‿", "").replace("Ġ", " ") == "the dog"

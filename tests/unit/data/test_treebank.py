@@ -63,7 +63,7 @@ def test_sources_are_words_and_targets_brackets(files: dict[Any, object]) -> Non
     assert corpus(files).split("dev")["tree"][:] == [SINGS]
 
 
-def test_names_lie_in_the_folder_where_one_is_given(files: dict[Any, object], tmp_path: Path) -> None:
+def test_names_are_relative_to_the_folder(files: dict[Any, object], tmp_path: Path) -> None:
     named = {"train": ["0[1-3]"], "dev": "02/wsj_0202.mrg.gz", "test": str(tmp_path / "dev.txt")}
     made = corpus(named, folder=str(tmp_path / "wsj"))
     assert pairs(made, "train") == pairs(corpus(files), "train")[:2], "less the file of dev"
@@ -73,22 +73,22 @@ def test_names_lie_in_the_folder_where_one_is_given(files: dict[Any, object], tm
 
 
 @pytest.mark.parametrize("held_out", ["dev", "test"])
-def test_no_file_to_develop_or_test_on_is_trained_on(
+def test_files_of_dev_and_test_are_excluded_from_training(
     held_out: str, files: dict[Any, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     named = {**files, held_out: "wsj/02/../02/wsj_0201.mrg"}
     assert [source for source, _ in pairs(corpus(named), "train")] == ["Ann sings"]
     assert corpus(named).origin["files"]["train"][0]["file"] == "wsj_0202.mrg.gz"
-    with pytest.raises(UserError, match=r"^data\.train=wsj/02: every file of it is one of data\.dev or data\.test"):
+    with pytest.raises(UserError, match=r"^data\.train=wsj/02: all its files are in data\.dev or data\.test"):
         corpus({**named, "train": "wsj/02", held_out: ["wsj"]}).split("train")
     mixed = corpus({**named, "silver": "wsj/0?"})
     assert [source for source, _ in pairs(mixed, "train")] == ["Ann sings"] * 2
-    with pytest.raises(UserError, match=r"^data\.silver=wsj/02/wsj_0201\.mrg: every file of it is one of data\.dev or"):
+    with pytest.raises(UserError, match=r"^data\.silver=wsj/02/wsj_0201\.mrg: all its files are in data\.dev or"):
         corpus({**named, "silver": "wsj/02/wsj_0201.mrg"}).split("train")
 
 
-def test_how_many_files_are_left_out_is_told(files: dict[Any, object], caplog: pytest.LogCaptureFixture) -> None:
+def test_the_number_of_excluded_files_is_logged(files: dict[Any, object], caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="aiayn")
     corpus(files).split("train")
     assert not caplog.messages
@@ -96,7 +96,7 @@ def test_how_many_files_are_left_out_is_told(files: dict[Any, object], caplog: p
     made.split("dev")
     assert not caplog.messages
     made.split("train")
-    assert caplog.messages == ["data.train: left out what data.dev or data.test names, files: 1"]
+    assert caplog.messages == ["data.train: excluded 1 files of data.dev or data.test"]
 
 
 def test_trees_without_tags_teach_no_tags(files: dict[Any, object], silver: str) -> None:
@@ -137,7 +137,7 @@ def test_silver_trees_are_mixed_in_and_gold_ones_repeated(files: dict[Any, objec
     assert pairs(mixed, "dev") == pairs(corpus(files), "dev")
 
 
-def test_the_identity_is_that_of_the_content(files: dict[Any, object], silver: str, tmp_path: Path) -> None:
+def test_the_identity_depends_on_the_content(files: dict[Any, object], silver: str, tmp_path: Path) -> None:
     first = corpus(files)
     assert corpus({**files, "silver": None}).identity == first.identity
     for other in (
@@ -164,7 +164,7 @@ def test_the_identity_is_that_of_the_content(files: dict[Any, object], silver: s
         ("", "the files hold no sentence"),
     ],
 )
-def test_what_is_no_tree_is_named_with_its_place(text: str, complaint: str, files: dict[Any, object]) -> None:
+def test_invalid_trees_are_reported_with_their_place(text: str, complaint: str, files: dict[Any, object]) -> None:
     path = Path(str(files["dev"]))
     path.write_text(text)
     with pytest.raises(UserError, match=r"^data\.dev: ") as refusal:
@@ -173,7 +173,7 @@ def test_what_is_no_tree_is_named_with_its_place(text: str, complaint: str, file
     assert "\n" not in str(refusal.value)
 
 
-def test_text_that_is_not_utf8_is_blamed_once(files: dict[Any, object], tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported_once(files: dict[Any, object], tmp_path: Path) -> None:
     (tmp_path / "dev.txt").write_bytes("(S (NN caf\xe9))\n".encode("latin-1"))
     with pytest.raises(UserError, match=r"^data\.dev: \S+, line 1: not UTF-8 \([^)]*\); convert it$"):
         pairs(corpus(files), "dev")

@@ -1,4 +1,4 @@
-"""Tokens as people read them: nothing is lost, borders are seen, and any output of a model can be shown."""
+"""Labels of tokens: lossless, with visible borders, for any output of a model."""
 
 import unicodedata
 from itertools import pairwise
@@ -47,14 +47,14 @@ def test_the_bytes_of_tokens_are_the_text(tokenizer: SubwordTokenizer, text: str
 
 
 @given(any_numbers)
-def test_the_bytes_of_any_output_are_what_it_decodes_to(tokenizer: SubwordTokenizer, numbers: list[int]) -> None:
+def test_the_bytes_of_any_output_equal_its_decoded_text(tokenizer: SubwordTokenizer, numbers: list[int]) -> None:
     ids = [number % tokenizer.vocabulary_size for number in numbers]
     text = b"".join(tokenizer.as_bytes(ids)).decode(errors="replace")
     assert tokenizer.decode(ids).replace("\ufffd", "") == text.replace("\ufffd", "")
 
 
 @given(any_text, any_numbers)
-def test_any_output_can_be_shown(tokenizer: SubwordTokenizer, text: str, numbers: list[int]) -> None:
+def test_any_output_has_printable_labels(tokenizer: SubwordTokenizer, text: str, numbers: list[int]) -> None:
     ids = [number % tokenizer.vocabulary_size for number in numbers]
     for shown in (encoded(tokenizer, text), ids, [tokenizer.bos_id, *ids, tokenizer.eos_id]):
         tokens, words = token_units(tokenizer, shown), word_units(tokenizer, shown)
@@ -78,7 +78,7 @@ def test_words_are_the_text(tokenizer: SubwordTokenizer, text: str) -> None:
     assert words.labels == [text[start:end].strip() for start, end in pairwise([*tokenizer.word_starts(text), None])]
 
 
-def test_what_it_looks_like() -> None:
+def test_labels_of_an_example() -> None:
     tokenizer = trained("byte_pair", pretokenized=False)
     ids = [tokenizer.bos_id, *encoded(tokenizer, "the kleinen dox, 水\t x"), tokenizer.eos_id]
     assert word_units(tokenizer, ids).labels == ["⟨bos⟩", "the", "kleinen", "dox", ",", "水", "⟨09⟩", "x", "⟨eos⟩"]
@@ -86,5 +86,5 @@ def test_what_it_looks_like() -> None:
     assert labels == ["do", "‿x", SPACE, "‿⟨E6⟩", "‿⟨B0⟩", "‿⟨B4⟩"]
 
 
-def test_of_nothing_there_are_no_units(tokenizer: SubwordTokenizer) -> None:
+def test_no_tokens_have_no_units(tokenizer: SubwordTokenizer) -> None:
     assert token_units(tokenizer, []) == word_units(tokenizer, []) == Units([], [])

@@ -1,11 +1,11 @@
-"""Words are counted in the training text alone, as they are written."""
+"""Words are counted in the training text only, case-sensitively."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from aiayn.data.corpora.corpus import Corpus
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
-from aiayn.data.word_counts import training_counts, words_of
+from aiayn.data.preparation.word_counts import training_counts, words_of
 
 
 def test_counts_are_those_of_the_text(pairs_corpus: Callable[..., Corpus], tmp_path: Path) -> None:

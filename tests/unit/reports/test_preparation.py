@@ -7,8 +7,8 @@ import pytest
 
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
-from aiayn.data.filters import Filters
-from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
+from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.reports.preparation import ALWAYS, COUNTS, facts, print_preparation, split_table
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer

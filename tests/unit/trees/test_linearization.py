@@ -17,31 +17,31 @@ def without_tags(tree: Tree) -> list[tuple[str, str | None, int]]:
     return [("" if node.word is not None else node.label, node.word, len(node.children)) for node in nodes]
 
 
-def test_tokens_are_those_of_the_paper_that_brought_them_up() -> None:
+def test_tokens_are_those_of_the_paper() -> None:
     tree = read_tree("(S (NP (NNP John)) (VP (VBZ has) (NP (DT a) (NN dog))) (. .))")
     assert " ".join(linearize(tree, tags=False)) == "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"
     assert " ".join(linearize(tree, tags=True)) == "(S (NP NNP )NP (VP VBZ (NP DT NN )NP )VP . )S"
 
 
 @given(TREES)
-def test_with_tags_the_tokens_and_words_give_the_tree_again(tree: Tree) -> None:
+def test_with_tags_linearization_is_lossless(tree: Tree) -> None:
     assert delinearize(linearize(tree, tags=True), tree.words()) == tree
 
 
 @given(TREES)
-def test_without_tags_the_tokens_and_words_give_all_but_the_tags(tree: Tree) -> None:
+def test_without_tags_linearization_loses_the_tags_only(tree: Tree) -> None:
     again = delinearize(linearize(tree, tags=False), tree.words())
     assert without_tags(again) == without_tags(tree)
     assert set(again.tags()) == {"XX"}
 
 
 @given(TREES, st.booleans())
-def test_tokens_survive_being_joined_by_spaces(tree: Tree, tags: bool) -> None:
+def test_tokens_contain_no_spaces(tree: Tree, tags: bool) -> None:
     tokens = linearize(tree, tags=tags)
     assert tuple(" ".join(tokens).split(" ")) == tokens
 
 
-def test_a_tree_that_is_deeper_than_the_stack_is_made_again() -> None:
+def test_trees_deeper_than_the_stack_are_delinearized() -> None:
     assert delinearize(linearize(DEEP, tags=True), DEEP.words()) == DEEP
 
 
@@ -60,7 +60,7 @@ def test_a_tree_that_is_deeper_than_the_stack_is_made_again() -> None:
         ("(S X) )S", 1, "write brackets as"),
     ],
 )
-def test_tokens_of_no_tree_are_refused(tokens: str, num_words: int, message: str) -> None:
+def test_invalid_tokens_are_refused(tokens: str, num_words: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         delinearize(tokens.split(), ["dog"] * num_words)
 

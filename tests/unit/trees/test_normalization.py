@@ -25,20 +25,20 @@ from aiayn.trees.tree import Tree
         ("( (TOP (S (TOP (NN a)) (. .))))", "(S (TOP (NN a)) (. .))"),
     ],
 )
-def test_a_tree_of_a_treebank_becomes_one_that_parsers_know(written: str, normalized: str) -> None:
+def test_normalization_of_examples(written: str, normalized: str) -> None:
     tree = normalize(read_tree(written))
     assert tree is not None
     assert write_tree(tree) == normalized
 
 
 @given(TREES)
-def test_what_is_normalized_stays_as_it_is(tree: Tree) -> None:
+def test_normalization_is_idempotent(tree: Tree) -> None:
     normalized = normalize(tree)
     assert normalized is None or normalize(normalized) == normalized
 
 
 @given(TREES)
-def test_words_and_their_tags_stay_but_for_empty_ones(tree: Tree) -> None:
+def test_words_and_tags_stay_except_empty_nodes(tree: Tree) -> None:
     normalized = normalize(tree)
     kept = [node for node in tree.preterminals() if node.label != "-NONE-"]
     assert (normalized is None) is (not kept)
@@ -60,11 +60,11 @@ def test_a_tree_of_empty_nodes_alone_is_none() -> None:
     assert normalize(read_tree("( (S (NP (-NONE- *)) (VP (-NONE- *?*))))")) is None
 
 
-def test_a_tree_that_is_deeper_than_the_stack_is_normalized() -> None:
+def test_trees_deeper_than_the_stack_are_normalized() -> None:
     assert normalize(Tree("ROOT", (DEEP,))) == DEEP
 
 
-def test_of_a_whole_treebank_only_functions_and_roots_go(aiayn_data: Path) -> None:
+def test_normalization_of_a_treebank_removes_functions_and_roots_only(aiayn_data: Path) -> None:
     for tree in read_trees(treebank_lines(aiayn_data)):
         normalized = normalize(tree)
         assert normalized is not None

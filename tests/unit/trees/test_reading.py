@@ -21,7 +21,7 @@ MRG = """
 
 
 @given(TREES)
-def test_what_is_written_is_one_line_and_read_as_it_was(tree: Tree) -> None:
+def test_a_written_tree_is_one_line_and_read_unchanged(tree: Tree) -> None:
     assert read_tree(write_tree(tree)) == tree
     assert write_tree(tree).splitlines() == [write_tree(tree)]
 
@@ -34,17 +34,17 @@ def test_white_space_is_in_no_word_or_label(space: str) -> None:
         read_tree(f"(NN a{space}b)")
 
 
-def test_a_tree_that_is_deeper_than_the_stack_is_written_and_read() -> None:
+def test_trees_deeper_than_the_stack_are_written_and_read() -> None:
     assert list(read_trees([write_tree(DEEP)])) == [DEEP]
 
 
 @given(st.lists(TREES, max_size=4))
-def test_a_file_of_a_tree_a_line_is_read_as_it_was(trees: list[Tree]) -> None:
+def test_files_with_one_tree_a_line_are_read_unchanged(trees: list[Tree]) -> None:
     assert list(read_trees(map(write_tree, trees))) == trees
 
 
 @given(st.lists(TREES, max_size=4), st.data())
-def test_white_space_may_be_anywhere_between_and_lines_may_go_on(trees: list[Tree], data: st.DataObject) -> None:
+def test_white_space_and_line_breaks_between_parts_do_not_matter(trees: list[Tree], data: st.DataObject) -> None:
     space = st.sampled_from([*SPACE.replace("\n", ""), "\n ", "\n\n  "])
     lines = []
     for tree in trees:
@@ -81,12 +81,12 @@ def test_several_trees_may_share_a_line() -> None:
         ("(NN dog) (NN cat)", "2 trees"),
     ],
 )
-def test_what_is_no_tree_is_refused_with_its_place(text: str, message: str) -> None:
+def test_invalid_text_is_refused_with_its_place(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
         read_tree(text)
 
 
-def test_a_missing_bracket_is_found_in_its_line_whatever_follows() -> None:
+def test_a_missing_bracket_is_reported_in_its_line() -> None:
     read: list[Tree] = []
     with pytest.raises(ValueError, match=r"^line 3, column 1: the tree that begins here lacks 1"):
         read.extend(read_trees(["(A a)", "", "(S (B b)", "(C c)", "(D d))"]))
@@ -94,7 +94,7 @@ def test_a_missing_bracket_is_found_in_its_line_whatever_follows() -> None:
 
 
 @given(TREES, st.data())
-def test_a_tree_without_one_of_its_brackets_is_none(tree: Tree, data: st.DataObject) -> None:
+def test_a_missing_bracket_is_an_error(tree: Tree, data: st.DataObject) -> None:
     text = write_tree(tree)
     places = [index for index, character in enumerate(text) if character in "()"]
     place = data.draw(st.sampled_from(places))
@@ -102,7 +102,7 @@ def test_a_tree_without_one_of_its_brackets_is_none(tree: Tree, data: st.DataObj
         read_tree(text[:place] + text[place + 1 :])
 
 
-def test_words_of_text_are_escaped_to_what_a_tree_can_hold() -> None:
+def test_words_of_text_are_escaped() -> None:
     assert words_of_text(" ( :) [dog]\t") == ["-LRB-", ":-RRB-", "[dog]"]
     assert words_of_text("12\u00a0000\u2028euros\x85\x1d!") == ["12\u00a0000", "euros", "!"]
 

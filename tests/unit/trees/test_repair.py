@@ -15,7 +15,7 @@ TOKENS = st.one_of(FEW.map("(".__add__), FEW.map(")".__add__), st.just("XX"), TA
 @given(st.lists(TOKENS, max_size=30), st.lists(WORDS, min_size=1, max_size=8))
 @example(["(", ")", "(S", ")S"], ["a"])
 @example(["(S", "(NP", "XX", ")S"], ["a", "b"])
-def test_any_tokens_give_a_tree_over_exactly_the_words_and_once_is_enough(tokens: list[str], words: list[str]) -> None:
+def test_any_tokens_give_a_tree_over_the_words_and_repair_is_idempotent(tokens: list[str], words: list[str]) -> None:
     tree = repair(tokens, words)
     assert tree.words() == tuple(words)
     repaired = linearize(tree, tags=True)
@@ -26,23 +26,21 @@ def test_any_tokens_give_a_tree_over_exactly_the_words_and_once_is_enough(tokens
 
 
 @given(TREES, st.booleans())
-def test_what_is_well_formed_is_believed(tree: Tree, tags: bool) -> None:
+def test_well_formed_tokens_are_unchanged(tree: Tree, tags: bool) -> None:
     tokens = linearize(tree, tags=tags)
     assert is_well_formed(tokens, len(tree.words()))
     assert linearize(repair(tokens, tree.words()), tags=tags) == tokens
 
 
 @given(TREES, st.lists(TOKENS, max_size=5))
-def test_after_the_last_word_nothing_is_decided(tree: Tree, anything: list[str]) -> None:
+def test_tokens_after_the_last_word_are_ignored(tree: Tree, anything: list[str]) -> None:
     tokens = linearize(tree, tags=True)
     last = max(index for index, token in enumerate(tokens) if token[0] not in "()")
     assert repair([*tokens[: last + 1], *anything], tree.words()) == tree
 
 
 @given(TREES, LABELS, st.data())
-def test_empty_constituents_and_closings_of_what_is_not_open_are_dropped(
-    tree: Tree, label: str, data: st.DataObject
-) -> None:
+def test_empty_constituents_and_unmatched_closings_are_dropped(tree: Tree, label: str, data: st.DataObject) -> None:
     tokens = list(linearize(tree, tags=True))
     place = data.draw(st.integers(0, len(tokens)))
     assert repair([*tokens[:place], f"({label}", f"){label}", *tokens[place:]], tree.words()) == tree
@@ -70,17 +68,17 @@ def test_empty_constituents_and_closings_of_what_is_not_open_are_dropped(
         ("(NP )NP (S XX XX XX )S", "(S (XX a) (XX b) (XX c))"),
     ],
 )
-def test_repairs_are_those_that_are_promised(tokens: str, tree: str) -> None:
+def test_repairs_of_examples(tokens: str, tree: str) -> None:
     assert repair(tokens.split(), ["a", "b", "c"]) == read_tree(tree)
 
 
-def test_what_is_deeper_than_the_stack_is_repaired() -> None:
+def test_trees_deeper_than_the_stack_are_repaired() -> None:
     tokens = linearize(DEEP, tags=True)
     assert repair(tokens, DEEP.words()) == DEEP
     assert repair(tokens[:-1_500], DEEP.words()) == DEEP
 
 
-def test_there_is_no_tree_over_no_words() -> None:
+def test_trees_need_words() -> None:
     assert not is_well_formed([], 0)
     with pytest.raises(ValueError, match="no words"):
         repair(["XX"], [])

@@ -27,7 +27,7 @@ def test_a_constituent_spans_the_words_below_it(tree: Tree) -> None:
 
 
 @given(TREES)
-def test_every_node_opens_once_and_an_inner_one_closes_after_what_is_in_it(tree: Tree) -> None:
+def test_inner_nodes_close_after_their_descendants(tree: Tree) -> None:
     open_ones: list[Tree] = []
     for node, opens in tree.walk():
         if not opens:
@@ -71,6 +71,6 @@ def test_a_tree_that_is_deeper_than_the_stack_is_a_tree_like_others() -> None:
         ("N P", (DOGS,), None),
     ],
 )
-def test_what_could_not_be_written_is_no_tree(label: str, children: tuple[Tree, ...], word: str | None) -> None:
+def test_invalid_trees_are_refused(label: str, children: tuple[Tree, ...], word: str | None) -> None:
     with pytest.raises(ValueError, match=r"must|write brackets"):
         Tree(label, children, word)

@@ -31,7 +31,7 @@ def chain(tree: Tree, label: str, depth: int) -> Tree:
 
 TREES = _BUSHES | st.builds(chain, _BUSHES, LABELS, st.integers(1, 5))
 DEEP = chain(Tree("S", (Tree("NN", word="dog"), Tree("VB", word="barks"))), "NP", 2_000)
-"""Deeper than Python's stack; Hypothesis recurses over what it is given, so it stays apart."""
+"""Deeper than Python's stack; not drawn by Hypothesis, which recurses."""
 
 
 def treebank_lines(folder: Path) -> list[str]:

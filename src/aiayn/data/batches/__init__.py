@@ -1,1 +1,1 @@
-"""Which sentences make an optimizer step, and their tensors."""
+"""Batches: the sentences of each optimizer step, as padded tensors."""

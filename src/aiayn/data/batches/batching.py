@@ -1,28 +1,28 @@
-"""Which sentences make an optimizer step, and which of them a rank sees: pure functions of lengths and seed.
+"""The sentences of each optimizer step, and each rank's share: pure functions of lengths and seed.
 
-A batch is global: it belongs to one optimizer step, whatever the number of ranks and accumulations that share it.
+A batch is global: all ranks and accumulations of one optimizer step share it.
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from aiayn.data.batches.collation import TranslationBatch, collate, padded_size
 from aiayn.data.batches.epoch_plan import EpochPlan, Indices, Lengths, batch_borders, plan_epoch
+from aiayn.data.batches.prefetch import prefetch
 from aiayn.data.batches.sentences import SentencePairs
 
 
 def micro_batches(batch: Indices, source_lengths: Lengths, target_lengths: Lengths, *, parts: int) -> list[Indices]:
-    """Cut one global batch into micro-batches that cost about the same, padding included.
+    """Split a global batch into micro-batches of about equal cost, padding included.
 
-    For `world_size` ranks and A accumulations, `parts` is their product and part `a * world_size + rank` is what a rank
-    sees in accumulation a: the optimizer step covers the same sentences in every such shape.
+    `parts` is the number of ranks times that of accumulations; a rank gets part `a * world_size + rank` in accumulation
+    a. So the optimizer step has the same sentences for any factors.
 
     Returns:
-        Exactly `parts` arrays, together the batch; some are empty only where there are fewer sentences than parts.
+        Exactly `parts` arrays; some are empty only if there are fewer sentences than parts.
     """
     tokens = source_lengths[batch].astype(np.int64) + target_lengths[batch]
     longest_first = np.argsort(-tokens, kind="stable")
@@ -32,10 +32,9 @@ def micro_batches(batch: Indices, source_lengths: Lengths, target_lengths: Lengt
 
 
 def evaluation_batches(source_lengths: Lengths, target_lengths: Lengths, *, tokens: int) -> list[Indices]:
-    """Cut a split into batches of at most `tokens` padded tokens a side, longest first.
+    """Split sentences into batches of at most `tokens` padded tokens a side, longest first.
 
-    Every sentence is in exactly one batch; a sentence over the budget is a batch of its own. Rank r of W takes
-    `batches[r::W]`.
+    A sentence over the budget is a batch of its own. Rank r of W takes `batches[r::W]`.
     """
     order = np.lexsort((target_lengths, source_lengths))[::-1].astype(np.int64)
     borders = batch_borders(order, source_lengths, target_lengths, tokens, tokens)
@@ -44,10 +43,10 @@ def evaluation_batches(source_lengths: Lengths, target_lengths: Lengths, *, toke
 
 @final
 class TrainingStream:
-    """The micro-batches of one rank from one optimizer step to another: a pure function of its arguments.
+    """The micro-batches of one rank from `start_step` to `max_steps`: a pure function of its arguments.
 
-    A stream from step k yields exactly what a stream from step 0 yields after k steps, so resuming needs only a number.
-    The multiples are those of `collate`; what they add comes on top of the budgets.
+    A stream from step k yields what a stream from step 0 yields after k steps, so resuming needs only the step.
+    `length_multiple` is that of `collate`; the padding it adds does not count towards the budgets.
     """
 
     def __init__(
@@ -103,55 +102,48 @@ class TrainingStream:
                 )
 
     def _global_batches(self) -> Iterator[tuple[int, int, Indices]]:
-        first = 0  # the optimizer step that opens the epoch
-        for epoch, plan in enumerate(self._plans()):
+        first = 0  # optimizer step of the epoch's first batch
+        for epoch, plan in enumerate(prefetch(self._plans(), depth=1)):
             for step in range(max(first, self._start_step), min(first + len(plan), self._max_steps)):
                 yield step, epoch, plan[step - first]
             first += len(plan)
 
     def _plans(self) -> Iterator[EpochPlan]:
-        """The plan of each epoch until the last step; the next one is made while its forerunner is trained on."""
-        steps = 0
-        with ThreadPoolExecutor(1, thread_name_prefix="plan") as thread:
-            following = thread.submit(self._plan, 0) if len(self) else None
-            for epoch in count(1):
-                if following is None:
-                    return
-                plan = following.result()
-                steps += len(plan)
-                following = thread.submit(self._plan, epoch) if steps < self._max_steps else None
-                yield plan
-
-    def _plan(self, epoch: int) -> EpochPlan:
-        return plan_epoch(
-            self._pairs.source.lengths,
-            self._pairs.target.lengths,
-            source_tokens=self._source_tokens,
-            target_tokens=self._target_tokens,
-            seed=self._seed,
-            epoch=epoch,
-        )
+        """Yield the plan of each epoch up to the last step."""
+        steps = epoch = 0
+        while len(self) and steps < self._max_steps:
+            plan = plan_epoch(
+                self._pairs.source.lengths,
+                self._pairs.target.lengths,
+                source_tokens=self._source_tokens,
+                target_tokens=self._target_tokens,
+                seed=self._seed,
+                epoch=epoch,
+            )
+            steps += len(plan)
+            epoch += 1
+            yield plan
 
 
 def _even_starts(tokens: list[int], parts: int) -> list[int]:
-    """Return where each part starts such that the costliest part is as cheap as can be.
+    """Return the start of each part such that the highest cost of a part is minimal.
 
-    A part costs its size times its first sentence, which is its longest.
+    A part costs its size times the length of its first sentence, which is its longest.
     """
     low, high = 0, tokens[0] * len(tokens) if tokens else 0
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _starts_within(tokens, parts, middle) else (middle, high)
     starts = _starts_within(tokens, parts, high)
-    assert starts is not None, "one part can always hold everything"
+    assert starts is not None, "one part can hold all sentences"
     return starts
 
 
 def _starts_within(tokens: list[int], parts: int, cost: int) -> list[int] | None:
-    """Return where each part starts when none may cost more than `cost`, or None where that cannot be."""
+    """Return the start of each part such that no part costs more than `cost`, or None if that is impossible."""
     starts = []
     start = 0
-    for left in range(parts - 1, -1, -1):  # how many parts come after this one
+    for left in range(parts - 1, -1, -1):  # number of parts after this one
         starts.append(start)
         if start < len(tokens):
             room = cost // tokens[start]

@@ -1,4 +1,4 @@
-"""Sentence numbers to the tensors of one forward pass."""
+"""Gathers sentences into the tensors of one forward pass."""
 
 from typing import Any, NamedTuple, Self
 
@@ -11,24 +11,24 @@ from aiayn.data.batches.sentences import SentencePairs, Sentences
 
 
 class TranslationBatch(NamedTuple):
-    """The pairs that one rank sees in one forward pass, padded on the right.
+    """The pairs of one forward pass on one rank, padded on the right.
 
-    A named tuple, because every part of Lightning and torch can move, pin and rebuild one; the counts are made on the
-    host, so that reading them never waits for a device.
+    A named tuple, which Lightning and torch can move, pin and rebuild. The counts are Python numbers, so that reading
+    them never synchronises with a device.
 
     Attributes:
         source: int64 `[batch, source_len]`, each sentence ending with eos.
         target_input: int64 `[batch, target_len]`, bos and the sentence without its eos.
-        target_output: int64 `[batch, target_len]`, the sentence with its eos: what each position is to predict.
-        indices: int64 `[sentences]`, each pair's number in its split or window; rows beyond these are padding.
-        num_source_tokens: tokens of `source` that are no padding.
-        num_target_tokens: tokens of `target_output` that are no padding.
-        step_source_tokens: source tokens over all ranks and accumulations of the optimizer step.
-        step_target_tokens: target tokens over all of them: the loss' normaliser.
-        epoch: which pass over the corpus, from 0.
-        step: which optimizer step, from 0.
-        step_padded_source_tokens: source positions over all of them, pads included; 0 where nobody counts them.
-        step_padded_target_tokens: likewise.
+        target_output: int64 `[batch, target_len]`, the sentence with its eos: the prediction targets.
+        indices: int64 `[sentences]`, each pair's index in its split or window; further rows are padding.
+        num_source_tokens: Tokens of `source`, without padding.
+        num_target_tokens: Tokens of `target_output`, without padding.
+        step_source_tokens: Source tokens of the optimizer step, over all ranks and accumulations.
+        step_target_tokens: Target tokens likewise: the loss' normaliser.
+        epoch: Pass over the corpus, from 0.
+        step: Optimizer step, from 0.
+        step_padded_source_tokens: Source positions of the optimizer step, padding included; 0: not counted.
+        step_padded_target_tokens: Target positions likewise.
     """
 
     source: Tensor
@@ -45,7 +45,7 @@ class TranslationBatch(NamedTuple):
     step_padded_target_tokens: int = 0
 
     def pin_memory(self) -> Self:
-        """Return the batch with its tensors where a GPU can fetch them itself."""
+        """Return the batch with its tensors in pinned memory."""
         return self._replace(
             source=self.source.pin_memory(),
             target_input=self.target_input.pin_memory(),
@@ -54,7 +54,7 @@ class TranslationBatch(NamedTuple):
         )
 
     def to(self, device: torch.device | str | int, *, non_blocking: bool | None = None) -> Self:
-        """Return the batch with its tensors on a device; unless told, nobody waits for those in pinned memory."""
+        """Return the batch on a device; by default, copies from pinned memory do not block."""
         if non_blocking is None:
             non_blocking = self.source.is_pinned()
         return self._replace(
@@ -78,12 +78,12 @@ def collate(
     step_padded_tokens: tuple[int, int] = (0, 0),
     length_multiple: int = 1,
 ) -> TranslationBatch:
-    """Gather the pairs of given numbers `[batch]` into padded tensors; without step counts the batch is a whole step.
+    """Gather the pairs with the given indices `[batch]` into padded tensors; by default the batch is a whole step.
 
-    No numbers at all give a batch of weight zero, so that every rank takes part in every step: pair 0 with nothing to
-    predict and no tokens counted.
+    Without indices, the batch has weight zero, so that every rank takes part in every step: pair 0, with no token to
+    predict and none counted.
 
-    The tensors' lengths are multiples of `length_multiple`, for a compiled model.
+    The tensors' lengths are multiples of `length_multiple`, for compiled models.
     """
     weightless = len(indices) == 0
     if weightless:
@@ -94,7 +94,7 @@ def collate(
     target_input[:, 0] = bos_id
     target_input[:, 1:] = target_output[:, :-1]
     source_lengths, target_lengths = pairs.source.lengths[indices], pairs.target.lengths[indices]
-    # The eos of a shorter sentence is predicted, never read: it stays out of the input.
+    # The eos of a shorter sentence is a prediction target only, not an input.
     (shorter,) = np.nonzero(target_lengths < target_output.shape[1])
     target_input[shorter, target_lengths[shorter]] = pad_id
     if weightless:
@@ -119,12 +119,12 @@ def collate(
 
 
 def padded_size(lengths: NDArray[np.integer[Any]], indices: NDArray[np.int64], *, length_multiple: int = 1) -> int:
-    """The positions of a side of a batch, pads included, where its sentences are these: see `collate`.
+    """Return the number of positions of one side of a batch of `collate`, padding included.
 
     Args:
-        lengths: tokens of every sentence, `[sentences]`.
-        indices: which of them, `[batch]`.
-        length_multiple: of the tensors' lengths.
+        lengths: Tokens of every sentence, `[sentences]`.
+        indices: Sentences of the batch, `[batch]`.
+        length_multiple: Of the tensors' lengths.
     """
     longest = int(lengths[indices].max() if len(indices) else lengths[0])
     return max(1, len(indices)) * _rounded_up(longest, length_multiple)
@@ -135,10 +135,7 @@ def _rounded_up(length: int, multiple: int) -> int:
 
 
 def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_multiple: int = 1) -> NDArray[np.int64]:
-    """The sentences of given numbers `[batch]`, padded to the longest of them: int64 `[batch, length]`.
-
-    The length is rounded up to its multiple.
-    """
+    """Gather sentences by index `[batch]`, padded to a multiple of `length_multiple`: int64 `[batch, length]`."""
     lengths = side.lengths[indices]
     columns = np.arange(_rounded_up(int(lengths.max()), length_multiple))
     real = columns < lengths[:, None]

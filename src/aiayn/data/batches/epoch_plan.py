@@ -1,7 +1,7 @@
-"""The batches of one pass over a corpus: a pure function of lengths, budgets, seed and epoch.
+"""The batches of one epoch: a pure function of lengths, budgets, seed and epoch.
 
-A corpus may have tens of millions of pairs, so nothing here is as long as the corpus but the lengths themselves and
-one int32 order; what more is needed is made a block of sentences at a time.
+A corpus may have tens of millions of pairs, so only the lengths and one int32 order are as long as the corpus; all
+other arrays are computed for one block of sentences at a time.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,17 @@ Lengths: TypeAlias = NDArray[np.integer[Any]]
 Indices: TypeAlias = NDArray[np.int64]
 Order: TypeAlias = NDArray[np.int32]
 
-_BLOCK = 1 << 18  # sentences looked at together
+_BLOCK = 1 << 18  # sentences
 
 
 @final
 class EpochPlan(Sequence[Indices]):
-    """The sentence numbers of each batch, int64 `[batch]`, in the order in which they are trained on.
+    """The sentence indices of each batch, int64 `[batch]`, in training order.
 
     Args:
-        order: all sentences, those of a batch side by side: int32 `[sentences]`.
-        borders: where each batch starts in the order, and its end: int64 `[batches + 1]`.
-        turns: which batch comes when: int64 `[batches]`.
+        order: All sentences, batch by batch: int32 `[sentences]`.
+        borders: Start of each batch in `order`, and the end: int64 `[batches + 1]`.
+        turns: Training order of the batches: int64 `[batches]`.
     """
 
     def __init__(self, order: Order, borders: Indices, turns: Indices) -> None:
@@ -50,24 +50,24 @@ class EpochPlan(Sequence[Indices]):
 def plan_epoch(
     source_lengths: Lengths, target_lengths: Lengths, *, source_tokens: int, target_tokens: int, seed: int, epoch: int
 ) -> EpochPlan:
-    """Cut one pass over a corpus into batches of about equal length (section 5.1), in a new way every epoch.
+    """Split a corpus into batches of sentences of similar length (section 5.1), differently in every epoch.
 
     Args:
-        source_lengths: tokens of each source sentence, eos included, `[sentences]`.
-        target_lengths: tokens of each target sentence, eos included, `[sentences]`.
-        source_tokens: most source tokens of a batch, padding included.
-        target_tokens: most target tokens of a batch, padding included.
-        seed: with `epoch`, decides everything random here.
-        epoch: which pass, from 0.
+        source_lengths: Tokens of each source sentence, eos included, `[sentences]`.
+        target_lengths: Tokens of each target sentence, eos included, `[sentences]`.
+        source_tokens: Largest number of source tokens of a batch, padding included.
+        target_tokens: Largest number of target tokens of a batch, padding included.
+        seed: Random seed, used together with `epoch`.
+        epoch: Pass over the corpus, from 0.
 
     Returns:
         The batches; every sentence is in exactly one.
 
     Raises:
-        UserError: one sentence alone is over a budget.
+        UserError: A single sentence exceeds a budget.
     """
-    _refuse_oversize(source_lengths, source_tokens, "source")
-    _refuse_oversize(target_lengths, target_tokens, "target")
+    _check_budget(source_lengths, source_tokens, "source")
+    _check_budget(target_lengths, target_tokens, "target")
     rng = np.random.default_rng([seed, epoch])
     order = _bucketed_order(source_lengths, target_lengths, source_tokens, target_tokens, rng)
     borders = batch_borders(order, source_lengths, target_lengths, source_tokens, target_tokens)
@@ -77,31 +77,30 @@ def plan_epoch(
 def batch_borders(
     order: Order | Indices, source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int
 ) -> Indices:
-    """Cut an order of sentences where the next one would break a budget of padded tokens.
+    """Split an order of sentences into batches, each as large as the budgets of padded tokens allow.
 
     Returns:
-        The positions in `order` between which each batch lies, int64 `[batches + 1]`; a sentence over a budget is a
-        batch of its own.
+        The batches' borders in `order`, int64 `[batches + 1]`; a sentence over a budget is a batch of its own.
     """
-    most = min(source_tokens, target_tokens)  # sentences of a batch, as each has a token
+    most = min(source_tokens, target_tokens)  # sentences of a batch: each has a token
     size = max(_BLOCK, most + 1)
     borders = [0]
     while (start := borders[-1]) < len(order):
         block = order[start : start + size]
         ends = _cut(source_lengths[block], target_lengths[block], source_tokens, target_tokens)
         if start + size < len(order):
-            ends.pop()  # the next block may lengthen it, and starts with it
+            ends.pop()  # the last batch may continue in the next block, which starts with it
         borders += [start + end for end in ends]
     return np.array(borders, np.int64)
 
 
 def _cut(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int) -> list[int]:
-    """Where each batch of a block ends."""
+    """Return the end of each batch of a block."""
     sources, targets = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
     ends = []
     start = 0
     while start < len(sources):
-        # The first sentence already bounds the batch, so no more than these need a look.
+        # The first sentence alone bounds the number of sentences of the batch.
         most = max(1, min(source_tokens // int(sources[start]), target_tokens // int(targets[start])))
         window = slice(start, start + most)
         sizes = np.arange(1, len(sources[window]) + 1)
@@ -112,7 +111,7 @@ def _cut(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, t
     return ends
 
 
-def _refuse_oversize(lengths: Lengths, budget: int, side: str) -> None:
+def _check_budget(lengths: Lengths, budget: int, side: str) -> None:
     longest = int(lengths.max(initial=0))
     if longest > budget:
         raise UserError(
@@ -124,10 +123,11 @@ def _refuse_oversize(lengths: Lengths, budget: int, side: str) -> None:
 def _bucketed_order(
     source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int, rng: np.random.Generator
 ) -> Order:
-    """Order sentences so that neighbours are alike in both lengths; ties are random.
+    """Order sentences so that neighbours have similar lengths on both sides; ties are random.
 
-    Sentences sorted by source length are cut into bands of equally many tokens, and each band is sorted by target
-    length, up and down in turn. Of B batches there are sqrt(2 B) bands: more would pad targets, fewer sources.
+    Sentences sorted by source length are split into bands of equally many tokens, and each band is sorted by target
+    length, alternately ascending and descending. For B batches there are sqrt(2 B) bands: more bands pad targets more,
+    fewer bands pad sources more.
     """
     assert len(source_lengths) <= np.iinfo(np.int32).max
     shuffled = np.arange(len(source_lengths), dtype=np.int32)
@@ -145,28 +145,28 @@ def _bucketed_order(
 
 
 def _sorted_by(lengths: Lengths, order: Order) -> Order:
-    """Sort an order by length, ties staying as they are: a counting sort, whose blocks come sorted already."""
+    """Sort an order by length, stably: a counting sort over blocks."""
     blocks = range(0, len(order), _BLOCK)
     bins = int(lengths.max(initial=0)) + 1
     counts = np.array([np.bincount(lengths[order[block : block + _BLOCK]], minlength=bins) for block in blocks])
-    # Behind all that is shorter, and what is as long in the blocks before: [blocks, bins] from running sums by length.
+    # A sentence follows all shorter ones, and those of equal length in earlier blocks: [blocks, bins].
     ends = np.cumsum(counts.T.reshape(-1)).reshape(counts.shape[::-1]).T if len(blocks) else counts
     result = np.empty_like(order)
     for block, count, end in zip(blocks, counts, ends, strict=True):
         members = order[block : block + _BLOCK]
-        shift = end - np.cumsum(count)  # from a place among the block's sorted members to the place among all
+        shift = end - np.cumsum(count)  # from the position in the sorted block to that in the result
         places = np.arange(len(members)) + np.repeat(shift, count)
         result[places] = members[_stable_argsort(lengths[members])]
     return result
 
 
 def _stable_argsort(keys: Lengths) -> Indices:
-    """Argsort numbers that are not negative, ties staying as they are; numpy's for 16 bits is a radix sort."""
+    """Argsort non-negative numbers stably; for 16 bits, numpy uses the faster radix sort."""
     return np.argsort(keys.astype(np.uint16) if keys.max(initial=0) < 1 << 16 else keys, kind="stable")
 
 
 def _band_borders(order: Order, source_lengths: Lengths, target_lengths: Lengths, bands: int) -> list[int]:
-    """Where each band of an order starts: at the first sentence that ends in it, were all tokens laid end to end."""
+    """Return the start of each band: all tokens are divided equally, and a sentence belongs where it ends."""
     total = int(source_lengths.sum()) + int(target_lengths.sum())
     first_tokens = 1 + -(-np.arange(bands) * total // bands)
     borders: list[int] = []

@@ -1,4 +1,4 @@
-"""Threads that work ahead of whoever waits for the results, by a few items and no more."""
+"""Threads that compute the next items of an iterable while the current one is used."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -10,35 +10,38 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-def mapped_ahead(function: Callable[[_Item], _Result], items: Iterable[_Item], *, at_once: int) -> Generator[_Result]:
-    """Yield what a function makes of each item, in order, while threads work on those that come next.
+def parallel_map(
+    function: Callable[[_Item], _Result], items: Iterable[_Item], *, num_threads: int
+) -> Generator[_Result]:
+    """Yield the function's result for each item in order, computed in threads.
 
-    Items are taken as results are: `at_once` are worked on, and one waits for its turn. So the memory stays bounded,
-    however fast they come.
+    At most `num_threads + 1` items are taken in advance, which bounds the memory. Closing the generator waits for the
+    threads.
     """
     remaining = iter(items)
-    with ThreadPoolExecutor(at_once, thread_name_prefix="ahead") as threads:
-        due: deque[Future[_Result]] = deque(threads.submit(function, item) for item in islice(remaining, at_once + 1))
+    with ThreadPoolExecutor(num_threads, thread_name_prefix="parallel-map") as threads:
+        pending: deque[Future[_Result]] = deque(
+            threads.submit(function, item) for item in islice(remaining, num_threads + 1)
+        )
         try:
-            while due:
-                result = due.popleft().result()
-                due.extend(threads.submit(function, item) for item in islice(remaining, 1))
+            while pending:
+                result = pending.popleft().result()
+                pending.extend(threads.submit(function, item) for item in islice(remaining, 1))
                 yield result
         finally:
             threads.shutdown(cancel_futures=True)
 
 
-def prefetched(items: Iterable[_Item], *, depth: int) -> Generator[_Item]:
-    """Yield the items, none of which is None, while a thread takes up to `depth` that come next.
+def prefetch(items: Iterable[_Item], *, depth: int) -> Generator[_Item]:
+    """Yield the items, none of which may be None, while a thread takes up to `depth` next ones.
 
-    What goes wrong in the thread is raised where its item was due.
+    An exception in the thread is raised in place of its item.
     """
+    # A generator that is suspended when the interpreter exits must not run any code then, so there is no cleanup here:
+    # the thread ends when its executor is garbage-collected with the generator.
     remaining = iter(items)
-    with ThreadPoolExecutor(1, thread_name_prefix="prefetch") as thread:
-        due = deque(thread.submit(next, remaining, None) for _ in range(depth))
-        try:
-            while (item := due.popleft().result()) is not None:
-                due.append(thread.submit(next, remaining, None))
-                yield item
-        finally:
-            thread.shutdown(cancel_futures=True)
+    thread = ThreadPoolExecutor(1, thread_name_prefix="prefetch")
+    pending = deque(thread.submit(next, remaining, None) for _ in range(depth))
+    while (item := pending.popleft().result()) is not None:
+        pending.append(thread.submit(next, remaining, None))
+        yield item

@@ -1,4 +1,4 @@
-"""What batches are made of: sentences as token ids, end to end, on disk or in memory."""
+"""Sentences as token ids, end to end, on disk or in memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,31 +29,31 @@ class Sentences(Protocol):
 
 
 class SentencePairs(Protocol):
-    """Both sides, as many sentences each."""
+    """Both sides of a corpus."""
 
     @property
     def source(self) -> Sentences:
-        """What is read."""
+        """Source sentences."""
         ...
 
     @property
     def target(self) -> Sentences:
-        """What is to be said."""
+        """Target sentences, equally many."""
         ...
 
 
 @final
 @dataclass(frozen=True)
 class SentencesInMemory:
-    """Sentences that were encoded just now."""
+    """Sentences as arrays; see `Sentences`."""
 
     tokens: NDArray[np.int32]
     offsets: NDArray[np.int64]
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]], *, eos_id: int) -> Self:
-        """Lay out sentences, token ids without eos, and end each with it."""
-        with_eos: list[int] = []  # one list and one conversion: a third of the time of an iterator's
+        """Concatenate sentences, given as token ids without eos, with an eos after each."""
+        with_eos: list[int] = []  # one conversion of one list takes a third of the time of an iterator
         for ids in sentences:
             with_eos += ids
             with_eos.append(eos_id)
@@ -61,11 +61,11 @@ class SentencesInMemory:
 
     @classmethod
     def with_lengths(cls, tokens: NDArray[np.int32], lengths: NDArray[np.int32]) -> Self:
-        """Sentences that lie end to end already, each with its eos, int32 `[sentences]` being their lengths."""
+        """Wrap concatenated sentences of the given lengths, eos included: int32 `[sentences]`."""
         return cls(tokens, _offsets(lengths))
 
     def only(self, chosen: NDArray[np.bool_]) -> Self:
-        """The sentences that are chosen, bool `[sentences]`, in their order."""
+        """Select sentences by a mask, bool `[sentences]`."""
         return type(self)(self.tokens[np.repeat(chosen, self.lengths)], _offsets(self.lengths[chosen]))
 
     @cached_property
@@ -75,14 +75,14 @@ class SentencesInMemory:
 
 
 class PairsInMemory(NamedTuple):
-    """Sentence pairs that were encoded just now."""
+    """Sentence pairs as arrays."""
 
     source: SentencesInMemory
     target: SentencesInMemory
 
 
 def lengths_between(offsets: NDArray[np.int64]) -> NDArray[np.int32]:
-    """How far each offset is from the next, in half the memory of the offsets: int32 `[sentences]`."""
+    """Return the differences of offsets as int32 `[sentences]`, without a temporary array of int64."""
     return np.subtract(offsets[1:], offsets[:-1], out=np.empty(len(offsets) - 1, np.int32))
 
 

@@ -1,1 +1,1 @@
-"""Corpora: sentence pairs and trees from files, from the Hugging Face hub, and embedded ones."""
+"""Corpora from text files, treebanks and the Hugging Face hub."""

@@ -1,4 +1,4 @@
-"""What every corpus is: sources and targets in three splits, and an identity that stands for every sentence."""
+"""The interface of a corpus: aligned sources and targets in three splits, identified by their content."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any, ClassVar, Literal, Protocol
 
 Split = Literal["train", "dev", "test"]
 Task = Literal["translation", "parsing"]
-"""What targets are, and so what outputs are scored by: text of another language, or linearised trees of the sources."""
+"""What targets are: text of another language, or linearised trees of the sources."""
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 
 class Corpus(Protocol):
-    """Aligned sentence pairs in the order they are given, one table a split.
+    """Aligned sentence pairs in a fixed order.
 
     Attributes:
-        source_language: ISO 639-1 code of the source side, such as ``en``.
-        target_language: ISO 639-1 code of the target side, such as ``de``; ``brackets`` where it holds trees.
-        task: what targets are.
+        source_language: ISO 639-1 code, such as ``en``.
+        target_language: ISO 639-1 code, such as ``de``; ``brackets`` for trees.
+        task: What targets are.
     """
 
     task: ClassVar[Task]
@@ -25,20 +25,20 @@ class Corpus(Protocol):
 
     @property
     def identity(self) -> str:
-        """Hexadecimal SHA-256 that changes whenever any sentence, or the order of two, would."""
+        """Hexadecimal SHA-256 that changes with any sentence and with their order."""
         ...
 
     @property
     def origin(self) -> dict[str, Any]:
-        """Where the sentences come from, in words and checksums, for a manifest; ``kind`` is the corpus' own."""
+        """The corpus' kind, names and checksums, for a manifest."""
         ...
 
     def split(self, split: Split) -> Any:
-        """Return the split: a memory-mapped table with the text columns ``source`` and ``target``, or `StreamedPairs`.
+        """Return a memory-mapped table with the text columns ``source`` and ``target``, or `StreamedPairs`.
 
-        `streamed.text_of` reads either. Where the task is parsing, the column `tree` has the gold trees as well.
+        `streamed.text_of` reads both. For parsing, the table has a column ``tree`` with the gold trees.
 
         Raises:
-            UserError: the split cannot be read; the one line names the key, the file and what to do.
+            UserError: The split cannot be read.
         """
         ...

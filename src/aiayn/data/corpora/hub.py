@@ -1,10 +1,10 @@
-"""Parallel corpora of the Hugging Face hub, or in a local folder of the same shape."""
+"""Parallel corpora from the Hugging Face hub, or from a local folder in the same format."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 _TEXT = frozenset({"string", "large_string"})
 _FILTERED_NEWSTEST2014 = 2737
-"""Pairs of the newstest2014 that WMT14 showed to its evaluators; papers report on the full one."""
+"""Pairs of the filtered newstest2014, which WMT14 used for evaluation; papers report on the full one."""
 
 
 @final
 class HubCorpus:
-    """Sentence pairs of a data set in one of the hub's two shapes.
+    """Sentence pairs of a data set in one of the hub's two formats.
 
     Either a column `translation` holds both languages, `{"en": ..., "de": ...}`, or each language is a column of text.
-    A line break within a sentence is read as a space, for a corpus has one sentence a line.
+    A line break inside a sentence is read as a space.
 
     Args:
         path: Repository on the hub, such as `wmt/wmt14`, or a local folder; see `HubDataSet`.
-        subset: Name of a configuration inside the data set, or none.
-        revision: Commit, branch or tag on the hub; none is the newest.
-        source_language: ISO 639-1 code of the source side.
-        target_language: ISO 639-1 code of the target side.
-        splits: The data set's names of our splits; slices such as `train[:1%]` are understood.
-        sentences: How many pairs each split has to have; splits left out, or None, may have any number.
-        streaming: Read the splits as they come, and store no table of them.
-        scratch_directory: Folder for the tables of a local folder while they are in use.
+        subset: Configuration of the data set, or None.
+        revision: Commit, branch or tag on the hub; None: the newest.
+        source_language: ISO 639-1 code.
+        target_language: ISO 639-1 code.
+        splits: The data set's name of each split; may be a slice such as `train[:1%]`.
+        sentences: Required number of pairs per split; None or absent: any.
+        streaming: Read the splits as streams, without storing tables.
+        scratch_directory: Where the tables of a local folder are kept while in use.
     """
 
     task: ClassVar[Task] = "translation"
@@ -71,10 +71,10 @@ class HubCorpus:
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 over what was asked for and the data set's content: its commit on the hub, or its files' bytes.
+        """SHA-256 over the settings and the data set's content: its commit on the hub, or its files' bytes.
 
         Raises:
-            UserError: the data set cannot be found.
+            UserError: The data set cannot be found.
         """
         content = {
             "kind": "hub",
@@ -86,7 +86,7 @@ class HubCorpus:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The data set, its subset and splits, and its commit or the checksums of its files, for a manifest."""
+        """The data set, its subset and splits, and its commit or the checksums of its files."""
         name = Path(self._path).name if Path(self._path).expanduser().is_dir() else self._path
         return {
             "kind": "hub",
@@ -97,39 +97,30 @@ class HubCorpus:
         }
 
     def split(self, split: Split) -> Any:
-        """Return the split as a memory-mapped table with the text columns `source` and `target`, or `StreamedPairs`.
+        """Return a memory-mapped table with the text columns `source` and `target`, or `StreamedPairs`.
 
         Raises:
-            UserError: the hub cannot be reached, or the data set, its subset or its columns are not there, or any of
-                the splits, or one has another size than stated.
+            UserError: The data set, its subset, a split or a column is missing, or a split has another size than
+                stated.
         """
-        if self._streaming:
-            return self._streamed(split)
-        return self._tables[split].with_transform(_one_line_each)
-
-    def _streamed(self, split: Split) -> StreamedPairs:
+        if not self._streaming:
+            return self._tables[split].with_transform(_one_line_each)
         name = self._splits[split]
         rows, size = self._data_set.stream(name, key=f"data.splits.{split}")
         return StreamedPairs(
             rows,
             languages=(self.source_language, self.target_language),
-            asked=self._data_set.asked,
+            data_set=self._data_set,
             place=f"data.path={self._path} ({name})",
             size=size,
-            ended=partial(self._refuse_another_size, split),
+            on_end=lambda size: self.check_sizes({split: size}),
         )
 
-    def _refuse_another_size(self, split: Split, size: int) -> None:
-        self.refuse_other_sizes({split: size})
-
-    def refuse_other_sizes(self, sizes: Mapping[Split, int]) -> None:
-        """Compare the numbers of pairs with those that were stated.
-
-        Args:
-            sizes: pairs of each split, before any are dropped.
+    def check_sizes(self, sizes: Mapping[Split, int]) -> None:
+        """Compare the numbers of pairs, before filtering, with the stated ones.
 
         Raises:
-            UserError: a split has more pairs, or fewer.
+            UserError: A split has another number of pairs.
         """
         for split, size in sizes.items():
             stated, name = self._sentences.get(split), self._splits[split]
@@ -141,34 +132,34 @@ class HubCorpus:
             elif size == _FILTERED_NEWSTEST2014:
                 why = ", probably the filtered newstest2014 and not the full one of 3003"
             raise UserError(
-                f"data.sentences.{split}={stated}: data.path={self._path} ({name}) has {size} pairs{why}; state "
+                f"data.sentences.{split}={stated}: data.path={self._path} ({name}) has {size} pairs{why}; set "
                 f"data.sentences.{split}={size} to accept them, null not to compare"
             )
 
     @cached_property
     def _tables(self) -> dict[Split, datasets.Dataset]:
-        """All splits at once: what is wrong with the last is said before the first is tokenised."""
+        """All splits at once, so that every error is found before the first split is tokenised."""
         tables = {split: self._data_set.table(self._splits[split], key=f"data.splits.{split}") for split in SPLITS}
-        self.refuse_other_sizes({split: len(table) for split, table in tables.items()})
+        self.check_sizes({split: len(table) for split, table in tables.items()})
         return {split: self._columns(table, split) for split, table in tables.items()}
 
     def _columns(self, table: datasets.Dataset, split: Split) -> datasets.Dataset:
-        """Find both languages, under `translation` or as columns of their own, and name them source and target."""
+        """Select both languages, under `translation` or as plain columns, and rename them to source and target."""
         flat = table.flatten()
         pairs = [[prefix + self.source_language, prefix + self.target_language] for prefix in ("translation.", "")]
         found = next((pair for pair in pairs if set(pair) <= set(flat.column_names)), None)
+        place = f"data.path={self._path} ({self._splits[split]})"
         if found is None:
             raise UserError(
-                f"data.path={self._path} ({self._splits[split]}) has the columns {', '.join(flat.column_names)}, not "
-                f"{' and '.join(pairs[0])}, nor {' and '.join(pairs[1])}; mend data.source_language, "
-                "data.target_language or data.subset"
+                f"{place} has the columns {', '.join(flat.column_names)}, not {' and '.join(pairs[0])}, nor "
+                f"{' and '.join(pairs[1])}; fix data.source_language, data.target_language or data.subset"
             )
         flat = flat.select_columns(found)
         for column in found:
             kind, missing = str(flat.features[column].dtype), flat.data.column(column).null_count
             if kind not in _TEXT or missing:
                 what = f"{missing} missing sentences" if kind in _TEXT else f"values of type {kind}, not text"
-                raise UserError(f"data.path={self._path} ({self._splits[split]}) has {what} in its column {column}")
+                raise UserError(f"{place} has {what} in its column {column}")
         if not len(flat):
             raise UserError(f"data.path={self._path}: data.splits.{split}={self._splits[split]} is empty; name another")
         return flat.rename_columns(dict(zip(found, ("source", "target"), strict=True)))

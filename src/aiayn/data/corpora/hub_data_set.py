@@ -1,4 +1,4 @@
-"""A data set of the Hugging Face hub, of the hub's cache or of a folder; where there is none, one line says why."""
+"""Reading a data set from the Hugging Face hub, from the hub's cache or from a folder; errors take one line."""
 
 from __future__ import annotations
 
@@ -8,35 +8,44 @@ import logging
 import re
 import tempfile
 import weakref
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from aiayn.data.corpora.hub_errors import INSTEAD, Asked, explained, first_line
+import yaml
+
+from aiayn.data.corpora.files import scratch_folder
 from aiayn.errors import UserError
-from aiayn.system.scratch import make_scratch, remove_scratch
+from aiayn.system.progress import has_bars
+from aiayn.system.scratch import remove_scratch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import datasets
 
+_INSTEAD = "or read files: data=text_files data.train.source=... data.train.target=..."
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DESCRIPTIONS = ("README.md", ".huggingface.yaml", "dataset_infos.json")
-"""Files that say how the others are read."""
+"""Files that decide how the data files are read."""
+_SUBSETS = re.compile(r"[Aa]vailable[^\[]*\[([^\]]+)\]|configurations in the cache: (.+)")
+_SCRIPT = re.compile(r"trust_remote_code|scripts are no longer supported")
 
 logger = logging.getLogger(__name__)
 
 
 @final
 class HubDataSet:
-    """The named splits of one data set. Nothing is asked of the hub, and nothing read, before it is needed.
+    """The named splits of one data set; nothing is read or requested before it is used.
 
     Args:
-        path: Repository on the hub, such as `wmt/wmt14`, or a folder: one with data files as on the hub, or one that
-            `save_to_disk` wrote. A folder goes first where both exist.
-        subset: Name of a configuration inside the data set, or none.
-        revision: Commit, branch or tag on the hub; none is the newest.
-        scratch_directory: Where tables of a folder are kept while this object lives, the system's temporary folder if
-            not given. What comes from the hub lies in the hub's own cache.
+        path: Repository on the hub, such as `wmt/wmt14`, or a folder: data files as on the hub, or the output of
+            `save_to_disk`. An existing folder takes precedence.
+        subset: Configuration of the data set, or None.
+        revision: Commit, branch or tag on the hub; None: the newest.
+        scratch_directory: Where tables of a folder are kept while this object lives; None: the system's temporary
+            folder. Data from the hub stays in the hub's own cache.
     """
 
     def __init__(self, *, path: str, subset: str | None, revision: str | None, scratch_directory: Path | None) -> None:
@@ -44,135 +53,175 @@ class HubDataSet:
         self._scratch_directory = scratch_directory
         folder = Path(path).expanduser()
         self._folder = folder.absolute() if path and folder.is_dir() else None
-        self.asked = Asked(path, subset, is_folder=self._folder is not None)
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """What stands for every row: the SHA-256 of a folder's files, or the commit on the hub.
+        """Identifies every row: the SHA-256 of a folder's files (not their place or times), or the commit on the hub.
 
-        Where a folder lies, and the times of its files, do not matter. A `revision` that is a commit is believed
-        without asking the hub.
+        A `revision` that is a commit is used without a request to the hub.
 
         Raises:
-            UserError: there is no such data set, or it cannot be read.
+            UserError: There is no such data set, or it cannot be read.
         """
         if self._folder is None:
             pinned = self._revision is not None and _COMMIT.fullmatch(self._revision)
             return {"data set": [self._path, self._subset, self._revision if pinned else str(self._on_hub.hash)]}
-        with explained(self.asked), tempfile.TemporaryDirectory() as unused:
+        with self.one_line_errors(), tempfile.TemporaryDirectory() as unused:
             data_files = self._in_folder(self._folder, cache=unused).config.data_files
             files = {str(split): [_digest(Path(file)) for file in files] for split, files in data_files.items()}
             described = [_digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
         return {"files": files, "described by": described, "subset": self._subset}
 
     def table(self, split: str, *, key: str) -> datasets.Dataset:
-        """Return a split, or part of one as in `train[:1%]`, as a memory-mapped table.
+        """Return a split, or a part of one such as `train[:1%]`, as a memory-mapped table.
 
         Args:
-            split: the data set's own name of it.
-            key: the configuration key to blame.
+            split: Its name in the data set.
+            key: Configuration key named in errors.
 
         Raises:
-            UserError: as `content`, or there is no such split.
+            UserError: As `content`, or there is no such split.
         """
         loaded = self._loaded
         names = list(loaded.info.splits)
         try:
             return loaded.as_dataset(split=split)
-        except ValueError as error:  # also a slice that cannot be parsed
+        except ValueError as error:  # including a slice with a syntax error
             wrong = "" if re.split(r"[\[+]", split)[0] in names else "no such split; "
             raise UserError(
-                f"{key}={split}: {wrong or f'{first_line(error)}; '}data.path={self._path} has {', '.join(names)}: "
+                f"{key}={split}: {wrong or f'{_first_line(error)}; '}data.path={self._path} has {', '.join(names)}: "
                 f"name one, or a part as in \"{key}='{names[0]}[:1000]'\""
             ) from error
 
     def stream(self, split: str, *, key: str) -> tuple[datasets.IterableDataset, int | None]:
-        """Return a whole split to be read as it comes, and the number of its rows where the data set states it.
+        """Return a whole split for streaming, and its number of rows where the data set states it.
 
         Args:
-            split: the data set's own name of it.
-            key: the configuration key to blame.
+            split: Its name in the data set.
+            key: Configuration key named in errors.
 
         Raises:
-            UserError: as `content`, or there is no such split.
+            UserError: As `content`, or there is no such split.
         """
-        folder = self._folder
-        builder = self._on_hub if folder is None else self._in_folder(folder, cache=self._scratch())
-        with explained(self.asked):
-            splits = builder.as_streaming_dataset()
+        with self.one_line_errors():
+            splits = self._builder.as_streaming_dataset()
         if split not in splits:
             part = " (a part of a split cannot be streamed)" if re.search(r"[\[+]", split) else ""
             raise UserError(f"{key}={split}: no such split{part}; data.path={self._path} has {', '.join(splits)}")
-        stated = (builder.info.splits or {}).get(split)
+        stated = (self._builder.info.splits or {}).get(split)
         return splits[split], (stated.num_examples or None) if stated else None
+
+    @contextmanager
+    def one_line_errors(self) -> Iterator[None]:
+        """Turn errors of `datasets` and of the hub's client into one line, and silence their own messages.
+
+        Raises:
+            UserError: One of them raised.
+        """
+        from datasets.exceptions import DatasetsError
+
+        _silence()
+        try:
+            yield
+        except UserError:
+            raise
+        except (OSError, ValueError, LookupError, RuntimeError, yaml.YAMLError, DatasetsError, *_network()) as error:
+            raise UserError(self._explain(error)) from error
 
     @cached_property
     def _loaded(self) -> Any:
-        folder = self._folder
-        builder = self._on_hub if folder is None else self._in_folder(folder, cache=self._scratch())
-        with explained(self.asked):
-            builder.download_and_prepare()
-        return builder
+        with self.one_line_errors():
+            self._builder.download_and_prepare()
+        return self._builder
+
+    @cached_property
+    def _builder(self) -> Any:
+        if self._folder is None:
+            return self._on_hub
+        # Not the cache of `datasets`: it identifies files by their times, and keeps a copy of the rows for ever.
+        scratch = scratch_folder(self._scratch_directory, "hub-")
+        weakref.finalize(self, remove_scratch, scratch)
+        return self._in_folder(self._folder, cache=str(scratch))
 
     @cached_property
     def _on_hub(self) -> Any:
         import datasets
         from datasets.packaged_modules.cache.cache import Cache
 
-        self._refuse_what_is_no_name()
-        with explained(self.asked):
+        self._check_name()
+        with self.one_line_errors():
             builder = datasets.load_dataset_builder(self._path, self._subset, revision=self._revision)
-        if isinstance(builder, Cache):  # whatever the hub did not answer
-            self._accept_cached(str(builder.hash))
+        if isinstance(builder, Cache):  # the hub did not answer
+            self._check_cached(str(builder.hash))
         return builder
 
     def _in_folder(self, folder: Path, *, cache: str) -> Any:
         import datasets
 
-        with explained(self.asked):
+        with self.one_line_errors():
             saved = _saved_to_disk(folder)
             if saved and self._subset is not None:
                 raise UserError(
                     f"data.subset={self._subset}: data.path={self._path} was written by save_to_disk and has no "
-                    "subsets; state data.subset=null"
+                    "subsets; set data.subset=null"
                 )
             if saved:
                 return datasets.load_dataset_builder("arrow", data_files=saved, cache_dir=cache)
             return datasets.load_dataset_builder(str(folder), self._subset, cache_dir=cache)
 
-    def _scratch(self) -> str:
-        # Not the cache of `datasets`: it knows files by their times, and keeps a copy of their rows for ever.
-        try:
-            scratch = make_scratch(self._scratch_directory or Path(tempfile.gettempdir()), prefix="hub-")
-        except OSError as error:
-            raise UserError(f"cannot create {error.filename} ({error.strerror}); change paths.cache") from error
-        weakref.finalize(self, remove_scratch, scratch)
-        return str(scratch)
-
-    def _refuse_what_is_no_name(self) -> None:
-        if self._folder is None and (self._path.startswith(("/", ".", "~")) or self._path.count("/") > 1):
-            what = "a file: name its folder" if Path(self._path).expanduser().is_file() else "no such folder: mend it"
-            raise UserError(f"data.path={self._path}: {what} (looked from {Path.cwd()}), {INSTEAD}")
+    def _check_name(self) -> None:
         if not self._path:
-            raise UserError(f"data.path has no value: state a data set of the hub or a folder, {INSTEAD}")
+            raise UserError(f"data.path has no value: name a data set of the hub or a folder, {_INSTEAD}")
+        if self._path.startswith(("/", ".", "~")) or self._path.count("/") > 1:
+            what = "a file: name its folder" if Path(self._path).expanduser().is_file() else "no such folder: fix it"
+            raise UserError(f"data.path={self._path}: {what} (relative to {Path.cwd()}), {_INSTEAD}")
 
-    def _accept_cached(self, commit: str) -> None:
-        """Use the hub's cache, unless another revision was asked for: the newest copy is all that it offers."""
+    def _check_cached(self, commit: str) -> None:
+        """Accept the newest copy in the hub's cache, unless another revision was requested."""
         if self._revision not in (None, "main", commit):
             raise UserError(
-                f"data.revision={self._revision}: the Hugging Face hub does not give it, and the newest copy of "
-                f"data.path={self._path} in the hub's cache is of revision {commit}: connect, or state that one"
+                f"data.revision={self._revision}: not available from the Hugging Face hub, and the newest copy of "
+                f"data.path={self._path} in the hub's cache is of revision {commit}: connect, or name that one"
             )
         logger.warning(
-            "data.path=%s: the Hugging Face hub does not give it; using the hub's cache, revision %s "
+            "data.path=%s: not available from the Hugging Face hub; using the hub's cache, revision %s "
             "(HF_HUB_OFFLINE=1 does so without waiting)",
             self._path,
             commit,
         )
 
+    def _explain(self, error: BaseException) -> str:
+        from datasets import config
+        from datasets.exceptions import DatasetNotFoundError, SplitsVerificationError
+
+        chain = list(_chain(error))
+        path = f"data.path={self._path}"
+        text = "\n".join(map(str, chain))
+        if subsets := _SUBSETS.search(text):
+            named = (subsets[1] or subsets[2]).replace("'", "")
+            where = f"the copy of {path} in the hub's cache" if "in the cache" in text else path
+            return f"data.subset={self._subset or 'null'}: no such subset; {where} has {named}: name one"
+        if _SCRIPT.search(text):
+            return f"{path}: a loading script, which is not run; name a copy in parquet or JSON lines, {_INSTEAD}"
+        if isinstance(error, DatasetNotFoundError):
+            return f"{path}: {_first_line(error)} Fix data.path or data.revision, log in (hf auth login), {_INSTEAD}"
+        unreachable = None if self._folder else _connection_error(chain)
+        if unreachable is not None:
+            # The error that `datasets` itself raises says less than ours.
+            why = "" if isinstance(unreachable, ConnectionError) else f" ({_first_line(unreachable)})"
+            why = " (HF_HUB_OFFLINE is set)" if config.HF_HUB_OFFLINE else why
+            return (
+                f"{path}: the Hugging Face hub cannot be reached and its cache has no copy{why}; "
+                f"connect, name a folder, {_INSTEAD}"
+            )
+        if isinstance(error, SplitsVerificationError):
+            return f"{path}: holds other splits or sizes than its README.md states; fetch it again, or fix README.md"
+        # The cause is more specific than the error about generating rows.
+        return f"{path}: cannot be read ({_first_line(error.__cause__ or error)}); fix it, {_INSTEAD}"
+
 
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
-    """Return the files of each split in a folder that `save_to_disk` wrote, in their order; None for other folders."""
+    """Return the files of each split, in order, of a folder written by `save_to_disk`; None for other folders."""
     if (index := folder / "dataset_dict.json").is_file():
         parts = {name: folder / name for name in json.loads(index.read_bytes())["splits"]}
     elif (folder / "state.json").is_file() and (folder / "dataset_info.json").is_file():
@@ -188,3 +237,41 @@ def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__
+
+
+def _connection_error(chain: list[BaseException]) -> BaseException | None:
+    """Return the innermost failure to connect."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    kinds = (ConnectionError, LocalEntryNotFoundError, *_network())
+    return next((error for error in reversed(chain) if isinstance(error, kinds)), None)
+
+
+def _network() -> tuple[type[BaseException], ...]:
+    """Return the base errors of the hub's client that are not OSErrors, which depend on its HTTP library."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return tuple(base for base in HfHubHTTPError.__bases__ if not issubclass(OSError, base))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _silence() -> None:
+    """Show progress bars on a terminal only, and no log messages of the libraries."""
+    import datasets
+    from huggingface_hub.utils import logging as hub_logging
+    from huggingface_hub.utils.tqdm import disable_progress_bars
+
+    datasets.logging.set_verbosity(logging.CRITICAL)
+    hub_logging.set_verbosity(logging.CRITICAL)
+    if not has_bars():
+        datasets.disable_progress_bars()
+        disable_progress_bars()

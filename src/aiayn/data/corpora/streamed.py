@@ -1,71 +1,71 @@
-"""A split of a hub's data set that is read as it comes and stored nowhere."""
+"""Reading the text of a split, from a table or as a stream."""
 
-from collections.abc import Callable, Iterator, Mapping
+from __future__ import annotations
+
 from typing import TYPE_CHECKING, Any, final
 
-from aiayn.data.corpora.hub_errors import Asked, explained
-from aiayn.data.filters import TextPairs
 from aiayn.data.lines import breaks_as_spaces
 from aiayn.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     import datasets
+
+    from aiayn.data.corpora.hub_data_set import HubDataSet
+    from aiayn.data.lines import TextPairs
 
 
 @final
 class StreamedPairs:
-    """Sentence pairs in their order, each time from the beginning.
+    """The sentence pairs of a split of a hub data set, read from the start each time and never stored.
 
     Args:
-        rows: the data set's rows, in either of the hub's two shapes.
-        languages: codes of the source and the target side.
-        asked: whom to blame where the rows cannot be read.
-        place: the same in words, as in "data.path=wmt/wmt14 (train)".
-        size: how many there are, where the data set states it.
-        ended: told how many pairs there were, when the last of them has been read.
+        rows: The data set's rows, in one of the hub's two formats.
+        languages: Codes of the source and the target side.
+        data_set: Where the rows come from.
+        place: The split's name in error messages, such as "data.path=wmt/wmt14 (train)".
+        size: Number of pairs where the data set states it.
+        on_end: Called with the number of pairs after the last one has been read.
     """
 
     def __init__(
         self,
-        rows: "datasets.IterableDataset",
+        rows: datasets.IterableDataset,
         *,
         languages: tuple[str, str],
-        asked: Asked,
+        data_set: HubDataSet,
         place: str,
         size: int | None,
-        ended: Callable[[int], None],
+        on_end: Callable[[int], None],
     ) -> None:
         self._rows = rows
         self._languages = languages
-        self._asked = asked
+        self._data_set = data_set
         self._place = place
-        self._ended = ended
+        self._on_end = on_end
         self.size = size
 
     def chunks(self, size: int, *, start: int = 0) -> Iterator[TextPairs]:
-        """Yield the text, `size` pairs at a time; those before `start` are read and passed over.
+        """Yield the text from pair `start` on, `size` pairs at a time.
 
         Raises:
-            UserError: the hub cannot be reached, or a row has not one text in either language.
+            UserError: The hub cannot be reached, or a row lacks the text of a language.
         """
         count = start
         batches = iter(self._rows.skip(start).iter(batch_size=size))
         while True:
-            with explained(self._asked):
+            with self._data_set.one_line_errors():
                 batch = next(batches, None)
             if batch is None:
                 break
-            pairs = self._text(batch, count)
-            count += len(pairs[0])
-            yield pairs
+            source, target = ([*self._column(batch, language, count)] for language in self._languages)
+            count += len(source)
+            yield source, target
         if count == 0:
             raise UserError(f"{self._place} is empty; name another split")
-        if count > start or not start:  # who began at the end does not know where that is
-            self._ended(count)
-
-    def _text(self, batch: Mapping[str, Any], first: int) -> TextPairs:
-        source, target = ([*self._column(batch, language, first)] for language in self._languages)
-        return source, target
+        if count > start or not start:  # starting at the end or beyond does not tell the size
+            self._on_end(count)
 
     def _column(self, batch: Mapping[str, Any], language: str, first: int) -> Iterator[str]:
         if "translation" in batch:
@@ -74,7 +74,7 @@ class StreamedPairs:
             texts = batch[language]
         else:
             raise UserError(
-                f"{self._place} has the columns {', '.join(batch)}, neither translation nor {language}; mend "
+                f"{self._place} has the columns {', '.join(batch)}, neither translation nor {language}; fix "
                 "data.source_language, data.target_language or data.subset"
             )
         for number, text in enumerate(texts, first):
@@ -84,7 +84,7 @@ class StreamedPairs:
 
 
 def text_of(split: Any, size: int, *, start: int = 0) -> Iterator[TextPairs]:
-    """Yield the text of a split, table or stream, from one pair on, `size` pairs at a time."""
+    """Yield the text of a split, table or stream, from pair `start` on, `size` pairs at a time."""
     if isinstance(split, StreamedPairs):
         yield from split.chunks(size, start=start)
         return
@@ -94,5 +94,5 @@ def text_of(split: Any, size: int, *, start: int = 0) -> Iterator[TextPairs]:
 
 
 def size_of(split: Any) -> int | None:
-    """Return how many pairs a split has, where that is known before they are read."""
+    """Return the number of pairs of a split where it is known before reading."""
     return split.size if isinstance(split, StreamedPairs) else len(split)

@@ -1,4 +1,4 @@
-"""Parallel corpora in plain or gzip text files: one sentence a line, both sides line by line translations."""
+"""Parallel corpora in plain or gzip text files: one sentence a line, aligned line by line."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from aiayn.data.corpora.mapped_table import mapped_table
-from aiayn.data.corpora.named_files import file_digest, named_files
+from aiayn.data.corpora.files import file_digest, mapped_table, named_files
 from aiayn.data.lines import aligned_lines
 from aiayn.errors import UserError
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SplitFiles:
-    """The aligned files of one split: on each side a path, a glob (its matches sorted), or a list of those in order."""
+    """The aligned files of one split; a side is a path, a glob (its matches are sorted) or a list of those."""
 
     source: Sequence[str] | str
     target: Sequence[str] | str
@@ -32,16 +31,13 @@ class SplitFiles:
 
 @final
 class TextFilesCorpus:
-    """Sentence pairs from UTF-8 files, gzip or not.
-
-    What a line is, `data/lines.py` says. Empty lines are pairs too; what to train on is decided elsewhere.
+    """Sentence pairs from UTF-8 files, gzip or not; `aiayn.data.lines` defines a line. Empty lines are kept.
 
     Args:
         files: The files of each split.
-        source_language: ISO 639-1 code of the source side.
-        target_language: ISO 639-1 code of the target side.
-        cache_directory: Folder for the tables that `split` maps into memory, the system's temporary folder if not
-            given. A table is removed when it is no longer in use.
+        source_language: ISO 639-1 code.
+        target_language: ISO 639-1 code.
+        cache_directory: Where tables are written while in use; None: the system's temporary folder.
     """
 
     task: ClassVar[Task] = "translation"
@@ -61,10 +57,10 @@ class TextFilesCorpus:
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 over the languages and the bytes of all files in order; where they lie does not matter.
+        """SHA-256 over the languages and the bytes of all files in order, wherever they are.
 
         Raises:
-            UserError: a file is missing or cannot be read.
+            UserError: A file is missing or cannot be read.
         """
         digests = {split: [[digest for _, digest in pair] for pair in pairs] for split, pairs in self._digests.items()}
         content = {"kind": "text_files", "languages": [self.source_language, self.target_language], "files": digests}
@@ -72,7 +68,7 @@ class TextFilesCorpus:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """Name and SHA-256 of each file, pairs of source and target in order by split, for a manifest."""
+        """Name and SHA-256 of each file, in pairs of source and target by split."""
         files = {
             split: [[{"file": path.name, "sha256": digest} for path, digest in pair] for pair in pairs]
             for split, pairs in self._digests.items()
@@ -82,25 +78,25 @@ class TextFilesCorpus:
     @cached_property
     def _digests(self) -> dict[Split, list[list[tuple[Path, str]]]]:
         return {
-            split: [[(path, file_digest(path, f"data.{split}")) for path in pair] for pair in self._paired(split)]
+            split: [[(path, file_digest(path, f"data.{split}")) for path in pair] for pair in self._file_pairs(split)]
             for split in sorted(self._files)
         }
 
     def split(self, split: Split) -> datasets.Dataset:
-        """Return the split as a memory-mapped table with the text columns `source` and `target`.
+        """Return a memory-mapped table with the text columns `source` and `target`.
 
         Raises:
-            UserError: files are missing, unreadable, empty or not aligned.
+            UserError: Files are missing, unreadable, empty or not aligned.
         """
         return mapped_table(
             self._pairs(split), ("source", "target"), key=f"data.{split}", cache_directory=self._cache_directory
         )
 
     def _pairs(self, split: Split) -> Generator[tuple[str, str]]:
-        for source, target in self._paired(split):
+        for source, target in self._file_pairs(split):
             yield from aligned_lines(source, target, f"data.{split}.")
 
-    def _paired(self, split: Split) -> list[tuple[Path, Path]]:
+    def _file_pairs(self, split: Split) -> list[tuple[Path, Path]]:
         if split not in self._files:
             raise UserError(f"data.{split} is not set; name its files: data.{split}.source=... data.{split}.target=...")
         files = self._files[split]

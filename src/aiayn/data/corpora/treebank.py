@@ -1,4 +1,4 @@
-"""Treebanks: files of Penn brackets, plain or gzip, as sentences and their linearised trees (section 6.3)."""
+"""Treebanks in files of Penn brackets, plain or gzip: sentences and their linearised trees (section 6.3)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from aiayn.data.corpora.mapped_table import mapped_table
-from aiayn.data.corpora.named_files import file_digest, named_files
+from aiayn.data.corpora.files import file_digest, mapped_table, named_files
 from aiayn.data.lines import file_lines
 from aiayn.errors import UserError
 from aiayn.trees.linearization import WORD, linearize
@@ -32,36 +31,31 @@ if TYPE_CHECKING:
 logger = logging.getLogger("aiayn")
 
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees")
-"""Of a folder's files that hold trees."""
+"""Names of files with trees in a folder."""
 COLUMNS = ("source", "target", "tree")
 TARGET_LANGUAGE = "brackets"
-"""What stands for the language of the target side."""
+"""Language code of the target side."""
 
-_VERSION = 1  # of what is made of a tree; part of the identity
+_VERSION = 1  # of the conversion of trees; part of the identity
 
 
 def row(tree: Tree, *, tags: bool) -> tuple[str, str, str]:
-    """The text of `COLUMNS`: words, linearised tree and tree, each on one line.
-
-    Args:
-        tree: normalised.
-        tags: see `aiayn.trees.linearization.linearize`.
-    """
+    """Return the texts of `COLUMNS` for a normalised tree: words, linearised tree and tree, each on one line."""
     return " ".join(tree.words()), " ".join(linearize(tree, tags=tags)), write_tree(tree)
 
 
 @final
 class TreebankCorpus:
-    """Sentences and their trees from files, normalised; trees of which nothing is left are passed over.
+    """Sentences and their normalised trees from files; trees that are empty after normalisation are skipped.
 
     Args:
-        files: what the configuration names for each split, and as silver trees: paths, globs, folders or lists of them.
-            A file that dev or test names is not trained on, so that train can be the rest of a folder.
-        folder: where these lie; None: they are paths themselves.
-        tags: whether targets have the words' tags, instead of XX.
-        gold_times: how often the trees of train are there, before silver ones, each of which is there once.
+        files: Paths, globs, folders or lists of them for each split, and for silver trees. Files of dev and test are
+            excluded from training, so that train can be the rest of a folder.
+        folder: Their parent folder; None: `files` are complete paths.
+        tags: Whether targets have the words' tags instead of XX.
+        gold_times: How often the trees of train are repeated; silver trees follow once.
         language: ISO 639-1 code of the words.
-        cache_directory: see `aiayn.data.corpora.mapped_table.mapped_table`.
+        cache_directory: See `aiayn.data.corpora.files.mapped_table`.
     """
 
     task: ClassVar[Task] = "parsing"
@@ -83,14 +77,14 @@ class TreebankCorpus:
         self._tags = tags
         self._gold_times = gold_times
         self._cache_directory = cache_directory
-        self._left_out: dict[Part, int] = {}
+        self._excluded: dict[Part, int] = {}
 
     @property
     def identity(self) -> str:
-        """SHA-256 over the settings and the bytes of all files in order; where they lie does not matter.
+        """SHA-256 over the settings and the bytes of all files in order, wherever they are.
 
         Raises:
-            UserError: a file is missing or cannot be read.
+            UserError: A file is missing or cannot be read.
         """
         digests = {part: [digest for _, digest in files] for part, files in self._digests.items()}
         content = {**self._settings, "language": self.source_language, "files": digests}
@@ -98,7 +92,7 @@ class TreebankCorpus:
 
     @property
     def origin(self) -> dict[str, Any]:
-        """The settings, and name and SHA-256 of each file in order by split, for a manifest."""
+        """The settings, and name and SHA-256 of each file in order by split."""
         files = {
             part: [{"file": path.name, "sha256": digest} for path, digest in files]
             for part, files in self._digests.items()
@@ -111,7 +105,7 @@ class TreebankCorpus:
 
     @cached_property
     def _files(self) -> dict[Part, list[Path]]:
-        files = {part: named_files(self._placed(part), f"data.{part}", endings=ENDINGS) for part in sorted(self._named)}
+        files = {part: named_files(self._paths(part), f"data.{part}", endings=ENDINGS) for part in sorted(self._named)}
         held_out = {path.resolve() for path in (*files["dev"], *files["test"])}
         for part in ("train", "silver"):
             if part not in files:
@@ -119,9 +113,9 @@ class TreebankCorpus:
             kept = [path for path in files[part] if path.resolve() not in held_out]
             if not kept:
                 raise UserError(
-                    f"data.{part}={self._named[part]}: every file of it is one of data.dev or data.test; name others"
+                    f"data.{part}={self._named[part]}: all its files are in data.dev or data.test; name others"
                 )
-            self._left_out[part] = len(files[part]) - len(kept)
+            self._excluded[part] = len(files[part]) - len(kept)
             files[part] = kept
         return files
 
@@ -131,20 +125,20 @@ class TreebankCorpus:
             part: [(path, file_digest(path, f"data.{part}")) for path in files] for part, files in self._files.items()
         }
 
-    def _placed(self, part: Part) -> object:
-        """What is named for a part, in the folder that it is of."""
+    def _paths(self, part: Part) -> object:
+        """Prepend the parent folder to the configured names."""
         named = self._named[part]
         if self._folder is None:
             return named
         if not Path(self._folder).expanduser().is_dir():
-            raise UserError(f"data.path={self._folder}: no such folder (looked from {Path.cwd()}); mend the path")
-        return [_within(self._folder, str(each)) for each in (named if isinstance(named, list) else [named])]
+            raise UserError(f"data.path={self._folder}: no such folder (relative to {Path.cwd()}); fix the path")
+        return [_join(self._folder, str(name)) for name in (named if isinstance(named, list) else [named])]
 
     def split(self, split: Split) -> datasets.Dataset:
-        """Return the split as a memory-mapped table with the text columns `COLUMNS`.
+        """Return a memory-mapped table with the text columns `COLUMNS`.
 
         Raises:
-            UserError: files are missing, unreadable, empty, or hold something else than trees.
+            UserError: Files are missing, unreadable, empty, or contain something else than trees.
         """
         return mapped_table(self._rows(split), COLUMNS, key=f"data.{split}", cache_directory=self._cache_directory)
 
@@ -152,9 +146,9 @@ class TreebankCorpus:
         files = self._files
         parts: list[Part] = [split]
         if split == "train":
-            for part, count in self._left_out.items():
+            for part, count in self._excluded.items():
                 if count:
-                    logger.info("data.%s: left out what data.dev or data.test names, files: %d", part, count)
+                    logger.info("data.%s: excluded %d files of data.dev or data.test", part, count)
             parts *= self._gold_times
             parts += ["silver"] if "silver" in self._named else []
         for part in parts:
@@ -165,28 +159,28 @@ class TreebankCorpus:
                     yield row(tree, tags=self._tags)
                 if self._tags and tags == {WORD}:
                     raise UserError(
-                        f"data.{part}: {path} has no tag but {WORD}, and data.tags=true learns tags; take trees that "
-                        "have some, as aiayn parse writes them with a run of data.tags=true, or data.tags=false"
+                        f"data.{part}: {path} has no tag but {WORD}, and data.tags=true needs tags; name trees with "
+                        "tags, as aiayn parse writes with a run of data.tags=true, or set data.tags=false"
                     )
 
 
-def _within(folder: str, name: str) -> str:
-    """A name or glob in a folder, whose own name is no glob."""
+def _join(folder: str, name: str) -> str:
+    """Join a folder, which is never a glob, and a name or glob."""
     path = Path(folder) / name
     return str(Path(glob.escape(folder)) / name) if glob.has_magic(name) and not path.exists() else str(path)
 
 
 def _trees(path: Path, key: str) -> Iterator[Tree]:
-    """The normalised trees of a file.
+    """Yield the normalised trees of a file.
 
     Raises:
-        UserError: the file cannot be read, or something in it is no tree.
+        UserError: The file cannot be read, or contains something else.
     """
     try:
         for tree in read_trees(file_lines(path, key)):
             if (normalized := normalize(tree)) is not None:
                 yield normalized
-    except UserError:  # a ValueError too; it says all
+    except UserError:  # also a ValueError, and complete
         raise
     except ValueError as error:
-        raise UserError(f"{key}: {path}, {error}; mend the file") from error
+        raise UserError(f"{key}: {path}, {error}; fix the file") from error

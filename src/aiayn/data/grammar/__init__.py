@@ -1,1 +1,1 @@
-"""The embedded corpus: English and German sentence pairs generated from a grammar."""
+"""The embedded corpora, generated from a grammar: English-German sentence pairs and English trees."""

@@ -1,14 +1,13 @@
-"""Draws single clauses: what someone does, how something is, and the relative clauses inside."""
+"""Draws single clauses, with relative clauses inside."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from aiayn.data.grammar import function_words as words
-from aiayn.data.grammar.lexicon import ADJECTIVES, KINDS, PASSING
+from aiayn.data.grammar.lexicon import ADJECTIVES, COST, KINDS, NOUNS, VERBS, WEATHER_VERBS
 from aiayn.data.grammar.meaning import Adverbial, Clause, Gap, Modal, Nominal, Phrase, Slot, Tense, Thing, person_of
 from aiayn.data.grammar.phrases import Dice, PhraseSampler, Topic, possessive_of
-from aiayn.data.grammar.verbs import VERBS
 from aiayn.data.grammar.words import Adverb, Determiner, Noun, Person, Pronoun, Verb
 
 INANIMATE = tuple(
@@ -20,11 +19,10 @@ PRICED = tuple(noun for kind in ("thing", "device", "clothing", "furniture", "ve
 COUNTABLE = tuple(noun for kind in ("person", "thing", "furniture", "animal") for noun in KINDS[kind])
 
 _BEINGS = frozenset((*KINDS["person"], *KINDS["animal"]))
-_NOUNS = tuple(noun for nouns in KINDS.values() for noun in nouns)
-_BY_SUBJECT = {noun: tuple(verb for verb in VERBS if noun in verb.subjects) for noun in _NOUNS}
+_BY_SUBJECT = {noun: tuple(verb for verb in VERBS if noun in verb.subjects) for noun in NOUNS}
 _LASTING = {noun: tuple(verb for verb in verbs if "lasting" in verb.traits) for noun, verbs in _BY_SUBJECT.items()}
 _EASY = {noun: tuple(verb for verb in verbs if "easy" in verb.traits) for noun, verbs in _BY_SUBJECT.items()}
-_BY_OBJECT = {noun: tuple(verb for verb in VERBS if noun in verb.objects) for noun in _NOUNS}
+_BY_OBJECT = {noun: tuple(verb for verb in VERBS if noun in verb.objects) for noun in NOUNS}
 _IN_PLACE = tuple(verb for verb in VERBS if "lasting" in verb.traits and verb.subjects[0].animate and not verb.objects)
 _PAST_MODALS = (Modal.CAN, Modal.MUST, Modal.WANT, Modal.LIKE)
 _UNCHANGING = {Tense.PAST: (Tense.PAST,), Tense.FUTURE: (Tense.PRESENT, Tense.PERFECT)}
@@ -49,9 +47,9 @@ class ClauseSampler:
     def action(
         self, tense: Tense, topic: Topic, *, verb: Verb | None = None, main: bool = False, timed: bool = True
     ) -> Clause:
-        """Draw what the topic does; a main clause may begin with an adverbial and contain relative clauses."""
+        """Draw an action of the topic; a main clause may have a fronted adverbial and relative clauses."""
         verb = verb or self.verb(topic.noun, tense)
-        tense = fitting(tense, verb)
+        tense = compatible_tense(tense, verb)
         clause = Clause(
             verb,
             topic.nominal,
@@ -60,17 +58,16 @@ class ClauseSampler:
             negated=self._negated(topic.nominal, tense),
         )
         clause = self.complete(clause, topic, main=main)
-        return self._adorn(clause, topic, main=main, timed=timed)
+        return self._with_adverbials(clause, topic, main=main, timed=timed)
 
     def state(self, tense: Tense, topic: Topic, *, timed: bool = True) -> Clause:
-        """Draw how the topic is: an adjective, or a comparison."""
-        said = topic.nominal.adjectives if isinstance(topic.nominal, Thing) else ()
-        adjectives = [each for each in ADJECTIVES[topic.noun] if each not in said]
+        """Draw an adjective or a comparison with "be"."""
+        used = topic.nominal.adjectives if isinstance(topic.nominal, Thing) else ()
+        adjectives = [each for each in ADJECTIVES[topic.noun] if each not in used]
         if topic.noun in _BEINGS and self._dice.chance(0.7):
-            adjectives = [each for each in adjectives if each.english in PASSING]
+            adjectives = [each for each in adjectives if each.temporary]
         adjective = self._dice.pick(adjectives)
-        passing = adjective.english in PASSING
-        tense = fitting(tense, words.BE) if passing or tense is Tense.PAST else Tense.PRESENT
+        tense = compatible_tense(tense, words.BE) if adjective.temporary or tense is Tense.PAST else Tense.PRESENT
         negated = self._negated(topic.nominal, tense)
         compared: Nominal | None = None
         time: Adverbial | None = None
@@ -78,27 +75,27 @@ class ClauseSampler:
         if kin and self._dice.chance(0.25):
             noun = self._dice.pick(kin)
             compared = self.phrases.owned(noun, self._dice.pick((words.THE, possessive_of(topic))))
-        elif timed and passing and self._dice.chance(0.5):
+        elif timed and adjective.temporary and self._dice.chance(0.5):
             time = self.phrases.time(tense, plain=negated)
         return Clause(
             words.BE, topic.nominal, tense, predicate=adjective, compared=compared, time=time, negated=negated
         )
 
     def inanimate(self) -> Topic:
-        """Draw a thing to speak of."""
+        """Draw an inanimate subject."""
         noun = self._dice.pick(INANIMATE)
         determiner = self._dice.pick((words.THE, words.THE, words.THE, words.MY, words.THIS, words.OUR, words.YOUR))
         return Topic(self.phrases.thing(noun, determiner, plural=self._dice.chance(0.25)), noun)
 
     def weather(self, tense: Tense, *, timed: bool = True) -> Clause:
         """Draw rain or snow."""
-        # English says "it is raining" of any present.
+        # The English present is always progressive: "it is raining".
         tense = Tense.PROGRESSIVE if tense in (Tense.PRESENT, Tense.LASTING) else tense
         time = self.phrases.time(tense) if timed and self._dice.chance(0.6) else None
-        return Clause(self._dice.pick(words.SKY), words.WEATHER, tense, time=time)
+        return Clause(self._dice.pick(WEATHER_VERBS), words.WEATHER, tense, time=time)
 
     def existence(self, tense: Tense, *, main: bool) -> Clause:
-        """Draw that there is something somewhere; the somewhere may begin a main clause."""
+        """Draw a clause with "there is"; a main clause may have its place fronted."""
         noun = self._dice.pick(COUNTABLE)
         roll = self._dice.count(1, 10)
         if roll <= 4:
@@ -112,23 +109,23 @@ class ClauseSampler:
         return Clause(words.EXIST, words.THERE, tense, object=thing, place=place, fronted=fronted)
 
     def price(self, tense: Tense) -> Clause:
-        """Draw what something costs."""
+        """Draw the price of something."""
         noun = self._dice.pick(PRICED)
         subject = self.phrases.thing(noun, self._dice.pick((words.THE, words.THIS, words.OUR, words.YOUR)))
         if self._dice.chance(0.3):
             subject = self._with_relative(subject, tense)
-        amount = Thing(words.EURO, words.BARE, plural=True, count=self._dice.count(2, 99))
-        return Clause(words.COST, subject, tense, object=amount)
+        amount = Thing(KINDS["money"][0], words.BARE, plural=True, count=self._dice.count(2, 99))
+        return Clause(COST, subject, tense, object=amount)
 
     def event(self, tense: Tense) -> Clause:
-        """Draw that something begins or ends."""
+        """Draw the begin or end of an event."""
         noun = self._dice.pick(KINDS["event"])
         tense = Tense.FUTURE if tense in (Tense.PROGRESSIVE, Tense.LASTING, Tense.PERFECT) else tense
         clause = Clause(self.verb(noun, tense), self.phrases.thing(noun, words.THE), tense)
         return replace(clause, time=self._dice.pick(words.CLOCK if self._dice.chance(0.6) else words.ANY_TIME))
 
     def complete(self, clause: Clause, topic: Topic, *, main: bool) -> Clause:
-        """Add what the verb cannot do without."""
+        """Add the objects and adverbials that the verb needs."""
         verb, phrases = clause.verb, self.phrases
         if verb.objects:
             thing = phrases.participant(
@@ -149,7 +146,7 @@ class ClauseSampler:
         return clause
 
     def verb(self, noun: Noun, tense: Tense, *, easy: bool = False) -> Verb:
-        """Draw a verb; one whose past looks like its present ("read") has no simple past here."""
+        """Draw a verb; the past excludes verbs whose past equals the present ("read")."""
         lasting = tense is Tense.LASTING and bool(_LASTING[noun])
         while True:
             verb = self._dice.pick(_LASTING[noun] if lasting else (_EASY if easy else _BY_SUBJECT)[noun])
@@ -167,15 +164,15 @@ class ClauseSampler:
         quantified = isinstance(subject, Thing) and (subject.count is not None or subject.determiner in _QUANTITIES)
         return tense is not Tense.LASTING and not quantified and self._dice.chance(0.12)
 
-    def _adorn(self, clause: Clause, topic: Topic, *, main: bool, timed: bool) -> Clause:
-        """Add time, manner and place; nothing may follow a relative clause, which would claim it."""
+    def _with_adverbials(self, clause: Clause, topic: Topic, *, main: bool, timed: bool) -> Clause:
+        """Add time, manner and place."""
         dice, phrases = self._dice, self.phrases
-        # After a relative clause an adverbial would be read as part of it, so it goes to the front or to the verb.
+        # An adverbial after a relative clause would belong to it, so it must be fronted or medial.
         closed = isinstance(clause.object, Thing) and clause.object.relative is not None
         manner, place, time = clause.manner, clause.place, None
         fronted: Slot | None = None
         plain = clause.negated or (isinstance(clause.object, Thing) and clause.object.determiner is words.NO)
-        if clause.tense is Tense.LASTING or (timed and _has_a_time(clause) and dice.chance(0.6)):
+        if clause.tense is Tense.LASTING or (timed and _takes_time(clause) and dice.chance(0.6)):
             time = phrases.time(clause.tense, plain=plain or clause.modal is not None)
             medial = isinstance(time, Adverb) and time.medial
             fronted = None if medial else self._front("time", 0.35 if main else 0.0)
@@ -205,7 +202,7 @@ class ClauseSampler:
         return slot if probability and self._dice.chance(probability) else None
 
     def _with_relative(self, thing: Thing, tense: Tense) -> Thing:
-        """Add a relative clause, unless an owner or a quantity makes it unclear what it describes."""
+        """Add a relative clause, unless an owner or a quantity makes its head ambiguous."""
         if thing.owner is not None or thing.determiner not in _DESCRIBED:
             return thing
         noun = thing.noun
@@ -219,29 +216,29 @@ class ClauseSampler:
         elif _BY_SUBJECT[noun] and self._dice.chance(0.65 if noun.animate else 0.3):
             clause = self.action(tense, Topic(gap, noun), timed=self._dice.chance(0.3))
         elif _BY_OBJECT[noun]:
-            clause = self._about(gap, tense)
+            clause = self._object_relative(gap, tense)
         return thing if clause is None else replace(thing, relative=clause)
 
-    def _about(self, gap: Gap, tense: Tense) -> Clause | None:
-        """Draw what someone does to the noun."""
+    def _object_relative(self, gap: Gap, tense: Tense) -> Clause | None:
+        """Draw a relative clause whose object is the noun."""
         verb = self._dice.pick(_BY_OBJECT[gap.noun])
         if tense is Tense.PAST and verb.english.past[0] == verb.english.base:
             return None
         topic = self.phrases.topic(tense)
         if topic.noun not in verb.subjects:
             return None
-        clause = self.complete(Clause(verb, topic.nominal, fitting(tense, verb)), topic, main=False)
-        timed = _has_a_time(clause) and self._dice.chance(0.2)
+        clause = self.complete(Clause(verb, topic.nominal, compatible_tense(tense, verb)), topic, main=False)
+        timed = _takes_time(clause) and self._dice.chance(0.2)
         return replace(clause, object=gap, time=self.phrases.time(clause.tense) if timed else None)
 
 
-def _has_a_time(clause: Clause) -> bool:
-    """Tell apart what happens "at nine o'clock" from what is so, as owning something."""
+def _takes_time(clause: Clause) -> bool:
+    """Whether a time such as "at nine" fits: not for states in the present."""
     return clause.tense is not Tense.PRESENT or "stative" not in clause.verb.traits
 
 
-def fitting(tense: Tense, verb: Verb) -> Tense:
-    """Replace a tense that the verb does not go with."""
+def compatible_tense(tense: Tense, verb: Verb) -> Tense:
+    """Replace a tense that the verb does not have."""
     if tense is Tense.PROGRESSIVE and "stative" in verb.traits:
         return Tense.PRESENT
     if tense is Tense.LASTING and "lasting" not in verb.traits:
@@ -250,7 +247,7 @@ def fitting(tense: Tense, verb: Verb) -> Tense:
 
 
 def pronoun_of(topic: Topic) -> Pronoun | None:
-    """Give the pronoun that takes up a topic; none where German grammar and nature disagree, as for "das Mädchen"."""
+    """Return the pronoun for a topic; None if German gender differs from the natural one, as of "das Mädchen"."""
     nominal, noun = topic.nominal, topic.noun
     if isinstance(nominal, Pronoun):
         return nominal

@@ -1,4 +1,4 @@
-"""English: from a meaning to a sentence, or to its constituency tree."""
+"""English: realises a meaning as a sentence, or as its constituency tree."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from aiayn.data.grammar.meaning import (
     gap_of,
     person_of,
 )
-from aiayn.data.grammar.nodes import COMMA, Node, fixed, phrase, preposition, spoken, tag_of
-from aiayn.data.grammar.words import Adverb, Name, Person, Pronoun, text
+from aiayn.data.grammar.nodes import COMMA, Node, fixed, phrase, preposition, tag_of, words_of
+from aiayn.data.grammar.words import Adverb, Four, Name, Person, Pronoun, sentence_text
 from aiayn.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -36,27 +36,28 @@ _HAVE = ("have", "have", "has", "have")
 _DO = ("do", "do", "does", "do")
 _PLAIN_MODALS = {Modal.CAN: ("can", "could"), Modal.MAY: ("may", "may"), Modal.SHOULD: ("should", "should")}
 _FULL_MODALS = {
-    Modal.MUST: (("have", "have", "has", "have"), "had", "have", "to"),
-    Modal.WANT: (("want", "want", "wants", "want"), "wanted", "want", "to"),
-    Modal.LIKE: (("like", "like", "likes", "like"), "liked", "like", "to"),
+    Modal.MUST: ("have", "has", "had"),
+    Modal.WANT: ("want", "wants", "wanted"),
+    Modal.LIKE: ("like", "likes", "liked"),
 }
+"""Base, third person and past of modals with "to"."""
 
 
 def realise(sentence: Sentence) -> str:
-    """Say it in English."""
-    words = spoken(_constituents(sentence))
-    return text(words, question=sentence.question).replace("can not ", "cannot ")
+    """Return the English sentence."""
+    words = words_of(_constituents(sentence))
+    return sentence_text(words, question=sentence.question).replace("can not ", "cannot ")
 
 
 def parse(sentence: Sentence) -> Tree:
-    """The tree of what `realise` says, by the conventions of the Penn Treebank: "cannot" and "Anna's" are two words."""
+    """Return the tree of the sentence of `realise`; as in the Penn Treebank, "cannot" and "Anna's" are two words."""
     label = _label(sentence) if sentence.question else "S"
     mark: Node = (".", "?" if sentence.question else ".")
     return _capitalised(_tree((label, [*_constituents(sentence), mark])))
 
 
 def number(value: int) -> str:
-    """Spell 0 to 99."""
+    """Spell a number from 0 to 99."""
     if value < len(_ONES):
         return _ONES[value]
     tens, ones = divmod(value, 10)
@@ -64,7 +65,7 @@ def number(value: int) -> str:
 
 
 def _constituents(sentence: Sentence) -> list[Node]:
-    """What a sentence consists of, without its final mark."""
+    """Return the constituents of a sentence, without its final mark."""
     main = _clause(sentence.main, question=sentence.question)
     if sentence.link is None:
         return main
@@ -77,7 +78,7 @@ def _constituents(sentence: Sentence) -> list[Node]:
 
 
 def _label(sentence: Sentence) -> str:
-    """What kind of question it is: one that asks for something, or for yes or no."""
+    """Return the label of a question: wh- or yes-no."""
     return "SBARQ" if isinstance(sentence.main.subject, Asked) or sentence.main.fronted else "SQ"
 
 
@@ -103,63 +104,57 @@ def _clause(clause: Clause, *, question: bool = False) -> list[Node]:
 
 
 def _verb_phrase(verbs: Sequence[Node], rest: Sequence[Node]) -> list[Node]:
-    """Nested phrases: each verb has the later ones inside, the last one what follows it."""
+    """Nest phrases: each verb's phrase contains the next one, the innermost `rest`."""
     inside = list(rest)
     for number_, verb in reversed([*enumerate(verbs)]):
         inside = [phrase("VP", verb, *inside)]
-        if verb[0] == "TO" and number_:  # after a verb an infinitive is a clause without its subject
+        if verb[0] == "TO" and number_:  # an infinitive after a verb is a clause without subject
             inside = [phrase("S", *inside)]
     return inside
 
 
 def _verb_group(clause: Clause, *, support: bool) -> tuple[list[Node], list[Node]]:
-    """Split the verb into what precedes "not" (at most one auxiliary) and the rest."""
-    verb, tense = clause.verb.english, clause.tense
+    """Split the verb forms into those before "not" (at most one auxiliary) and the rest; `support`: use "do"."""
+    verb, tense, modal = clause.verb.english, clause.tense, clause.modal
+    past, infinitive = tense is Tense.PAST, ("VB", verb.base)
     person = person_of(clause.object if isinstance(clause.subject, Expletive) and clause.object else clause.subject)
-    present = "VBZ" if person is Person.THIRD else "VBP"
-    if clause.modal is not None:
-        return _modal_group(clause, person, support=support)
-    if tense is Tense.PROGRESSIVE:
-        return [(present, ("am", "are", "is", "are")[person])], [("VBG", verb.gerund)]
-    if tense in (Tense.PERFECT, Tense.LASTING):
-        return [(present, _HAVE[person])], [("VBN", verb.participle)]
-    if tense is Tense.FUTURE:
-        return [("MD", "will")], [("VB", verb.base)]
-    past = tense is Tense.PAST
-    finite: Node = ("VBD" if past else present, (verb.past if past else verb.present)[person])
-    if verb.base == "be":
-        return [finite], []
-    if support:
-        return [("VBD", "did") if past else (present, _DO[person])], [("VB", verb.base)]
-    return [], [finite]
-
-
-def _modal_group(clause: Clause, person: Person, *, support: bool) -> tuple[list[Node], list[Node]]:
-    assert clause.modal is not None
-    past, base = clause.tense is Tense.PAST, clause.verb.english.base
-    infinitive: Node = ("VB", base)
-    if clause.modal in _PLAIN_MODALS:
-        return [("MD", _PLAIN_MODALS[clause.modal][past])], [infinitive]
-    if clause.modal is Modal.MUST and not past and not support:
-        return [("MD", "must")], [infinitive]
     present_tag = "VBZ" if person is Person.THIRD else "VBP"
-    present, preterite, plain, particle = _FULL_MODALS[clause.modal]
-    to: Node = ("TO", particle)
-    if support:
-        return [("VBD", "did") if past else (present_tag, _DO[person])], [("VB", plain), to, infinitive]
-    return [], [("VBD", preterite) if past else (present_tag, present[person]), to, infinitive]
+
+    def finite(present: Four, past_form: str) -> Node:
+        return ("VBD", past_form) if past else (present_tag, present[person])
+
+    if modal in _PLAIN_MODALS:
+        return [("MD", _PLAIN_MODALS[modal][past])], [infinitive]
+    if modal is Modal.MUST and not past and not support:
+        return [("MD", "must")], [infinitive]
+    if modal is not None:
+        base, third, past_form = _FULL_MODALS[modal]
+        to: list[Node] = [("TO", "to"), infinitive]
+        if support:
+            return [finite(_DO, "did")], [("VB", base), *to]
+        return [], [finite((base, base, third, base), past_form), *to]
+    if tense is Tense.PROGRESSIVE:
+        return [(present_tag, ("am", "are", "is", "are")[person])], [("VBG", verb.gerund)]
+    if tense in (Tense.PERFECT, Tense.LASTING):
+        return [(present_tag, _HAVE[person])], [("VBN", verb.participle)]
+    if tense is Tense.FUTURE:
+        return [("MD", "will")], [infinitive]
+    main = finite(verb.present, verb.past[person])
+    if verb.base == "be":
+        return [main], []
+    return ([finite(_DO, "did")], [infinitive]) if support else ([], [main])
 
 
 def _fronted(clause: Clause, *, question: bool) -> list[Node]:
     if clause.fronted == "object":
         assert clause.object is not None
         return _nominal(clause.object, 1)
-    said = {"time": clause.time, "place": clause.place}.get(clause.fronted or "")
-    return [] if said is None else [_adverbial(said), *([] if question else [COMMA])]
+    fronted = {"time": clause.time, "place": clause.place}.get(clause.fronted or "")
+    return [] if fronted is None else [_adverbial(fronted), *([] if question else [COMMA])]
 
 
 def _after_verb(clause: Clause) -> Iterator[Node]:
-    """Particle, objects, predicate, manner, goal, place, time."""
+    """Yield particle, objects, predicate, manner, goal, place, time."""
     yield from _objects(clause)
     if clause.predicate is not None:
         yield _predicate(clause)
@@ -231,7 +226,7 @@ def _adverbial(adverbial: Adverbial) -> Node:
 
 
 def _nominal(nominal: Nominal, role: int, negated: bool = False) -> list[Node]:
-    """A participant as subject (role 0) or object (role 1)."""
+    """Realise a participant as subject (role 0) or object (role 1)."""
     if isinstance(nominal, Thing):
         return [_thing(nominal, negated=negated)]
     if isinstance(nominal, Pronoun):
@@ -243,7 +238,7 @@ def _nominal(nominal: Nominal, role: int, negated: bool = False) -> list[Node]:
     if isinstance(nominal, Asked):
         word = "who" if nominal.person and role == 0 else "whom" if nominal.person else "what"
         return [phrase("WHNP", ("WP", word))]
-    return []  # a gap is said as the relative pronoun
+    return []  # a gap is realised as the relative pronoun
 
 
 def _thing(thing: Thing, *, negated: bool) -> Node:
@@ -256,8 +251,8 @@ def _thing(thing: Thing, *, negated: bool) -> Node:
     following = str(parts[1][1]) if len(parts) > 1 else ""
     if parts[0][1] == "a" and following[0] in "aeiou" and not following.startswith("use"):
         parts[0] = ("DT", "an")
-    said = phrase("NP", *parts)
-    return said if thing.relative is None else phrase("NP", said, _relative(thing.relative, animate=noun.animate))
+    head = phrase("NP", *parts)
+    return head if thing.relative is None else phrase("NP", head, _relative(thing.relative, animate=noun.animate))
 
 
 def _determiner(thing: Thing, *, negated: bool) -> list[Node]:
@@ -289,7 +284,7 @@ def _tree(node: Node) -> Tree:
 
 
 def _capitalised(tree: Tree) -> Tree:
-    """The tree with a capital letter at its first word."""
+    """Return the tree with its first word capitalised."""
     if tree.word is not None:
         return Tree(tree.label, word=tree.word[0].upper() + tree.word[1:])
     return Tree(tree.label, (_capitalised(tree.children[0]), *tree.children[1:]))

@@ -1,8 +1,8 @@
-"""The closed classes of the embedded corpus: determiners, pronouns, prepositions, adverbs, conjunctions, names."""
+"""Closed word classes: determiners, pronouns, prepositions, conjunctions and times."""
 
 from __future__ import annotations
 
-from aiayn.data.grammar.lexicon import KINDS
+from aiayn.data.grammar.lexicon import adverbs
 from aiayn.data.grammar.meaning import Adverbial, Clock, Expletive, Link
 from aiayn.data.grammar.words import (
     Adverb,
@@ -10,15 +10,10 @@ from aiayn.data.grammar.words import (
     Determiner,
     EnglishVerb,
     GermanVerb,
-    Name,
-    Noun,
     Person,
     Preposition,
     Pronoun,
     Verb,
-    gender_of,
-    german_verb,
-    parse_verb,
 )
 
 THE = Determiner("the", "the", "d", "definite", definite=True)
@@ -47,19 +42,9 @@ IT = {
     "f": Pronoun(("it", "it"), ("sie", "sie", "ihr"), "sich", Person.THIRD),
     "n": Pronoun(("it", "it"), ("es", "es", "ihm"), "sich", Person.THIRD),
 }
-"""English "it" by the gender of the German noun that it stands for."""
+"""English "it" by the gender of the German noun."""
 PERSONAL = (I, YOU, HE, SHE, WE, THEY)
 POSSESSIVES = {I: MY, YOU: YOUR, HE: HIS, SHE: HER, WE: OUR, THEY: THEIR}
-
-_NAMES = "Anna f, Peter m, Maria f, Paul m, Julia f, Martin m, Emma f, David m, Laura f, Daniel m, Clara f, Simon m"
-NAMES = tuple(Name(name, name, gender_of(gender)) for name, gender in map(str.split, _NAMES.split(", ")))
-_CITIES = (
-    "Berlin Hamburg London Paris Madrid Munich/München Vienna/Wien Cologne/Köln Rome/Rom Zurich/Zürich Prague/Prag "
-    "Brussels/Brüssel Lisbon/Lissabon Warsaw/Warschau Geneva/Genf"
-)
-CITIES = tuple(
-    Name(english, german or english, "n") for english, _, german in (city.partition("/") for city in _CITIES.split())
-)
 
 IN = Preposition("in", "in", Case.DATIVE)
 INTO = Preposition("into", "in", Case.ACCUSATIVE)
@@ -92,75 +77,22 @@ LOCATION: dict[str, tuple[Preposition, Preposition, Preposition]] = {
     "stop": (AT, TO, FROM),
     "ground": (ON, ONTO, FROM),
 }
-"""At, to and from a place, by the kind of its noun."""
+"""Prepositions of place, goal and origin, by the kind of the noun."""
 
-_DAYS = {
-    "Monday": "Montag",
-    "Tuesday": "Dienstag",
-    "Wednesday": "Mittwoch",
-    "Thursday": "Donnerstag",
-    "Friday": "Freitag",
-    "Saturday": "Samstag",
-    "Sunday": "Sonntag",
-}
-
-
-def _adverbs(pairs: str, *, medial: bool = False) -> tuple[Adverb, ...]:
-    split = (pair.strip().split(" = ") for pair in pairs.split(","))
-    return tuple(Adverb(english, german, medial) for english, german in split)
-
-
-NEVER = Adverb("never", "nie", medial=True, negative=True)
 CLOCK: tuple[Adverbial, ...] = tuple(Clock(hour, half) for hour in range(1, 13) for half in (False, True))
-ANY_TIME: tuple[Adverbial, ...] = (
-    *_adverbs("in the morning = am Morgen, in the afternoon = am Nachmittag, in the evening = am Abend"),
-    *(Adverb(f"on {english}", f"am {german}") for english, german in _DAYS.items()),
-)
-FREQUENCIES = (
-    *_adverbs("often = oft, always = immer, sometimes = manchmal, rarely = selten, usually = meistens", medial=True),
-    NEVER,
-)
-NOW = _adverbs("now = jetzt, at the moment = im Moment, today = heute")
-PRESENT_TIMES: tuple[Adverbial, ...] = (
-    *_adverbs("today = heute, every day = jeden Tag, every week = jede Woche, every month = jeden Monat"),
-    *_adverbs("every morning = jeden Morgen, every evening = jeden Abend, every year = jedes Jahr"),
-    *_adverbs("in summer = im Sommer, in winter = im Winter, in spring = im Frühling, in autumn = im Herbst"),
-    *(Adverb(f"every {english}", f"jeden {german}") for english, german in _DAYS.items()),
-    *ANY_TIME,
-    *CLOCK,
-)
-PAST_TIMES: tuple[Adverbial, ...] = (
-    *_adverbs("yesterday = gestern, the day before yesterday = vorgestern, last night = letzte Nacht"),
-    *_adverbs("yesterday evening = gestern Abend, last week = letzte Woche, last month = letzten Monat"),
-    *_adverbs("last year = letztes Jahr, last summer = letzten Sommer, last winter = letzten Winter, then = dann"),
-    *(Adverb(f"last {english}", f"letzten {german}") for english, german in _DAYS.items()),
-    *(Adverb(f"in {year}", f"im Jahr {year}") for year in range(1970, 2020)),
-    *ANY_TIME,
-    *CLOCK,
-)
-FUTURE_TIMES: tuple[Adverbial, ...] = (
-    *_adverbs("tomorrow = morgen, the day after tomorrow = übermorgen, soon = bald, next week = nächste Woche"),
-    *_adverbs("next month = nächsten Monat, next year = nächstes Jahr, tomorrow evening = morgen Abend"),
-    *(Adverb(f"next {english}", f"nächsten {german}") for english, german in _DAYS.items()),
-    *ANY_TIME,
-    *CLOCK,
-)
-PERFECT_TIMES: tuple[Adverbial, ...] = (
-    *_adverbs("already = schon, just = gerade, often = oft", medial=True),
-    NEVER,
-    *_adverbs("today = heute, this week = diese Woche, this year = dieses Jahr"),
-)
-ANIMAL_MANNERS = _adverbs("slowly = langsam, quietly = leise, quickly = schnell")
-_HUMAN_MANNERS = _adverbs(
-    "carefully = vorsichtig, patiently = geduldig, secretly = heimlich, happily = fröhlich, well = gut"
-)
-MANNERS = (*ANIMAL_MANNERS, *_HUMAN_MANNERS, *_adverbs("alone = allein"))
-MANNERS_OF_MANY = (*ANIMAL_MANNERS, *_HUMAN_MANNERS, *_adverbs("together = zusammen"))
-TRAVEL = _adverbs(
-    "by train = mit dem Zug, by bus = mit dem Bus, by car = mit dem Auto, by taxi = mit dem Taxi, "
-    "by ship = mit dem Schiff, by bicycle = mit dem Fahrrad"
-)
-WHERE, WHEN, WHY = _adverbs("where = wo, when = wann, why = warum")
+ANY_TIME: tuple[Adverbial, ...] = adverbs("any_time")
+FREQUENCIES = adverbs("frequency")
+NOW = adverbs("now")
+PRESENT_TIMES: tuple[Adverbial, ...] = (*adverbs("present"), *ANY_TIME, *CLOCK)
+_YEARS = tuple(Adverb(f"in {year}", f"im Jahr {year}") for year in range(1970, 2020))
+PAST_TIMES: tuple[Adverbial, ...] = (*adverbs("past"), *_YEARS, *ANY_TIME, *CLOCK)
+FUTURE_TIMES: tuple[Adverbial, ...] = (*adverbs("future"), *ANY_TIME, *CLOCK)
+PERFECT_TIMES: tuple[Adverbial, ...] = adverbs("perfect")
+ANIMAL_MANNERS = adverbs("manner")
+MANNERS = (*ANIMAL_MANNERS, *adverbs("human_manner"), *adverbs("manner_of_one"))
+MANNERS_OF_MANY = (*ANIMAL_MANNERS, *adverbs("human_manner"), *adverbs("manner_of_many"))
+TRAVEL = adverbs("travel")
+WHERE, WHEN, WHY = adverbs("question")
 
 BECAUSE = Link("because", "weil", "subordinate")
 ALTHOUGH = Link("although", "obwohl", "subordinate")
@@ -177,23 +109,8 @@ IN_ORDER_TO = Link("in order to", "um", "infinitive")
 
 THERE = Expletive("there", "es")
 WEATHER = Expletive("it", "es")
-BE = Verb(
-    EnglishVerb("be", ("am", "are", "is", "are"), ("was", "were", "was", "were"), "been", "being"),
-    GermanVerb(
-        "sein",
-        ("bin", "bist", "ist", "sind"),
-        ("war", "warst", "war", "waren"),
-        "gewesen",
-        with_sein=True,
-    ),
-    subjects=(),
-    objects=(),
-    traits=frozenset({"stative"}),
-)
-EXIST = Verb(BE.english, german_verb(["geben", "gibt", "gab", "gegeben"], []), (), (), frozenset({"stative"}))
-COST = parse_verb("cost cost cost | kosten | | | stative", {})
-SKY = (
-    parse_verb("rain | regnen | | |", {}),
-    parse_verb("snow | schneien | | |", {}),
-)
-EURO: Noun = KINDS["money"][0]
+_BE = EnglishVerb("be", ("am", "are", "is", "are"), ("was", "were", "was", "were"), "been", "being")
+_SEIN = GermanVerb("sein", ("bin", "bist", "ist", "sind"), ("war", "warst", "war", "waren"), "gewesen", with_sein=True)
+_GEBEN = GermanVerb("geben", ("gebe", "gibst", "gibt", "geben"), ("gab", "gabst", "gab", "gaben"), "gegeben")
+BE = Verb(_BE, _SEIN, subjects=(), objects=(), traits=frozenset({"stative"}))
+EXIST = Verb(_BE, _GEBEN, subjects=(), objects=(), traits=frozenset({"stative"}))

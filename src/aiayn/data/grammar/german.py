@@ -1,7 +1,7 @@
-"""German: from a meaning to a sentence.
+"""German: realises a meaning as a sentence.
 
-The finite verb stands second in a main clause, first in a yes-no question and last in a subordinate clause; what
-precedes the middle field is its front. The order of the middle field is fixed, so that one meaning has one sentence.
+The finite verb is second in a main clause, first in a yes-no question and last in a subordinate clause; the front
+precedes it in a main clause. The order of the middle field is fixed, so that one meaning has one sentence.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from aiayn.data.grammar.meaning import (
     gap_of,
     person_of,
 )
-from aiayn.data.grammar.words import Adverb, Case, Determiner, Name, Pronoun, text
+from aiayn.data.grammar.words import Adverb, Case, Determiner, Name, Pronoun, sentence_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
 def realise(sentence: Sentence) -> str:
-    """Say it in German."""
+    """Return the German sentence."""
     if sentence.link is None:
-        return text(_main(sentence.main, question=sentence.question), question=sentence.question)
+        return sentence_text(_main(sentence.main, question=sentence.question), question=sentence.question)
     assert sentence.other is not None
     conjunction = sentence.link.german
     if sentence.link.kind == "coordinate":
@@ -56,11 +56,11 @@ def realise(sentence: Sentence) -> str:
     else:
         main = _main(sentence.main, question=sentence.question)
         words = [*main, ",", conjunction, *_verb_last(_crossed(sentence.other))]
-    return text(words, question=sentence.question)
+    return sentence_text(words, question=sentence.question)
 
 
 def _main(clause: Clause, *, question: bool = False, front: bool = True) -> list[str]:
-    """Verb second; verb first where something outside the clause is its front, or nothing in a yes-no question."""
+    """Realise a verb-second clause; verb first in a yes-no question or after a subordinate clause."""
     clause = _crossed(clause)
     finite, prefix, end = cluster(clause, person_of(clause.subject))
     asks_subject = isinstance(clause.subject, Asked)
@@ -78,7 +78,7 @@ def _verb_last(clause: Clause, front: Slot | None = None) -> list[str]:
 
 
 def _crossed(clause: Clause) -> Clause:
-    """Let subject and object change places: what I like "gefällt mir"."""
+    """Exchange subject and object where German does: "I like it" is "es gefällt mir"."""
     if "crossed" not in clause.verb.traits:
         return clause
     assert clause.object is not None
@@ -97,7 +97,7 @@ def _slot(clause: Clause, slot: Slot) -> list[str]:
 
 
 def _middle(clause: Clause, front: Slot | None) -> Iterable[str]:
-    """Words between the finite verb, or the conjunction, and the end of the clause."""
+    """Yield the words between the finite verb or conjunction and the end of the clause."""
     negation = "nie" if _is_never(clause.time) else "nicht" if clause.negated else ""
     fused = clause.negated and not clause.verb.german.preposition and _negates_article(clause.object)
     rank = _rank(clause, negation) if clause.object is not None and front != "object" else None
@@ -120,7 +120,7 @@ def _middle(clause: Clause, front: Slot | None) -> Iterable[str]:
 
 
 def _rank(clause: Clause, negation: str) -> Literal["before time", "after time", "last"] | None:
-    """Tell where the object goes: what is known comes early, what is new comes late; pronouns are said already."""
+    """Return the object's position: definite ones early, indefinite ones late; None for pronouns, which come first."""
     verb, thing = clause.verb.german, clause.object
     if verb.preposition:
         return "last"
@@ -143,7 +143,7 @@ def _manner_and_place(clause: Clause, front: Slot | None) -> Iterable[str]:
 
 
 def _participants(clause: Clause, front: Slot | None) -> Iterable[str]:
-    """Subject, pronouns and recipient; a full subject lets the reflexive pass."""
+    """Yield subject, pronouns and recipient; the reflexive follows a pronoun and precedes a noun."""
     subject = [] if front == "subject" else _nominal(clause.subject, Case.NOMINATIVE)
     reflexive = _reflexive(clause.subject) if clause.verb.german.reflexive else []
     if isinstance(clause.subject, Pronoun | Expletive):
@@ -165,7 +165,7 @@ def _predicate(clause: Clause) -> list[str]:
 
 
 def _object(clause: Clause, *, fused: bool = False) -> list[str]:
-    """Words of the object without its relative clause, which comes after the verb."""
+    """Return the object without its relative clause, which follows the verb."""
     verb, nominal = clause.verb.german, clause.object
     assert nominal is not None
     if isinstance(nominal, Thing):
@@ -179,7 +179,7 @@ def _object(clause: Clause, *, fused: bool = False) -> list[str]:
 
 
 def _after_verb(clause: Clause) -> list[str]:
-    """Clauses stand behind the end of the clause that they belong to: complements, and what describes the object."""
+    """Return the clauses after the verb: complement, or relative clause of the object."""
     if isinstance(clause.object, Thing) and clause.object.relative is not None:
         return [",", *_relative(clause.object.relative), ","]
     if clause.complement is None:
@@ -187,16 +187,14 @@ def _after_verb(clause: Clause) -> list[str]:
     link, inner = clause.complement.link, clause.complement.clause
     if link.kind == "infinitive":
         opening = [link.german] if link.german else []
-        # The unsaid subject is the outer one, which a reflexive still agrees with.
+        # The implicit subject is the outer one; a reflexive agrees with it.
         middle = _middle(replace(inner, subject=clause.subject), "subject")
         return [",", *opening, *middle, *infinitive_with_zu(inner.verb.german), *_after_verb(inner), ","]
     return [",", link.german, *_verb_last(_crossed(inner)), ","]
 
 
 def _reflexive(subject: Nominal) -> list[str]:
-    if isinstance(subject, Pronoun):
-        return [subject.reflexive]
-    return ["sich"]
+    return [subject.reflexive] if isinstance(subject, Pronoun) else ["sich"]
 
 
 def _is_never(adverbial: Adverbial | None) -> bool:
@@ -240,11 +238,11 @@ def _nominal(nominal: Nominal, case: Case) -> list[str]:
         return [nominal.german]
     if isinstance(nominal, Asked):
         return [("wer", "wen", "wem", "wessen")[case] if nominal.person else "was"]
-    return []  # a gap is said as the relative pronoun
+    return []  # a gap is realised as the relative pronoun
 
 
 def _thing(thing: Thing, case: Case, *, determiner: Determiner) -> list[str]:
-    """Words of a noun phrase without its relative clause."""
+    """Return a noun phrase without its relative clause."""
     noun, plural = thing.noun, thing.plural
     column = column_of(noun, plural=plural)
     if isinstance(thing.owner, Name):

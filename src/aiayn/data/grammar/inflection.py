@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from aiayn.data.grammar.meaning import Clause, Modal, Tense
-from aiayn.data.grammar.words import Case, Determiner, Four, GermanVerb, Noun, Person, german_verb
+from aiayn.data.grammar.words import Case, Determiner, Four, GermanVerb, Noun, Person
 
 Column = str
-"""What declension looks at: the gender m, f or n, or "p" for every plural."""
+"""Column of the declension tables: the gender m, f or n, or "p" for plural."""
 
 _STRONG: dict[Column, Four] = {
     "m": ("er", "en", "em", "es"),
@@ -23,7 +23,6 @@ _DEFINITE: dict[Column, Four] = {
     "p": ("die", "die", "den", "der"),
 }
 _RELATIVE: dict[Column, Four] = {
-    **_DEFINITE,
     "m": ("der", "den", "dem", "dessen"),
     "f": ("die", "die", "der", "deren"),
     "n": ("das", "das", "dem", "dessen"),
@@ -48,22 +47,23 @@ _ONES, _TENS = _NUMBERS.split()[:20], _NUMBERS.split()[20:]
 _HABEN: Four = ("habe", "hast", "hat", "haben")
 _SEIN: Four = ("bin", "bist", "ist", "sind")
 _WERDEN: Four = ("werde", "wirst", "wird", "werden")
-_MODALS: dict[Modal, GermanVerb] = {
-    Modal.CAN: german_verb(["können", "kann", "konnte", ""], []),
-    Modal.MUST: german_verb(["müssen", "muss", "musste", ""], []),
-    Modal.MAY: german_verb(["dürfen", "darf", "durfte", ""], []),
-    Modal.WANT: german_verb(["wollen", "will", "wollte", ""], []),
+_MODALS: dict[Modal, tuple[Four, Four]] = {
+    Modal.CAN: (("kann", "kannst", "kann", "können"), ("konnte", "konntest", "konnte", "konnten")),
+    Modal.MUST: (("muss", "musst", "muss", "müssen"), ("musste", "musstest", "musste", "mussten")),
+    Modal.MAY: (("darf", "darfst", "darf", "dürfen"), ("durfte", "durftest", "durfte", "durften")),
+    Modal.WANT: (("will", "willst", "will", "wollen"), ("wollte", "wolltest", "wollte", "wollten")),
+    Modal.SHOULD: (("sollte", "solltest", "sollte", "sollten"),) * 2,
 }
-_SOLLTE: Four = ("sollte", "solltest", "sollte", "sollten")
+"""Present and past."""
 
 
 def column_of(noun: Noun, *, plural: bool) -> Column:
-    """Tell which column of the tables a noun phrase is declined by."""
+    """Return the declension column of a noun."""
     return "p" if plural else noun.gender
 
 
 def article(determiner: Determiner, column: Column, case: Case) -> tuple[str, bool]:
-    """Decline a determiner; also tell whether its ending shows gender and case, so that adjectives need not."""
+    """Decline a determiner; also return whether it marks gender and case, which makes adjective endings weak."""
     pattern = determiner.pattern
     if pattern == "definite":
         return _DEFINITE[column][case], True
@@ -75,37 +75,37 @@ def article(determiner: Determiner, column: Column, case: Case) -> tuple[str, bo
 
 
 def adjective_ending(column: Column, case: Case, *, shown: bool) -> str:
-    """Give the weak ending where the determiner shows gender and case, else the strong one."""
+    """Return the weak ending if the determiner marks gender and case, else the strong one."""
     if shown:
         return "e" if (case == 0 and column != "p") or (case == 1 and column in "fn") else "en"
     return "en" if case == Case.GENITIVE and column in "mn" else _STRONG[column][case]
 
 
 def decline(noun: Noun, case: Case, *, plural: bool) -> str:
-    """Give a noun its form."""
+    """Return the form of a noun."""
     if plural:
         bare = case != Case.DATIVE or noun.german_plural.endswith(("n", "s"))
         return noun.german_plural if bare or noun.kind == "money" else noun.german_plural + "n"
     if case == Case.NOMINATIVE:
         return noun.german
-    # Weak masculines, "den Studenten", have one form for all cases but the first.
+    # Weak masculines ("den Studenten") have one form for all cases but the nominative.
     weak = noun.gender == "m" and noun.german_genitive.endswith("n")
     return noun.german_genitive if case == Case.GENITIVE or weak else noun.german
 
 
 def relative_pronoun(noun: Noun, case: Case, *, plural: bool) -> str:
-    """Give the relative pronoun that stands for a noun."""
+    """Return the relative pronoun for a noun."""
     return _RELATIVE[column_of(noun, plural=plural)][case]
 
 
 def contracted(preposition: str, words: list[str]) -> list[str]:
-    """Join a preposition with the definite article after it where German does: "im", "zur"."""
+    """Contract a preposition and the following definite article: "im", "zur"."""
     joined = _CONTRACTED.get((preposition, words[0]))
     return [preposition, *words] if joined is None else [joined, *words[1:]]
 
 
 def number(value: int) -> str:
-    """Spell 0 to 99, units before tens."""
+    """Spell a number from 0 to 99."""
     if value < len(_ONES):
         return _ONES[value]
     tens, ones = divmod(value, 10)
@@ -114,7 +114,7 @@ def number(value: int) -> str:
 
 
 class Cluster(NamedTuple):
-    """The verb of a clause: the finite form, its separable prefix, and the words at the clause's end."""
+    """The verb forms of a clause: finite form, separable prefix, and the forms at the end."""
 
     finite: str
     prefix: str
@@ -125,11 +125,8 @@ def cluster(clause: Clause, person: Person) -> Cluster:
     """Conjugate the verb of a clause."""
     verb, tense = clause.verb.german, clause.tense
     infinitive = verb.prefix + verb.infinitive
-    if clause.modal is Modal.SHOULD:
-        return Cluster(_SOLLTE[person], "", [infinitive])
     if clause.modal is not None and clause.modal is not Modal.LIKE:
-        modal = _MODALS[clause.modal]
-        return Cluster((modal.past if tense is Tense.PAST else modal.present)[person], "", [infinitive])
+        return Cluster(_MODALS[clause.modal][tense is Tense.PAST][person], "", [infinitive])
     if tense is Tense.PERFECT:
         return Cluster((_SEIN if verb.with_sein else _HABEN)[person], "", [verb.prefix + verb.participle])
     if tense is Tense.FUTURE:
@@ -138,5 +135,5 @@ def cluster(clause: Clause, person: Person) -> Cluster:
 
 
 def infinitive_with_zu(verb: GermanVerb) -> list[str]:
-    """Give "zu lesen", or "aufzustehen" of a separable verb."""
+    """Return "zu lesen", or "aufzustehen" for a separable verb."""
     return [f"{verb.prefix}zu{verb.infinitive}"] if verb.prefix else ["zu", verb.infinitive]

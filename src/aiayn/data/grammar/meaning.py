@@ -1,6 +1,6 @@
-"""What a sentence means, before either language has put it into words.
+"""The meaning of a sentence, independent of both languages.
 
-The two realisers read nothing else: order, agreement, auxiliaries, case and punctuation are theirs.
+The realisers `english` and `german` decide order, agreement, auxiliaries, case and punctuation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from aiayn.data.grammar.words import Adjective, Adverb, Determiner, Name, Noun, 
 
 
 class Tense(Enum):
-    """Time and aspect; each is one English and one German form."""
+    """Time and aspect; each has one English and one German form."""
 
     PRESENT = auto()
     """reads, liest"""
@@ -30,7 +30,7 @@ class Tense(Enum):
 
 
 class Modal(Enum):
-    """A modal verb, or "like to", which German says with "gern"."""
+    """A modal verb, or "like to", which is "gern" in German."""
 
     CAN = auto()
     MUST = auto()
@@ -42,10 +42,7 @@ class Modal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A noun phrase. An owner ("the man's", "Anna's") stands with the definite article only.
-
-    `count` is 2 to 99 and goes with a plural. `relative` is a clause with one `Gap`.
-    """
+    """A noun phrase; `count` (2 to 99) requires a plural, `owner` a definite article, `relative` has one `Gap`."""
 
     noun: Noun
     determiner: Determiner
@@ -58,7 +55,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Where a relative clause lacks its noun: realised as the relative pronoun."""
+    """The head noun inside its relative clause, realised as the relative pronoun."""
 
     noun: Noun
     plural: bool = False
@@ -66,14 +63,14 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for: who, or what."""
+    """The participant that a question asks for: who, or what."""
 
     person: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Expletive:
-    """A subject that means nothing: "it" rains, "there" is."""
+    """A subject without meaning: "it" rains, "there" is."""
 
     english: str
     german: str
@@ -92,7 +89,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A time of day: the hour, 1 to 12, or half past it."""
+    """A time of day: the hour (1 to 12) or half past it."""
 
     hour: int
     half: bool
@@ -104,7 +101,7 @@ Slot = Literal["subject", "object", "time", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What joins two clauses: a subordinating or coordinating conjunction, or the mark of an infinitive."""
+    """A conjunction, or the mark of an infinitive."""
 
     english: str
     german: str
@@ -113,7 +110,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Complement:
-    """A clause inside another: that ..., whether ..., to ..., in order to ...; an infinitive's subject is not said."""
+    """A clause inside another; the subject of an infinitive is not realised."""
 
     link: Link
     clause: Clause
@@ -121,9 +118,9 @@ class Complement:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A verb with its participants and circumstances.
+    """A verb with its participants and adverbials.
 
-    `predicate` (with `compared`, "older than") goes with "be" alone. `fronted` names what stands first.
+    `predicate` (and `compared`, "older than") are used with "be". `fronted` is the first constituent.
     """
 
     verb: Verb
@@ -145,7 +142,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A main clause, perhaps with a second one that comes last or, if `reversed`, first."""
+    """A main clause, optionally with a second one after it or, if `reversed`, before it."""
 
     main: Clause
     link: Link | None = None
@@ -155,7 +152,7 @@ class Sentence:
 
 
 def person_of(nominal: Nominal) -> Person:
-    """Tell what a finite verb agrees with when this is its subject."""
+    """Return the agreement of a finite verb with this subject."""
     if isinstance(nominal, Thing | Gap):
         return Person.PLURAL if nominal.plural else Person.THIRD
     if isinstance(nominal, Pronoun):
@@ -164,7 +161,7 @@ def person_of(nominal: Nominal) -> Person:
 
 
 def gap_of(clause: Clause) -> Literal["subject", "object", "place"]:
-    """Find where a relative clause lacks its noun."""
+    """Find the gap of a relative clause."""
     if isinstance(clause.subject, Gap):
         return "subject"
     if isinstance(clause.object, Gap):

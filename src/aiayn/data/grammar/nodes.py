@@ -1,7 +1,6 @@
-"""Constituents of the embedded corpus's English, in the labels of the Penn Treebank.
+"""English constituents with labels of the Penn Treebank.
 
-A node is a label with its children, or a tag with its word. Plain tuples: a corpus has half a million of them, most of
-which are only joined to sentences.
+A node is a label with its children, or a tag with its word; plain tuples, since a corpus has half a million of them.
 """
 
 from __future__ import annotations
@@ -28,19 +27,19 @@ _ASKING = ("where", "when", "why")
 
 
 def phrase(label: str, *parts: Node) -> Node:
-    """A constituent."""
+    """Return a constituent."""
     return label, list(parts)
 
 
 def tag_of(word: str) -> str:
-    """The tag of a word of a closed class, or of a noun that names a time."""
+    """Return the tag of a function word, a number or a noun of time."""
     if word.isdecimal():
         return "CD"
     return _TAGS.get(word, "NNP" if word[0].isupper() else "NN")
 
 
 def preposition(words: str, object_: Sequence[Node]) -> Node:
-    """A prepositional phrase; there is no object where a relative pronoun stands for it."""
+    """Return a prepositional phrase; `object_` is empty where a relative pronoun replaces it."""
     match words.split():
         case ["in", "front", "of"]:
             inner = phrase("NP", phrase("NP", ("NN", "front")), phrase("PP", ("IN", "of"), *object_))
@@ -53,7 +52,7 @@ def preposition(words: str, object_: Sequence[Node]) -> Node:
 
 @cache
 def fixed(text: str) -> Node:
-    """The constituent that an adverb or a fixed phrase is."""
+    """Return the constituent of an adverb or a fixed phrase."""
     words = text.split()
     if len(words) == 1 and text in _ASKING:
         return phrase("WHADVP", ("WRB", text))
@@ -65,7 +64,7 @@ def fixed(text: str) -> Node:
 
 
 def _noun_phrase(words: Sequence[str]) -> Node:
-    """A time in words: "last week", "the day before yesterday"."""
+    """Return a time such as "last week" or "the day before yesterday"."""
     for position, word in enumerate(words):
         if word in ("before", "after"):
             inner = phrase("PP", ("IN", word), _noun_phrase(words[position + 1 :]))
@@ -73,17 +72,17 @@ def _noun_phrase(words: Sequence[str]) -> Node:
     return phrase("NP", *((tag_of(word), word) for word in words))
 
 
-def spoken(nodes: Sequence[Node]) -> list[str]:
-    """The words from left to right, as they are written in a sentence: a possessive mark at its noun."""
+def words_of(nodes: Sequence[Node]) -> list[str]:
+    """Return the words from left to right, with possessive marks joined to their nouns."""
     words: list[str] = []
-    _speak(nodes, words)
+    _collect(nodes, words)
     return words
 
 
-def _speak(nodes: Sequence[Node], words: list[str]) -> None:
+def _collect(nodes: Sequence[Node], words: list[str]) -> None:
     for label, content in nodes:
         if not isinstance(content, str):
-            _speak(content, words)
+            _collect(content, words)
         elif label == "POS":
             words[-1] += content
         else:

@@ -1,4 +1,4 @@
-"""Draws participants and circumstances that make sense: who, what, where, when and how many."""
+"""Draws plausible participants, places and times."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from aiayn.data.grammar import function_words as words
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KIN, KINDS
-from aiayn.data.grammar.meaning import (
-    Adverbial,
-    Gap,
-    Nominal,
-    Phrase,
-    Tense,
-    Thing,
-)
+from aiayn.data.grammar.lexicon import ADJECTIVES, CITIES, COLOURS, KINDS, NAMES
+from aiayn.data.grammar.meaning import Adverbial, Gap, Nominal, Phrase, Tense, Thing
 from aiayn.data.grammar.words import Adjective, Determiner, Name, Noun, Preposition, Pronoun, Verb
 
 if TYPE_CHECKING:
@@ -37,14 +30,14 @@ _TIMES: dict[Tense, tuple[Adverbial, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A participant with the noun that decides what it can do and be, whatever word stands for it."""
+    """A participant, and the noun that decides which verbs and adjectives fit it."""
 
     nominal: Nominal
     noun: Noun
 
 
 def possessive_of(topic: Topic) -> Determiner:
-    """Give the possessive that refers back to a subject; things and children own what is "ours"."""
+    """Return the possessive that refers to a subject; "our" for things and children."""
     nominal = topic.nominal
     if isinstance(nominal, Pronoun):
         return words.POSSESSIVES.get(nominal, words.OUR)
@@ -56,26 +49,26 @@ def possessive_of(topic: Topic) -> Determiner:
 
 
 class Dice:
-    """Choices that depend on `random.Random.random` alone, whose sequence Python promises to keep."""
+    """Random choices by `random.Random.random` only, whose sequence is the same in all Python versions."""
 
     def __init__(self, seed: str) -> None:
         self._random = random.Random(seed).random  # noqa: S311 - sentences, not secrets
 
     def pick(self, items: Sequence[T]) -> T:
-        """Choose one, all being equally likely."""
+        """Choose an item uniformly."""
         return items[int(self._random() * len(items))]
 
     def chance(self, probability: float) -> bool:
-        """Say yes with a probability."""
+        """Return True with a probability."""
         return self._random() < probability
 
     def count(self, low: int, high: int) -> int:
-        """Draw a number from low to high, both included."""
+        """Draw a number from low to high, inclusive."""
         return low + int(self._random() * (high - low + 1))
 
 
 class PhraseSampler:
-    """Draws participants, circumstances and single clauses."""
+    """Draws noun phrases and adverbials."""
 
     def __init__(self, dice: Dice) -> None:
         self._dice = dice
@@ -84,17 +77,17 @@ class PhraseSampler:
         """Draw a subject: mostly a person, sometimes an animal."""
         roll = self._dice.count(1, 100)
         if roll <= 18:
-            # "du" with a simple past ("du kauftest") is correct and said by no one.
+            # The simple past with "du" ("du kauftest") is correct but unusual.
             pronoun = self._dice.pick(words.PERSONAL if tense is not Tense.PAST else words.PERSONAL[2:])
             return Topic(pronoun, WOMAN if pronoun is words.SHE else MAN)
         if roll <= 32:
-            name = self._dice.pick(words.NAMES)
+            name = self._dice.pick(NAMES)
             return Topic(name, WOMAN if name.gender == "f" else MAN)
         noun = self._dice.pick(PERSONS if roll <= 91 else ANIMALS)
         return Topic(self.subject_thing(noun), noun)
 
     def subject_thing(self, noun: Noun) -> Thing:
-        """Draw a noun phrase to begin with: definite or counted."""
+        """Draw a noun phrase for a subject."""
         roll = self._dice.count(1, 100)
         if roll <= 55:
             return self.thing(noun, words.THE, plural=not noun.mass and self._dice.chance(0.3))
@@ -111,14 +104,14 @@ class PhraseSampler:
         return self.counted(noun)
 
     def counted(self, noun: Noun) -> Thing:
-        """Draw a number of things, from 2 to 99; low numbers are the more frequent."""
+        """Draw a number of things, from 2 to 99; low numbers are more frequent."""
         count = self._dice.count(2, 12) if self._dice.chance(0.5) else self._dice.count(13, 99)
         return replace(self.thing(noun, words.BARE, plural=True), count=count)
 
     def owned(self, noun: Noun, owner: Determiner) -> Thing:
-        """Draw what is someone's; a person is only if a relative, a friend or the like."""
+        """Draw a noun phrase with a possessive; a person has it only if a relation."""
         if noun.animate:
-            return self.thing(noun, owner if noun in KIN else words.THE)
+            return self.thing(noun, owner if noun.relation else words.THE)
         return self.thing(noun, owner, plural=self._dice.chance(0.2))
 
     def thing(self, noun: Noun, determiner: Determiner, *, plural: bool = False) -> Thing:
@@ -131,7 +124,7 @@ class PhraseSampler:
         return Thing(noun, determiner, plural=plural and not noun.mass, adjectives=adjectives)
 
     def object_thing(self, noun: Noun, owner: Determiner, *, plain: bool) -> Thing:
-        """Draw a noun phrase for an object; plain ones carry no quantity, so that the clause can be negated."""
+        """Draw a noun phrase for an object; `plain`: without a quantity, so that the clause can be negated."""
         roll = self._dice.count(1, 100 if not plain else 70)
         if roll <= 34:
             return self.thing(noun, words.THE, plural=self._dice.chance(0.25))
@@ -151,33 +144,33 @@ class PhraseSampler:
         return self.thing(noun, words.EVERY)
 
     def owner(self) -> Thing | Name:
-        """Draw whose something is."""
+        """Draw an owner in the genitive."""
         if self._dice.chance(0.4):
-            return self._dice.pick(words.NAMES)
+            return self._dice.pick(NAMES)
         return self.thing(self._dice.pick(PERSONS), words.THE)
 
     def participant(self, noun: Noun, subject: Topic, *, plain: bool, known: bool = False) -> Nominal:
-        """Draw an object; persons may be pronouns and names, and a known one is definite."""
+        """Draw an object; persons may be pronouns and names; `known`: definite."""
         if noun.animate and self._dice.chance(0.3):
             pronoun = self._dice.pick(words.PERSONAL)
             if pronoun is not subject.nominal and self._dice.chance(0.5):
                 return pronoun
-            return self._dice.pick(words.NAMES)
+            return self._dice.pick(NAMES)
         if known:
             return self.owned(noun, self._dice.pick((words.THE, words.THE, words.MY, words.OUR)))
         return self.object_thing(noun, possessive_of(subject), plain=plain)
 
     def place(self, *, at: int = 0) -> Phrase:
-        """Draw a place to be at (0), to go to (1) or to come from (2)."""
+        """Draw a place: location (0), goal (1) or origin (2)."""
         if at != 1 and self._dice.chance(0.2):
-            return Phrase((words.IN, words.TO_CITY, words.OUT_OF)[at], self._dice.pick(words.CITIES))
+            return Phrase((words.IN, words.TO_CITY, words.OUT_OF)[at], self._dice.pick(CITIES))
         noun = self._dice.pick(PLACES)
         if at == 0 and noun.kind == "room" and self._dice.chance(0.25):
             return Phrase(self._dice.pick((words.NEXT_TO, words.BEHIND, words.IN_FRONT_OF)), self._around(noun))
         return Phrase(words.LOCATION[noun.kind][at], self._around(noun))
 
     def surface(self) -> Phrase:
-        """Draw a piece of furniture to be on, under or next to."""
+        """Draw a location on, under or next to furniture."""
         preposition: Preposition = self._dice.pick((words.ON, words.ON, words.UNDER, words.NEXT_TO, words.BEHIND))
         return Phrase(preposition, self._around(self._dice.pick(KINDS["furniture"])))
 
@@ -186,9 +179,9 @@ class PhraseSampler:
         return self.thing(noun, self._dice.pick((words.THE, words.THE, words.THE, words.A, words.THIS, last)))
 
     def destination(self, verb: Verb) -> Phrase:
-        """Draw where a motion goes to or comes from."""
+        """Draw the goal or origin of a motion."""
         if "journey" in verb.traits:
-            return Phrase(words.TO_CITY, self._dice.pick(words.CITIES))
+            return Phrase(words.TO_CITY, self._dice.pick(CITIES))
         if "onto" in verb.traits:
             return Phrase(words.ONTO, self._around(self._dice.pick(KINDS["ground"])))
         if "goal" in verb.traits and self._dice.chance(0.2):
@@ -196,7 +189,7 @@ class PhraseSampler:
         return self.place(at=2 if "source" in verb.traits else 1)
 
     def time(self, tense: Tense, *, plain: bool = False) -> Adverbial:
-        """Draw a time that goes with the tense; a plain one can stand in a negated clause."""
+        """Draw a time that fits the tense; `plain`: also fits a negated clause."""
         if tense is Tense.LASTING:
             return Phrase(words.SINCE, self._period())
         if tense is Tense.PROGRESSIVE or (tense is Tense.PERFECT and not plain):

@@ -1,14 +1,14 @@
-"""Draws whole sentences: statements, questions, and clauses joined to clauses."""
+"""Draws whole sentences: statements, questions and combined clauses."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from aiayn.data.grammar import function_words as words
-from aiayn.data.grammar.clauses import INANIMATE, ClauseSampler, fitting, pronoun_of
+from aiayn.data.grammar.clauses import INANIMATE, ClauseSampler, compatible_tense, pronoun_of
+from aiayn.data.grammar.lexicon import REPORTING, VERBS
 from aiayn.data.grammar.meaning import Asked, Clause, Complement, Link, Sentence, Tense, Thing
 from aiayn.data.grammar.phrases import Dice, Topic
-from aiayn.data.grammar.verbs import REPORTING, VERBS
 from aiayn.data.grammar.words import Adverb, Verb
 
 _TENSES = (
@@ -39,7 +39,7 @@ _PAIRS: dict[Link, tuple[tuple[Tense, Tense], ...]] = {
     words.WHILE: ((Tense.PAST, Tense.PAST), (Tense.PRESENT, Tense.PRESENT)),
     words.BEFORE_DOING: ((Tense.PAST, Tense.PAST), (Tense.PRESENT, Tense.PRESENT)),
 }
-"""Subordinating conjunctions with the tenses of the main and the subordinate clause that go together."""
+"""Compatible tenses of the main and the subordinate clause, by conjunction."""
 _LINKS = (words.BECAUSE, words.BECAUSE, *_PAIRS)
 _MOTIONS = tuple(verb for verb in VERBS if verb.traits & {"goal", "journey"})
 _PURPOSES = tuple(verb for verb in VERBS if verb.objects and "easy" in verb.traits)
@@ -54,7 +54,7 @@ _REPORTED_TENSES = (Tense.PRESENT, Tense.PERFECT, Tense.FUTURE, Tense.PAST)
 
 
 class SentenceSampler:
-    """Draws sentences one after another, from a seed."""
+    """Draws sentences from a seed."""
 
     def __init__(self, seed: str) -> None:
         self._dice = Dice(seed)
@@ -79,7 +79,7 @@ class SentenceSampler:
         return Sentence(self._any_clause(tense, main=True)[0])
 
     def _any_clause(self, tense: Tense, *, main: bool = False, timed: bool = True) -> tuple[Clause, Topic | None]:
-        """Draw a clause of any kind and what a pronoun in the next clause can take up."""
+        """Draw a clause of any kind, and the topic that a pronoun in the next clause can refer to."""
         clauses, roll = self._clauses, self._dice.count(1, 100)
         if roll <= 76:
             topic = clauses.topic(tense)
@@ -105,7 +105,7 @@ class SentenceSampler:
             return self._concurrent(link)
         main_tense, other_tense = self._dice.pick(_PAIRS[link])
         if self._dice.chance(0.4):
-            # Said first, the subordinate clause introduces whom the main clause takes up.
+            # The subordinate clause comes first and introduces the topic.
             other, topic = self._any_clause(other_tense)
             main = self._following(main_tense, topic)
             return Sentence(replace(main, fronted=None), link, other, reversed=True)
@@ -116,7 +116,7 @@ class SentenceSampler:
         return Sentence(main, link, self._following(other_tense, topic))
 
     def _concurrent(self, link: Link) -> Sentence:
-        """Draw two activities side by side, of one person or two; when they happen is said of the main clause."""
+        """Draw two simultaneous activities, of one person or two; only the main clause has a time."""
         tense, other_tense = self._dice.pick(_PAIRS[link])
         first, second = self._clauses.topic(tense), self._clauses.topic(tense)
         pronoun = pronoun_of(first)
@@ -132,14 +132,14 @@ class SentenceSampler:
         return self._clauses.action(tense, topic, verb=verb, timed=timed)
 
     def _following(self, tense: Tense, topic: Topic | None, *, timed: bool = False) -> Clause:
-        """Draw a clause about the topic of the one before, or about another."""
+        """Draw a clause about the topic of the previous one, or about another."""
         pronoun = pronoun_of(topic) if topic is not None and self._dice.chance(0.6) else None
         if topic is None or pronoun is None or (pronoun is words.YOU and tense is Tense.PAST):
             return self._any_clause(tense, timed=timed)[0]
-        taken_up = Topic(pronoun, topic.noun)
+        referring = Topic(pronoun, topic.noun)
         if topic.noun in INANIMATE or self._dice.chance(0.25):
-            return self._clauses.state(tense, taken_up, timed=timed)
-        return self._clauses.action(tense, taken_up, timed=timed)
+            return self._clauses.state(tense, referring, timed=timed)
+        return self._clauses.action(tense, referring, timed=timed)
 
     def _coordinate(self) -> Sentence:
         tense = self._dice.pick((Tense.PRESENT, Tense.PAST, Tense.FUTURE, Tense.PERFECT))
@@ -170,8 +170,8 @@ class SentenceSampler:
         return Sentence(opening)
 
     def _opening(self, verb: Verb, tense: Tense, topic: Topic, complement: Complement, *, timed: bool) -> Clause:
-        """Put a clause around its complement; its own time stands where the complement cannot claim it."""
-        tense = fitting(tense, verb)
+        """Draw a clause around its complement; its time must not follow the complement."""
+        tense = compatible_tense(tense, verb)
         clause = Clause(verb, topic.nominal, tense, complement=complement)
         if not timed:
             return clause
@@ -203,7 +203,9 @@ class SentenceSampler:
             return Sentence(self._clauses.action(tense, topic), question=True)
         if roll == 3:
             verb = self._dice.pick(_ASKED_FOR)
-            clause = Clause(verb, topic.nominal, fitting(tense, verb), object=Asked(person=False), fronted="object")
+            clause = Clause(
+                verb, topic.nominal, compatible_tense(tense, verb), object=Asked(person=False), fronted="object"
+            )
             return Sentence(clause, question=True)
         clause = self._clauses.action(tense, topic)
         if roll == 4 and clause.place is not None:

@@ -1,1 +1,1 @@
-"""A corpus encoded once, into memory-mapped files that every run and rank shares."""
+"""A corpus encoded once into memory-mapped files, which all runs and ranks share."""

@@ -1,4 +1,4 @@
-"""Files and folders that are whole or absent: written aside, checksummed, synced, renamed."""
+"""Folders that are complete or absent: built under another name, checksummed, synced, then renamed."""
 
 import hashlib
 import json
@@ -25,48 +25,47 @@ logger = logging.getLogger(__name__)
 
 
 class DamagedFolderError(Exception):
-    """A folder that is absent, or not byte for byte what was written."""
+    """A folder is missing or differs from its checksums."""
 
 
 def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -> Manifest:
-    """Return the manifest of a folder that is certain to be whole, building it where it is absent or damaged.
+    """Verify a folder and return its manifest; build the folder first if it is absent or damaged.
 
-    Any number of processes may call this at once: one builds, the others wait for it. A folder that is whole is opened
-    without a lock, and thus from a read-only disk too.
+    Safe for concurrent calls: one process builds, the others wait. A complete folder is opened without a lock, so also
+    from a read-only disk.
 
     Args:
-        directory: the folder; `<directory>.lock`, `.partial` and `.shards` beside it belong to it.
-        build: fills an empty folder with files and returns what the manifest shall say about them. What it keeps in
-            `shards_beside(directory)` outlives a kill, for the next one to go on from; it is gone once the folder is
-            there, and given back where the disk is full or the input is wrong.
+        directory: The folder; `<directory>.lock`, `.partial` and `.shards` beside it are used for building.
+        build: Fills an empty folder and returns the manifest's entries. Files in `shard_directory(directory)` survive
+            a kill, so that the next build can resume; they are removed after success, a full disk or wrong input.
 
     Returns:
-        What `build` returned, with `files` (bytes and sha256 of each) and `fingerprint` (sha256 over those checksums).
+        The entries of `build`, `files` (bytes and sha256 of each) and `fingerprint` (sha256 over those checksums).
     """
     with suppress(DamagedFolderError):
         return read_verified(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(_beside(directory, ".lock")):
-        _sweep(directory)
+    with FileLock(_with_suffix(directory, ".lock")):
+        _remove_leftovers(directory)
         try:
-            return read_verified(directory)  # another process was faster
+            return read_verified(directory)  # built by another process in the meantime
         except DamagedFolderError as damage:
             if directory.exists():
                 logger.warning("%s is damaged (%s); building it again", directory, damage)
                 shutil.rmtree(directory)
-        return _build_aside(directory, build)
+        return _build(directory, build)
 
 
-def shards_beside(directory: Path) -> Path:
-    """Where the build of a folder keeps what it need not do again; not there unless the build makes it."""
-    return _beside(directory, ".shards")
+def shard_directory(directory: Path) -> Path:
+    """Return where the build of a folder keeps intermediate files; the build creates it."""
+    return _with_suffix(directory, ".shards")
 
 
 def read_verified(directory: Path) -> Manifest:
-    """Return the manifest of a folder after comparing every byte with its checksum.
+    """Return the manifest of a folder after comparing all files with their checksums.
 
     Raises:
-        DamagedFolderError: a file is missing or differs, or the folder was never built.
+        DamagedFolderError: A file is missing or differs.
     """
     try:
         manifest = _parse_manifest((directory / MANIFEST).read_bytes())
@@ -79,8 +78,8 @@ def read_verified(directory: Path) -> Manifest:
     return manifest
 
 
-def _build_aside(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -> Manifest:
-    partial = _beside(directory, ".partial")
+def _build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -> Manifest:
+    partial = _with_suffix(directory, ".partial")
     partial.mkdir()
     try:
         described = build(partial)
@@ -91,29 +90,29 @@ def _build_aside(directory: Path, build: Callable[[Path], Mapping[str, Any]]) ->
         files.write_bytes(partial / MANIFEST, content)
         partial.rename(directory)
     except BaseException as error:
-        shutil.rmtree(partial, ignore_errors=True)  # also gives a full disk its space back
+        shutil.rmtree(partial, ignore_errors=True)  # frees space on a full disk
         if isinstance(error, OSError | UserError):
-            shutil.rmtree(shards_beside(directory), ignore_errors=True)
+            shutil.rmtree(shard_directory(directory), ignore_errors=True)
         raise
     files.sync_directory(directory.parent)
-    shutil.rmtree(shards_beside(directory), ignore_errors=True)
+    shutil.rmtree(shard_directory(directory), ignore_errors=True)
     return _parse_manifest(content)
 
 
-def _sweep(directory: Path) -> None:
-    """Remove what killed builds left behind: this folder's, and any neighbour's that nobody is building.
+def _remove_leftovers(directory: Path) -> None:
+    """Remove partial folders of killed builds, here and of neighbours that are not being built.
 
-    Shards of a folder that is not there stay: whoever asks for it goes on from them.
+    Shards of a folder that does not exist yet stay, so that its next build can resume.
     """
     shards = (path for path in directory.parent.glob("*.shards") if path.with_suffix("").exists())
-    for left in (*directory.parent.glob("*.partial"), *shards):
-        lock = FileLock(left.with_suffix(".lock"), timeout=0) if left.stem != directory.name else nullcontext()
+    for leftover in (*directory.parent.glob("*.partial"), *shards):
+        lock = FileLock(leftover.with_suffix(".lock"), timeout=0) if leftover.stem != directory.name else nullcontext()
         with suppress(Timeout), lock:
-            shutil.rmtree(left, ignore_errors=True)  # its builder may just have finished it
+            shutil.rmtree(leftover, ignore_errors=True)  # its builder may just have finished
 
 
 def _file_entries(paths: Iterable[Path], *, sync: bool = False) -> dict[str, dict[str, Any]]:
-    """Size and checksum of each file by its name, several at a time: a large corpus is many gigabytes."""
+    """Size and checksum of each file by name; in threads, since large corpora have many gigabytes."""
     with ThreadPoolExecutor(thread_name_prefix="checksum") as threads:
         entries = {path.name: threads.submit(_file_entry, path, sync=sync) for path in paths}
         return {name: entry.result() for name, entry in entries.items()}
@@ -138,11 +137,11 @@ def _parse_manifest(content: bytes) -> Manifest:
         manifest = json.loads(content)
     except ValueError as error:
         raise DamagedFolderError(f"{MANIFEST} is not JSON") from error
-    # Writing it again must give the same bytes: so no flipped bit hides in the spacing or in the checksum itself.
+    # Compare whole files: a flipped bit may be in the spacing or in the checksum itself.
     if not isinstance(manifest, dict) or _manifest_bytes(manifest) != content:
         raise DamagedFolderError(f"{MANIFEST} does not match its checksum")
     return manifest
 
 
-def _beside(directory: Path, suffix: str) -> Path:
+def _with_suffix(directory: Path, suffix: str) -> Path:
     return directory.with_name(directory.name + suffix)

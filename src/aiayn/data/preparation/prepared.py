@@ -1,4 +1,4 @@
-"""A corpus tokenised once into flat, memory-mapped files that every run and rank shares."""
+"""A corpus tokenised once into flat, memory-mapped files, which all runs and ranks share."""
 
 import hashlib
 import json
@@ -10,29 +10,29 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
-from aiayn.data.batches.prefetch import mapped_ahead
+from aiayn.data.batches.prefetch import parallel_map
 from aiayn.data.corpora.corpus import Corpus, Split, Task
-from aiayn.data.corpora.languages import refuse_unknown_languages
 from aiayn.data.corpora.streamed import size_of, text_of
-from aiayn.data.filters import HELD_OUT, Filters, HeldOut, TextPairs
+from aiayn.data.lines import TextPairs
 from aiayn.data.preparation.atomic_cache import (
     MANIFEST,
     DamagedFolderError,
     open_or_build,
     read_verified,
-    shards_beside,
+    shard_directory,
 )
-from aiayn.data.preparation.encoding import AT_ONCE, write_split
-from aiayn.data.preparation.prepared_split import TREES, PreparedSplit
-from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, undone
+from aiayn.data.preparation.filters import HELD_OUT, Filters, HeldOut, check_languages
+from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, unfinished
+from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
 from aiayn.data.preparation.workers import encoding_processes
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
 
-Progress: TypeAlias = Callable[[str, int, int | None], None]
+Progress: TypeAlias = Callable[[str, int, int | None], object]
+"""Called with the stage (`tokenizer`, `train`, `dev` or `test`), the pairs done so far, and their total if known."""
 
-FORMAT_VERSION = 3  # part of every key: a change of the files' layout makes new folders
-_CHUNK = 2_000  # pairs read at a time where no shards are made of them
+FORMAT_VERSION = 3  # of the files' layout; part of every key
+_CHUNK = 2_000  # pairs read at a time outside shards
 _TOKENIZER = "tokenizer.json"
 
 logger = logging.getLogger(__name__)
@@ -40,14 +40,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PreparationSettings:
-    """What decides the prepared files besides the corpus itself.
+    """All settings, besides the corpus itself, that the prepared files depend on.
 
     Attributes:
-        vocabulary_size: tokens of the shared vocabulary, the special ones included.
-        max_length: tokens a side, eos included, above which a training pair is dropped.
-        tokenizer: how words are cut into pieces.
-        pretokenized: whether the text is already split into words by spaces, and is cut there alone.
-        filters: what else is asked of a training pair.
+        vocabulary_size: Tokens of the shared vocabulary, special ones included.
+        max_length: Longest side of a training pair in tokens, eos included; longer pairs are dropped.
+        tokenizer: How words are split into tokens.
+        pretokenized: Whether the text is already split into words by spaces.
+        filters: Further requirements on training pairs.
     """
 
     vocabulary_size: int
@@ -57,7 +57,7 @@ class PreparationSettings:
     filters: Filters = field(default_factory=Filters)
 
     def as_json(self) -> dict[str, Any]:
-        """By name; filters only where there are some, for folders that are older than filters have other keys."""
+        """The settings by name, without filters where there are none."""
         settings = asdict(self)
         if self.filters == Filters():
             del settings["filters"]
@@ -66,12 +66,12 @@ class PreparationSettings:
 
 @final
 class PreparedData:
-    """A prepared corpus on disk, verified when it was opened.
+    """A prepared corpus on disk, verified when opened.
 
     Attributes:
-        directory: the folder that holds it.
-        manifest: settings, the corpus' identity, languages and origin, counts per split, what training pairs share with
-            dev and test, and the checksum of every file.
+        directory: Its folder.
+        manifest: Settings; identity, languages and origin of the corpus; counts per split; overlap of training pairs
+            with dev and test; checksum of every file.
     """
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ class PreparedData:
 
     @property
     def fingerprint(self) -> str:
-        """Hexadecimal sha256 over the checksums of all files: equal fingerprints mean equal data."""
+        """Hexadecimal SHA-256 over the checksums of all files."""
         return str(self.manifest["fingerprint"])
 
     @property
@@ -91,32 +91,32 @@ class PreparedData:
 
     @property
     def tags(self) -> bool:
-        """Whether targets that are trees have the words' tags."""
+        """Whether targets are trees with the words' tags."""
         return bool(self.manifest.get("origin", {}).get("tags"))
 
     @property
     def pretokenized(self) -> bool:
-        """Whether the text is split into words by spaces already."""
+        """Whether the text is already split into words by spaces."""
         return bool(self.manifest["settings"]["pretokenized"])
 
     @property
     def languages(self) -> tuple[str, str]:
-        """Of source and target, ISO 639-1."""
+        """Language codes of source and target."""
         corpus = self.manifest["corpus"]
         return str(corpus["source_language"]), str(corpus["target_language"])
 
     @cached_property
     def tokenizer(self) -> AnyTokenizer:
-        """The tokenizer that the ids belong to."""
+        """The tokenizer of the token ids."""
         return load_tokenizer(self.directory / _TOKENIZER)
 
     def pairs_given(self, name: Split) -> int:
-        """Return how many pairs the corpus has in a split, those that were dropped included."""
+        """Return the number of pairs of a split in the corpus, dropped ones included."""
         counts = self.manifest["splits"][name]
         return sum(int(number) for kind, number in counts.items() if kind == "pairs" or kind.startswith("dropped_"))
 
     def split(self, name: Split, *, limit: int | None = None) -> PreparedSplit:
-        """Return the pairs of one split; with a limit only so many, the first ones."""
+        """Return the pairs of one split, or its first `limit` pairs."""
         return PreparedSplit(self.directory, name, limit)
 
 
@@ -126,38 +126,38 @@ def prepare(
     settings: PreparationSettings,
     cache: Path,
     processes: int = 1,
-    progress: Progress | None = None,
+    progress: Progress = lambda *_: None,
 ) -> PreparedData:
-    """Tokenise a corpus into the cache, or open what an earlier call left there.
+    """Tokenise a corpus into the cache, or open the result of an earlier call.
 
-    Safe to call from many processes at once: one prepares, the others wait. Every byte is verified before it is used;
-    a damaged folder is prepared again with a warning. After a kill, training pairs that were encoded stay so. Memory is
-    constant in the corpus' size, but for its tokenizer and, where duplicates are dropped, some twenty bytes a pair.
+    Safe for concurrent calls: one process prepares, the others wait. All bytes are verified; a damaged folder is
+    prepared again with a warning. After a kill, the next call resumes after the training pairs already encoded. Memory
+    does not grow with the corpus, except for training the tokenizer and for some twenty bytes a pair where duplicates
+    are dropped.
 
     Args:
-        corpus: the sentence pairs.
-        settings: what to make of them.
-        cache: folder for all prepared corpora and tokenizers.
-        processes: how many encode the training pairs; 1 is this one alone. The files are the same.
-        progress: told the stage (`tokenizer`, `train`, `dev` or `test`), how many of its pairs are done so far, and of
-            how many, where that is known.
+        corpus: The sentence pairs.
+        settings: See `PreparationSettings`.
+        cache: Folder of all prepared corpora and tokenizers.
+        processes: Processes that encode training pairs; 1: threads of this one. The files do not depend on it.
+        progress: See `Progress`.
 
     Raises:
-        UserError: a setting is impossible, a split has no pairs (left), or the cache cannot be written.
+        UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.
     """
     if settings.max_length < 2:
         raise UserError(f"data.max_length={settings.max_length} leaves no room for a token and its eos; give 2 or more")
     if settings.filters.language:
-        refuse_unknown_languages(corpus.source_language, corpus.target_language)
+        check_languages(corpus.source_language, corpus.target_language)
     described = {
         "identity": corpus.identity,
         "source_language": corpus.source_language,
         "target_language": corpus.target_language,
     }
-    if corpus.task != "translation":  # folders that are older than other tasks have keys without it
+    if corpus.task != "translation":
         described["task"] = corpus.task
     directory = cache / "prepared" / _key(described, settings.as_json())
-    job = _Job(corpus, described, settings, cache, shards_beside(directory), processes, progress or _no_progress)
+    job = _Job(corpus, described, settings, cache, shard_directory(directory), processes, progress)
     try:
         return PreparedData(directory, open_or_build(directory, partial(_build_prepared, job)))
     except OSError as error:
@@ -167,7 +167,7 @@ def prepare(
 
 
 def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
-    """The prepared corpus of a fingerprint, where the cache has it whole; no corpus is looked at."""
+    """Return the prepared corpus with a fingerprint if the cache has it undamaged; does not read the corpus."""
     for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
         with suppress(OSError, DamagedFolderError, ValueError, LookupError):
             if json.loads(path.read_bytes())["fingerprint"] == fingerprint:
@@ -178,7 +178,7 @@ def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
 @dataclass(frozen=True)
 class _Job:
     corpus: Corpus
-    described: Mapping[str, str]  # the corpus' identity and languages
+    described: Mapping[str, str]  # identity, languages and task of the corpus
     settings: PreparationSettings
     cache: Path
     shards: Path
@@ -199,7 +199,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
             (directory / f"{split}.{TREES}").write_bytes("".join(f"{tree}\n" for tree in trees).encode())
     for split, counts in splits.items():
         if not counts["pairs"]:
-            raise UserError(f"data: the {split} split has no sentence pairs{_where_they_went(counts, job.settings)}")
+            raise UserError(f"data: the {split} split has no sentence pairs{_explain_drops(counts, job.settings)}")
     return {
         "format": FORMAT_VERSION,
         "settings": job.settings.as_json(),
@@ -211,7 +211,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
 
 
 def _encode_train(job: _Job, tokenizer: AnyTokenizer) -> None:
-    """Encode all shards of the training pairs that are not there yet."""
+    """Encode the missing shards of the training pairs."""
     job.shards.mkdir(exist_ok=True)
     encoder = ShardEncoder(
         tokenizer,
@@ -224,42 +224,41 @@ def _encode_train(job: _Job, tokenizer: AnyTokenizer) -> None:
     done = finished(job.shards)
     start = first_missing(done)
     if start:
-        logger.info("going on from training pair %s, where an earlier preparation was ended", f"{start:,}")
+        logger.info("resuming an earlier preparation from training pair %s", f"{start:,}")
     table = job.corpus.split("train")
-    texts = undone(text_of(table, SHARD, start=start), done, start=start)
+    texts = unfinished(text_of(table, SHARD, start=start), done, start=start)
     with ExitStack() as stack:
         write: Callable[[ShardText], int] = encoder.write
         if job.processes > 1:
             write = stack.enter_context(encoding_processes(encoder, job.processes))
-        for end in mapped_ahead(write, texts, at_once=max(AT_ONCE, job.processes)):
+        for end in parallel_map(write, texts, num_threads=max(ENCODING_THREADS, job.processes)):
             job.progress("train", end, size_of(table))
 
 
 def _identifying(job: _Job, split: Split) -> Iterator[TextPairs]:
-    """The text of a held-out split by which its sentences are found in train: many sentences have the same tree."""
+    """The text that identifies held-out pairs in train: not linearised trees, which many sentences share."""
     for sources, targets in text_of(job.corpus.split(split), _CHUNK):
         yield sources, targets if job.corpus.task == "translation" else []
 
 
-def _where_they_went(counts: Mapping[str, int], settings: PreparationSettings) -> str:
-    filters = settings.filters
-    words = {
+def _explain_drops(counts: Mapping[str, int], settings: PreparationSettings) -> str:
+    reasons = {
         "too_long": f"over data.max_length={settings.max_length}",
         "empty": "empty on one side",
-        "ratio": f"over data.filters.max_ratio={filters.max_ratio}",
+        "ratio": f"over data.filters.max_ratio={settings.filters.max_ratio}",
         "language": "in another language",
         "contaminated": "in dev or test",
         "duplicate": "duplicates",
     }
     dropped = " and ".join(
-        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in words.items() if counts.get(f"dropped_{reason}")
+        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in reasons.items() if counts.get(f"dropped_{reason}")
     )
     remedy = f"{'raise data.max_length or ' if counts.get('dropped_too_long') else ''}choose another corpus"
     return f" left, {dropped} were dropped; {remedy}" if dropped else f"; {remedy}"
 
 
 def _shared_tokenizer(job: _Job) -> AnyTokenizer:
-    """Train the tokenizer once per corpus and kind of vocabulary, whatever else the settings say."""
+    """Train the tokenizer once per corpus and kind of vocabulary; the other settings do not matter."""
     settings = {name: value for name, value in asdict(job.settings).items() if name not in ("max_length", "filters")}
     directory = job.cache / "tokenizers" / _key(job.described, settings)
 
@@ -278,7 +277,7 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
 
 
 def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
-    """The text of a split, some pairs at a time; what was taken is reported as done."""
+    """Yield the text of a split in chunks, reporting progress."""
     table = job.corpus.split(split)
     done = 0
     for pairs in text_of(table, _CHUNK):
@@ -289,8 +288,3 @@ def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
 
 def _key(*parts: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps([FORMAT_VERSION, *parts], sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _no_progress(stage: str, pairs: int, total: int | None) -> None:
-    """Report to nobody."""
-    del stage, pairs, total

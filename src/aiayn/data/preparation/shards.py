@@ -1,8 +1,7 @@
-"""Training pairs encoded a shard at a time, so that a preparation that was killed goes on where it was.
+"""Training pairs encoded in shards, so that a killed preparation can be resumed.
 
-A shard is a fixed range of the corpus' pairs and lies in a file of its own, whole or not there. What is in it follows
-from these pairs alone, and all shards are joined in their order: the result has the same bytes whoever encoded them, in
-how many processes, and after however many kills.
+A shard is a fixed range of the corpus' pairs in one atomically written file. It depends on these pairs only, and shards
+are joined in order: the result has the same bytes for any number of processes and kills.
 """
 
 import json
@@ -19,27 +18,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aiayn.data.batches.sentences import SentencesInMemory
-from aiayn.data.corpora.languages import is_in_another_language
-from aiayn.data.filters import (
+from aiayn.data.lines import TextPairs
+from aiayn.data.preparation.filters import (
     REASONS,
     Contamination,
     Filters,
     HeldOut,
-    TextPairs,
     first_occurrences,
+    is_in_another_language,
     pair_hashes,
 )
-from aiayn.data.preparation.encoding import SideWriter, with_suffix
+from aiayn.data.preparation.split_files import SideWriter, with_suffix
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.system import files
 
 SHARD = 10_000
-"""Pairs of a shard, the last one's aside; part of its file's name."""
-_BATCH = 2_000  # sentences that the tokenizer is given at a time: more of them are not encoded faster
+"""Pairs of a shard (the last one may have fewer); part of the file's name."""
+_BATCH = 2_000  # sentences passed to the tokenizer at a time: more are not faster
 
 
 class ShardText(NamedTuple):
-    """The text of a shard, and the number of its first pair."""
+    """The text of a shard, and the index of its first pair."""
 
     start: int
     pairs: TextPairs
@@ -48,15 +47,15 @@ class ShardText(NamedTuple):
 @final
 @dataclass(frozen=True)
 class ShardEncoder:
-    """Encodes shards into files; the same in any thread or process.
+    """Encodes shards into files.
 
     Attributes:
-        tokenizer: what encodes the text.
-        languages: of source and target, where pairs are dropped by them.
-        max_length: tokens a side, eos included, above which a pair is dropped.
-        filters: what else is asked of a pair.
-        held_out: the sentences of dev and test.
-        folder: where the shards lie.
+        tokenizer: Encodes the text.
+        languages: Codes of source and target.
+        max_length: Longest side in tokens, eos included.
+        filters: Further requirements on pairs.
+        held_out: The sentences of dev and test.
+        folder: Folder of the shards.
     """
 
     tokenizer: AnyTokenizer
@@ -67,7 +66,7 @@ class ShardEncoder:
     folder: Path
 
     def write(self, text: ShardText) -> int:
-        """Write a shard, and return the number after its last pair."""
+        """Write a shard, and return the index after its last pair."""
         sides = [self._encoded(lines) for lines in text.pairs]
         found = self.held_out.found(text.pairs)
         reasons = self._reasons(text.pairs, sides, found)
@@ -101,10 +100,10 @@ class ShardEncoder:
     def _reasons(
         self, pairs: TextPairs, sides: Sequence[SentencesInMemory], found: NDArray[np.uint8]
     ) -> dict[str, NDArray[np.bool_]]:
-        """Which pairs each reason would drop, in the order of `REASONS`; duplicates show only beside other shards."""
-        nothing = np.zeros(len(pairs[0]), np.bool_)
+        """Mark the pairs each reason applies to, in the order of `REASONS`; duplicates are found when joining."""
+        none = np.zeros(len(pairs[0]), np.bool_)
         lengths = np.stack([side.lengths for side in sides])
-        drops: dict[str, NDArray[np.bool_]] = dict.fromkeys(REASONS[:-1], nothing)
+        drops: dict[str, NDArray[np.bool_]] = dict.fromkeys(REASONS[:-1], none)
         drops["empty"] = np.array([not left.strip() or not right.strip() for left, right in zip(*pairs, strict=True)])
         drops["too_long"] = np.greater(lengths.max(axis=0), self.max_length)
         if self.filters.contaminated:
@@ -120,7 +119,7 @@ class ShardEncoder:
 
 
 def finished(folder: Path) -> set[int]:
-    """The first pairs of the shards that are there and whole; damaged ones are removed."""
+    """Return the first pair of each complete shard; remove damaged shards."""
     starts = set()
     for path in folder.glob(f"*-{SHARD}.npz"):
         if _is_whole(path):
@@ -131,24 +130,24 @@ def finished(folder: Path) -> set[int]:
 
 
 def first_missing(starts: set[int]) -> int:
-    """The first pair that no shard holds."""
+    """Return the first pair outside all shards."""
     return next(start for start in count(0, SHARD) if start not in starts)
 
 
 def join(folder: Path, stem: Path, *, drops_duplicates: bool) -> tuple[dict[str, int], Contamination]:
-    """Write `<stem>.<side>.tokens` and `.offsets` of both sides from all shards, which are left as they are.
+    """Write `<stem>.<side>.tokens` and `.offsets` of both sides from all shards; keep the shards.
 
     Args:
-        folder: where the shards lie, all of them.
-        stem: the files' folder and the split's name.
-        drops_duplicates: whether pairs that were there before are dropped.
+        folder: Folder of the shards.
+        stem: The files' folder and the split's name.
+        drops_duplicates: Whether to drop pairs that repeat an earlier one.
 
     Returns:
-        How many pairs were written, how many were dropped by reason, and the tokens written of each side; and what the
-        pairs share with dev and test.
+        Numbers of pairs written, of pairs dropped by reason, and of tokens of each side; and the overlap with dev and
+        test.
     """
     paths = sorted(folder.glob(f"*-{SHARD}.npz"))
-    assert [int(path.name.split("-")[0]) for path in paths] == [*range(0, SHARD * len(paths), SHARD)], "all are there"
+    assert [int(path.name.split("-")[0]) for path in paths] == [*range(0, SHARD * len(paths), SHARD)], "missing shard"
     firsts = first_occurrences([_hashes(path) for path in paths]) if drops_duplicates else None
     counts: Counter[str] = Counter({f"dropped_{reason}": 0 for reason in REASONS})
     contamination = []
@@ -169,6 +168,13 @@ def join(folder: Path, stem: Path, *, drops_duplicates: bool) -> tuple[dict[str,
         written = dict(zip(("source_tokens", "target_tokens"), (writer.tokens for writer in writers), strict=True))
         pairs = writers[0].sentences
     return {"pairs": pairs, **counts, **written}, Contamination.together(contamination)
+
+
+def unfinished(texts: Iterator[TextPairs], done: set[int], *, start: int) -> Iterator[ShardText]:
+    """Yield the shards that are not done, from consecutive texts beginning at pair `start`."""
+    for first, pairs in zip(count(start, SHARD), texts, strict=False):
+        if first not in done:
+            yield ShardText(first, pairs)
 
 
 def _path(folder: Path, start: int) -> Path:
@@ -196,10 +202,3 @@ def _read(path: Path) -> tuple[list[SentencesInMemory], dict[str, Any]]:
             for side in ("source", "target")
         ]
         return sides, json.loads(arrays["about"].tobytes())
-
-
-def undone(texts: Iterator[TextPairs], done: set[int], *, start: int) -> Iterator[ShardText]:
-    """The shards among consecutive ones that are still to be encoded."""
-    for shard, pairs in zip(count(start, SHARD), texts, strict=False):
-        if shard not in done:
-            yield ShardText(shard, pairs)

@@ -1,4 +1,4 @@
-"""Processes that encode shards: one thread of this process feeds each, and they end with it, however it ends."""
+"""Processes that encode shards; each serves one thread of this process and exits with it."""
 
 import os
 import signal
@@ -10,16 +10,16 @@ from queue import SimpleQueue
 
 from aiayn.data.preparation.shards import ShardEncoder, ShardText
 
-_PATIENCE = 10
-"""Seconds that a process without work has to end."""
+_EXIT_TIMEOUT = 10
+"""Seconds after which an idle process is killed."""
 
 
 @contextmanager
 def encoding_processes(encoder: ShardEncoder, number: int) -> Iterator[Callable[[ShardText], int]]:
-    """Start processes, and yield `ShardEncoder.write` done by whichever of them is free; for `number` threads at once.
+    """Start processes, and yield a `ShardEncoder.write` that runs in a free one; for `number` threads.
 
-    A process that has lost this one reads the end of its pipe and leaves: nothing but this process holds the other end,
-    since each is started anew and inherits none.
+    The processes also exit when this one is killed: they are spawned and inherit no pipe, so each reads the end of its
+    own.
     """
     free: SimpleQueue[Connection] = SimpleQueue()
 
@@ -29,7 +29,7 @@ def encoding_processes(encoder: ShardEncoder, number: int) -> Iterator[Callable[
             connection.send(text)
             answer = connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):
-            raise OSError("a process that encoded was killed, perhaps for want of memory") from None
+            raise OSError("an encoding process was killed, perhaps because memory ran out") from None
         free.put(connection)
         if isinstance(answer, BaseException):
             raise answer
@@ -37,12 +37,12 @@ def encoding_processes(encoder: ShardEncoder, number: int) -> Iterator[Callable[
 
     with ExitStack() as stack:
         for _ in range(number):
-            free.put(stack.enter_context(_started(encoder)))
+            free.put(stack.enter_context(_process(encoder)))
         yield write
 
 
 @contextmanager
-def _started(encoder: ShardEncoder) -> Iterator[Connection]:
+def _process(encoder: ShardEncoder) -> Iterator[Connection]:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, encoder), daemon=True)
@@ -52,7 +52,7 @@ def _started(encoder: ShardEncoder) -> Iterator[Connection]:
         yield ours
     finally:
         ours.close()
-        process.join(_PATIENCE)
+        process.join(_EXIT_TIMEOUT)
         if process.is_alive():
             process.kill()
             process.join()
@@ -60,15 +60,15 @@ def _started(encoder: ShardEncoder) -> Iterator[Connection]:
 
 
 def _serve(connection: Connection, encoder: ShardEncoder) -> None:
-    """Encode what comes until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one decides
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # as many processes as cores are meant to run
+    """Encode shards until the connection is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # there is one process per core
     try:
         while True:
             text = connection.recv()
             try:
                 connection.send(encoder.write(text))
-            except OSError as error:  # a full disk, which the first process reports
+            except OSError as error:  # a full disk, which the parent reports
                 connection.send(error)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.data.grammar.corpus import GrammarCorpus
+from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu, sentence_statistics

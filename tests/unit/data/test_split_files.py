@@ -1,11 +1,11 @@
-"""Encoding in threads writes what one sentence after another would."""
+"""Parallel encoding writes the same files as sequential encoding."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.data.preparation.encoding import write_split
+from aiayn.data.preparation.split_files import write_split
 from aiayn.data.tokenizer import SubwordTokenizer
 
 EOS = SubwordTokenizer.eos_id
@@ -21,7 +21,7 @@ def tokenizer() -> SubwordTokenizer:
 
 @settings(max_examples=40)
 @given(st.lists(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4), max_size=7))
-def test_files_are_what_one_sentence_after_another_makes(
+def test_files_equal_those_of_sequential_encoding(
     tokenizer: SubwordTokenizer,
     tmp_path_factory: pytest.TempPathFactory,
     chunks: list[list[tuple[str, str]]],

@@ -3,52 +3,18 @@
 from dataclasses import replace
 
 import pytest
+from lexemes import BOOK, CHILD, MAN, READS, SLEEPS, TWO_YEARS, WOMAN, adjective, noun, place, verb
 
 from aiayn.data.grammar import english as grammar_english
 from aiayn.data.grammar import function_words as words
 from aiayn.data.grammar import german as grammar_german
 from aiayn.data.grammar.inflection import adjective_ending, article, column_of, decline
 from aiayn.data.grammar.inflection import number as german_number
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
-from aiayn.data.grammar.meaning import Clause, Clock, Nominal, Phrase, Sentence, Tense, Thing
-from aiayn.data.grammar.verbs import REPORTING, VERBS
-from aiayn.data.grammar.words import Adjective, Adverb, Case, Determiner, Verb
+from aiayn.data.grammar.lexicon import KINDS, NAMES
+from aiayn.data.grammar.meaning import Clause, Clock, Phrase, Sentence, Tense, Thing
+from aiayn.data.grammar.words import Case, Determiner
 
-
-def noun(english: str, determiner: Determiner = words.THE, *adjectives: str, plural: bool = False) -> Thing:
-    (lexeme,) = KINDS[english]
-    known = {each.english: each for each in (*ADJECTIVES[lexeme], *COLOURS[lexeme])}
-    return Thing(lexeme, determiner, plural=plural, adjectives=tuple(known[each] for each in adjectives))
-
-
-def adjective(english: str) -> Adjective:
-    return next(each for known in ADJECTIVES.values() for each in known if each.english == english)
-
-
-def verb(infinitive: str, *, preposition: str = "") -> Verb:
-    """Find a verb by its German infinitive, separable prefix included."""
-    for each in (*VERBS, *REPORTING):
-        german = each.german
-        if (german.prefix + german.infinitive, german.preposition) == (infinitive, preposition):
-            return each
-    raise AssertionError(infinitive)
-
-
-def adverb(english: str) -> Adverb:
-    known = (*words.PRESENT_TIMES, *words.PAST_TIMES, *words.FUTURE_TIMES, *words.PERFECT_TIMES, *words.FREQUENCIES)
-    return next(each for each in (*known, *words.MANNERS) if isinstance(each, Adverb) and each.english == english)
-
-
-def place(preposition: str, nominal: Nominal) -> Phrase:
-    prepositions = {"in": words.IN, "into": words.INTO, "on": words.ON, "at": words.AT, "to": words.TO}
-    return Phrase(prepositions[preposition], nominal)
-
-
-MAN, WOMAN, CHILD, BOOK = noun("man"), noun("woman"), noun("child"), noun("book")
-READS = Clause(verb("lesen"), MAN, object=BOOK)
-SLEEPS = Clause(verb("schlafen"), MAN)
-ANNA = words.NAMES[0]
-TWO_YEARS = Thing(KINDS["period"][3], words.BARE, plural=True, count=2)
+ANNA = NAMES[0]
 
 
 PHENOMENA: dict[str, tuple[Sentence, str, str]] = {
@@ -151,7 +117,7 @@ PHENOMENA: dict[str, tuple[Sentence, str, str]] = {
 
 
 @pytest.mark.parametrize(("meaning", "english", "german"), PHENOMENA.values(), ids=PHENOMENA.keys())
-def test_a_meaning_has_its_sentence_in_both_languages(meaning: Sentence, english: str, german: str) -> None:
+def test_a_meaning_is_realised_in_both_languages(meaning: Sentence, english: str, german: str) -> None:
     assert grammar_english.realise(meaning) == english
     assert grammar_german.realise(meaning) == german
 
@@ -173,7 +139,7 @@ PARADIGMS = {
 
 
 @pytest.mark.parametrize(("key", "forms"), PARADIGMS.items(), ids=[each[0] for each in PARADIGMS])
-def test_noun_phrases_decline_as_in_the_grammar_book(key: tuple[str, Determiner], forms: str) -> None:
+def test_noun_phrases_are_declined(key: tuple[str, Determiner], forms: str) -> None:
     name, _, plural = key[0].partition("/")
     (lexeme,) = KINDS[name]
     column = column_of(lexeme, plural=bool(plural))

@@ -1,4 +1,4 @@
-"""The embedded corpus as a whole: its pairs, its splits, its identity."""
+"""The embedded corpora: their pairs and trees, splits and identities."""
 
 import hashlib
 import os
@@ -11,15 +11,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.data.corpora.corpus import SPLITS, Corpus
-from aiayn.data.grammar.corpus import GRAMMAR_VERSION, MOST_SENTENCES, GrammarCorpus, sentence_pairs
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
-from aiayn.data.grammar.verbs import VERBS
+from aiayn.data.grammar import english as grammar_english
+from aiayn.data.grammar.corpora import (
+    GRAMMAR_VERSION,
+    MAX_PAIRS,
+    MAX_TREES,
+    TREES_VERSION,
+    GrammarCorpus,
+    ToyTreesCorpus,
+    sentence_pairs,
+    trees,
+)
+from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS, VERBS
+from aiayn.data.grammar.sampler import SentenceSampler
 from aiayn.errors import UserError
+from aiayn.trees.normalization import normalize
+from aiayn.trees.reading import write_tree
 
 PINNED = {
     1: "d5f126c746d3097848982fcc4b20ec3edff86ffc4983dec8d436f68148922e90",
 }
 """SHA-256 of the first 2,000 pairs of seed "pin" by grammar version."""
+PINNED_TREES = {
+    (1, 1): "fe1f1b1b234613bc075ada14f0c1ae92838df612d126765ee600ef47fd1f5f25",
+}
+"""SHA-256 of the first 500 trees of seed "pin" by both versions."""
 
 
 @given(st.integers(0, 10**9))
@@ -62,6 +78,40 @@ def test_a_changed_grammar_has_a_new_version() -> None:
     )
 
 
+def sentence_of(words: tuple[str, ...]) -> str:
+    """Join the words of a tree to a sentence."""
+    text = " ".join(words)
+    for mark in (" 's", " ,", " .", " ?"):
+        text = text.replace(mark, mark[1:])
+    return text.replace("can not ", "cannot ")
+
+
+def test_a_tree_has_the_words_of_its_sentence() -> None:
+    sampler = SentenceSampler("said")
+    for sentence in (sampler.sentence() for _ in range(1500)):
+        tree = grammar_english.parse(sentence)
+        assert sentence_of(tree.words()) == grammar_english.realise(sentence)
+        assert normalize(tree) == tree
+        assert tree.label in ("S", "SQ", "SBARQ")
+
+
+def test_trees_have_the_constituents_of_a_treebank() -> None:
+    found = list(islice(trees("labels"), 600))
+    labels = {span.label for tree in found for span in tree.spans()}
+    assert labels >= {"S", "SBAR", "SBARQ", "SQ", "NP", "VP", "PP", "ADVP", "ADJP", "PRT", "WHNP", "WHADVP"}
+    tags = {tag for tree in found for tag in tree.tags()}
+    assert len(tags) >= 25
+    assert max(len(tree.words()) for tree in found) > 20
+
+
+def test_a_changed_tree_has_a_new_version() -> None:
+    text = "\n".join(map(write_tree, islice(trees("pin"), 500)))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert PINNED_TREES.get((GRAMMAR_VERSION, TREES_VERSION)) == digest, (
+        "the trees changed: raise TREES_VERSION (GRAMMAR_VERSION if sentences changed) and pin the new checksum"
+    )
+
+
 def test_splits_have_their_sizes_and_share_no_sentence() -> None:
     corpus: Corpus = GrammarCorpus(sentences=6000, dev_sentences=4000, test_sentences=3000, seed=3)
     tables = {split: corpus.split(split) for split in SPLITS}
@@ -73,13 +123,23 @@ def test_splits_have_their_sizes_and_share_no_sentence() -> None:
     assert len(set(drawn)) < len(drawn), "nothing had to be left out, so this proves nothing"
 
 
-def test_training_size_does_not_change_what_is_measured_on() -> None:
+def test_training_size_does_not_change_dev_and_test() -> None:
     def sides(sentences: int, dev_sentences: int) -> list[list[str]]:
         corpus = GrammarCorpus(sentences=sentences, dev_sentences=dev_sentences, test_sentences=40, seed=5)
         return [list(corpus.split("dev")["source"]), list(corpus.split("test")["source"])]
 
     assert sides(10, 30) == sides(300, 30)
     assert sides(10, 60)[0][:30] == sides(10, 30)[0]
+
+
+def test_the_treebank_has_no_sentence_twice_and_dev_stays_when_train_grows() -> None:
+    small, large = (
+        ToyTreesCorpus(sentences=number, dev_sentences=40, test_sentences=30, seed=1, tags=False) for number in (5, 300)
+    )
+    sentences = [source for split in SPLITS for source in large.split(split)["source"]]
+    assert len(sentences) == len(set(sentences)) == 370
+    assert small.split("test")["tree"][:] == large.split("test")["tree"][:]
+    assert small.identity != large.identity
 
 
 def test_identity_stands_for_the_settings() -> None:
@@ -90,7 +150,7 @@ def test_identity_stands_for_the_settings() -> None:
 
 
 def test_pairs_are_the_same_in_every_process() -> None:
-    imports = "from itertools import islice; from aiayn.data.grammar.corpus import sentence_pairs"
+    imports = "from itertools import islice; from aiayn.data.grammar.corpora import sentence_pairs"
     program = f"{imports}; print([*islice(sentence_pairs('x'), 400)])"
     printed = {
         subprocess.run(
@@ -111,6 +171,8 @@ def test_a_split_without_sentences_is_refused(key: str, size: int) -> None:
         GrammarCorpus(**{"sentences": 9, "dev_sentences": 9, "test_sentences": 9, "seed": 0, key: size})
 
 
-def test_more_sentences_than_the_grammar_yields_are_refused() -> None:
-    with pytest.raises(UserError, match=rf"data\.sentences={MOST_SENTENCES}.*{MOST_SENTENCES} pairs"):
-        GrammarCorpus(sentences=MOST_SENTENCES, dev_sentences=1, test_sentences=1, seed=0)
+def test_sizes_over_the_maximum_are_refused() -> None:
+    with pytest.raises(UserError, match=rf"data\.sentences={MAX_PAIRS}.*{MAX_PAIRS} pairs"):
+        GrammarCorpus(sentences=MAX_PAIRS, dev_sentences=1, test_sentences=1, seed=0)
+    with pytest.raises(UserError, match=rf"data\.sentences={MAX_TREES}.*{MAX_TREES} trees"):
+        ToyTreesCorpus(sentences=MAX_TREES, dev_sentences=1, test_sentences=1, seed=0, tags=False)

@@ -5,63 +5,27 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lexemes import CHILD, MAN, READS, SLEEPS, TWO_YEARS, WOMAN, adjective, adverb, noun, place, verb
 
 from aiayn.data.grammar import english as grammar_english
 from aiayn.data.grammar import function_words as words
 from aiayn.data.grammar import german as grammar_german
 from aiayn.data.grammar.clauses import ClauseSampler
-from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS
+from aiayn.data.grammar.lexicon import CITIES, VERBS
 from aiayn.data.grammar.meaning import (
     Asked,
     Clause,
     Complement,
     Gap,
     Modal,
-    Nominal,
     Phrase,
     Sentence,
     Tense,
-    Thing,
 )
 from aiayn.data.grammar.phrases import Dice
-from aiayn.data.grammar.verbs import REPORTING, VERBS
-from aiayn.data.grammar.words import Adjective, Adverb, Determiner, Verb
+from aiayn.data.grammar.words import Verb
 
-
-def noun(english: str, determiner: Determiner = words.THE, *adjectives: str, plural: bool = False) -> Thing:
-    (lexeme,) = KINDS[english]
-    known = {each.english: each for each in (*ADJECTIVES[lexeme], *COLOURS[lexeme])}
-    return Thing(lexeme, determiner, plural=plural, adjectives=tuple(known[each] for each in adjectives))
-
-
-def adjective(english: str) -> Adjective:
-    return next(each for known in ADJECTIVES.values() for each in known if each.english == english)
-
-
-def verb(infinitive: str, *, preposition: str = "") -> Verb:
-    """Find a verb by its German infinitive, separable prefix included."""
-    for each in (*VERBS, *REPORTING):
-        german = each.german
-        if (german.prefix + german.infinitive, german.preposition) == (infinitive, preposition):
-            return each
-    raise AssertionError(infinitive)
-
-
-def adverb(english: str) -> Adverb:
-    known = (*words.PRESENT_TIMES, *words.PAST_TIMES, *words.FUTURE_TIMES, *words.PERFECT_TIMES, *words.FREQUENCIES)
-    return next(each for each in (*known, *words.MANNERS) if isinstance(each, Adverb) and each.english == english)
-
-
-def place(preposition: str, nominal: Nominal) -> Phrase:
-    prepositions = {"in": words.IN, "into": words.INTO, "on": words.ON, "at": words.AT, "to": words.TO}
-    return Phrase(prepositions[preposition], nominal)
-
-
-MAN, WOMAN, CHILD, BOOK = noun("man"), noun("woman"), noun("child"), noun("book")
-READS = Clause(verb("lesen"), MAN, object=BOOK)
-SLEEPS = Clause(verb("schlafen"), MAN)
 IS_TIRED = Clause(words.BE, MAN, predicate=adjective("tired"))
-TWO_YEARS = Thing(KINDS["period"][3], words.BARE, plural=True, count=2)
 
 
 PHENOMENA: dict[str, tuple[Sentence, str, str]] = {
@@ -230,7 +194,7 @@ PHENOMENA: dict[str, tuple[Sentence, str, str]] = {
                 verb("wohnen"),
                 words.I,
                 Tense.LASTING,
-                place=place("in", words.CITIES[5]),
+                place=place("in", CITIES[5]),
                 time=Phrase(words.SINCE, TWO_YEARS),
             )
         ),
@@ -314,13 +278,13 @@ PHENOMENA: dict[str, tuple[Sentence, str, str]] = {
 
 
 @pytest.mark.parametrize(("meaning", "english", "german"), PHENOMENA.values(), ids=PHENOMENA.keys())
-def test_a_meaning_has_its_sentence_in_both_languages(meaning: Sentence, english: str, german: str) -> None:
+def test_a_meaning_is_realised_in_both_languages(meaning: Sentence, english: str, german: str) -> None:
     assert grammar_english.realise(meaning) == english
     assert grammar_german.realise(meaning) == german
 
 
 def drawn_clause(seed: int) -> Clause:
-    """Draw a clause of doing without clauses inside it."""
+    """Draw an action."""
     dice = Dice(f"clause/{seed}")
     clauses, tense = ClauseSampler(dice), dice.pick(tuple(Tense))
     return clauses.action(tense, clauses.phrases.topic(tense))
@@ -328,7 +292,7 @@ def drawn_clause(seed: int) -> Clause:
 
 @given(st.integers(0, 10**9))
 @settings(max_examples=300, deadline=None)
-def test_the_finite_verb_moves_and_nothing_else_changes(seed: int) -> None:
+def test_only_the_finite_verb_changes_its_position(seed: int) -> None:
     """A yes-no question has it first, a subordinate clause last, joined to its separable prefix."""
     clause = drawn_clause(seed)
     first = grammar_german.realise(Sentence(clause, question=True)).removesuffix("?")

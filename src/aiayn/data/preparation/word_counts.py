@@ -1,4 +1,4 @@
-"""How often the training corpus has words."""
+"""Word frequencies in the training corpus."""
 
 import re
 from collections.abc import Callable, Collection
@@ -10,21 +10,21 @@ _CHUNK = 2_000  # sentences decoded at a time; bounds the memory
 
 
 def words_of(line: str) -> list[str]:
-    """The runs of letters and digits in a line, in order, as they are written."""
+    """Return the runs of letters and digits in a line."""
     return _WORD.findall(line)
 
 
 def training_counts(
     data: PreparedData, words: Collection[str], *, advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, int]:
-    """How often the target side of the training split has each of these words.
+    """Count words in the target side of the training split.
 
-    Raw training text is not kept, so the tokens are decoded; the time grows with the corpus, the memory does not.
+    Training text is not stored, so the token ids are decoded: time grows with the corpus, memory does not.
 
     Args:
-        data: the prepared corpus.
-        words: of `words_of`.
-        advance: told how many sentences were read.
+        data: The prepared corpus.
+        words: As returned by `words_of`.
+        advance: Called with the number of sentences read since the last call.
     """
     counts = dict.fromkeys(words, 0)
     sentences = data.split("train").target

@@ -1,0 +1,173 @@
+"""The files of one split: flat arrays of token ids, and the text of held-out splits."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aiayn.data.batches.prefetch import parallel_map
+from aiayn.data.batches.sentences import SentencesInMemory, lengths_between
+from aiayn.data.corpora.corpus import Split
+from aiayn.data.lines import TextPairs
+from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.errors import UserError
+
+TREES = "trees"
+"""Suffix of the file of gold trees."""
+
+# The tokenizer uses all cores for a chunk, but a single one for its input and output: a second chunk fills that gap.
+ENCODING_THREADS = 2
+
+
+@final
+class TokenArray:
+    """One side of a split: token ids of all sentences end to end, each ending with eos, memory-mapped.
+
+    Attributes:
+        tokens: int32 `[tokens]`.
+        offsets: int64 `[sentences + 1]`; sentence i is `tokens[offsets[i] : offsets[i + 1]]`.
+    """
+
+    def __init__(self, stem: Path, limit: int | None = None) -> None:
+        self._stem, self._limit = stem, limit
+        self.tokens: NDArray[np.int32] = np.asarray(np.memmap(with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
+        offsets: NDArray[np.int64] = np.asarray(np.memmap(with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
+        self.offsets = offsets if limit is None else offsets[: limit + 1]
+
+    def __reduce__(self) -> tuple[type["TokenArray"], tuple[Path, int | None]]:
+        return TokenArray, (self._stem, self._limit)  # pickling a memory map would copy its data
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int32]:
+        """Return the token ids of one sentence, eos included: int32 `[length]`."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"sentence {index} of {len(self)}")
+        index %= len(self)
+        return self.tokens[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        return (self[index] for index in range(len(self)))
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int32]:
+        """Tokens of each sentence, eos included: int32 `[sentences]`."""
+        return lengths_between(self.offsets)
+
+
+@final
+class PreparedSplit:
+    """The sentence pairs of one split; text and trees are stored for dev and test only.
+
+    Attributes:
+        source: Token ids of the source side.
+        target: Token ids of the target side.
+    """
+
+    def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
+        self._stem = directory / name
+        self.source, self.target = (TokenArray(with_suffix(self._stem, side), limit) for side in ("source", "target"))
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def source_lines(self) -> list[str]:
+        """Return the raw source sentences."""
+        return self._lines("source.txt")
+
+    def target_lines(self) -> list[str]:
+        """Return the raw target sentences, which are the references of translations."""
+        return self._lines("target.txt")
+
+    def gold_trees(self) -> list[str]:
+        """Return the gold trees of a treebank, in brackets with tags."""
+        return self._lines(TREES)
+
+    def _lines(self, suffix: str) -> list[str]:
+        path = with_suffix(self._stem, suffix)
+        assert path.exists(), f"{path}: text is stored for dev and test only"
+        lines = path.read_bytes().decode().split("\n")  # not splitlines: a sentence may contain \r or U+2028
+        return lines[:-1][: len(self)]
+
+
+def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:
+    """Write `<stem>.<side>.tokens`, `.offsets` and `.txt` of both sides of a held-out split, a few chunks at a time.
+
+    Args:
+        chunks: The split's text.
+        tokenizer: Encodes the text, in threads.
+        stem: The files' folder and the split's name.
+
+    Returns:
+        Numbers of pairs, of dropped pairs (none) and of tokens of each side.
+
+    Raises:
+        UserError: A sentence contains a line break.
+    """
+    with ExitStack() as stack:
+        sides = [SideWriter(stack, with_suffix(stem, side), keeps_text=True) for side in ("source", "target")]
+        for chunk in parallel_map(partial(_encode, tokenizer), chunks, num_threads=ENCODING_THREADS):
+            for writer, sentences, lines in zip(sides, chunk.sentences, chunk.lines, strict=True):
+                writer.append(sentences, lines)
+        return {
+            "pairs": sides[0].sentences,
+            "dropped_too_long": 0,
+            "dropped_empty": 0,
+            "source_tokens": sides[0].tokens,
+            "target_tokens": sides[1].tokens,
+        }
+
+
+class _EncodedChunk(NamedTuple):
+    sentences: tuple[SentencesInMemory, SentencesInMemory]
+    lines: TextPairs
+
+
+def _encode(tokenizer: AnyTokenizer, lines: TextPairs) -> _EncodedChunk:
+    source, target = (SentencesInMemory.of(tokenizer.encode_batch(side), eos_id=tokenizer.eos_id) for side in lines)
+    return _EncodedChunk((source, target), lines)
+
+
+@final
+class SideWriter:
+    """Appends sentences to the files of one side of a split.
+
+    Attributes:
+        sentences: Number of sentences written.
+        tokens: Number of tokens written.
+    """
+
+    def __init__(self, stack: ExitStack, stem: Path, *, keeps_text: bool = False) -> None:
+        self.sentences = self.tokens = 0
+        self._name = stem.name
+        self._tokens, self._offsets = (
+            stack.enter_context(with_suffix(stem, suffix).open("wb")) for suffix in ("tokens", "offsets")
+        )
+        self._text = stack.enter_context(with_suffix(stem, "txt").open("wb")) if keeps_text else None
+        self._offsets.write(np.zeros(1, "<i8").tobytes())
+
+    def append(self, sentences: SentencesInMemory, lines: Iterable[str] = ()) -> None:
+        """Write sentences, and their text where it is stored.
+
+        Raises:
+            UserError: A line contains a line break.
+        """
+        self._tokens.write(sentences.tokens.astype("<i4", copy=False).data)
+        self._offsets.write((sentences.offsets[1:] + self.tokens).astype("<i8", copy=False).data)
+        self.sentences += len(sentences.lengths)
+        self.tokens += len(sentences.tokens)
+        if self._text:
+            for line in lines:
+                if "\n" in line:
+                    raise UserError(f"data: a sentence of {self._name} contains a line break: {line[:50]!r}; remove it")
+                self._text.write(line.encode() + b"\n")
+
+
+def with_suffix(stem: Path, suffix: str) -> Path:
+    """Append a suffix to a stem, which may contain dots itself."""
+    return stem.with_name(f"{stem.name}.{suffix}")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.recipe import Item, load_recipe
@@ -16,7 +16,7 @@ RECIPE = load_recipe()
 
 def settings(*overrides: str) -> dict[str, Any]:
     """Every value at the paper's scale, by dotted key."""
-    return flatten(plain(typed(compose_command("train", ["scale=paper", *overrides]), TrainConfig)))
+    return flatten(plain(to_dataclass(compose_command("train", ["scale=paper", *overrides]), TrainConfig)))
 
 
 @pytest.fixture(scope="module")

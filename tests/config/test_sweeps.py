@@ -15,7 +15,7 @@ from hydra.types import RunMode
 
 from aiayn.builders.architecture import build_architecture
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import options, sweeps_directory
 from aiayn.models.cost import Cost
@@ -54,7 +54,7 @@ def rows(path: Path) -> list[str]:
 def flops(experiment: str) -> float:
     """Of one training of a row of the paper."""
     corpus = ["data.path=wsj"] if experiment.startswith("table4/") else []
-    config = typed(compose_command("train", [f"experiment={experiment}", "scale=paper", *corpus]), TrainConfig)
+    config = to_dataclass(compose_command("train", [f"experiment={experiment}", "scale=paper", *corpus]), TrainConfig)
     cost = Cost(build_architecture(config.model), vocabulary_size=config.tokenizer.vocabulary_size)
     steps, batch = config.optimization.max_steps, config.optimization
     return cost.training_flops(source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
@@ -124,7 +124,7 @@ def test_smoke_tries_a_row_of_every_group() -> None:
 
 def test_depth_against_width_has_the_layers_parameters_of_base() -> None:
     def of_layers(experiment: str) -> int:
-        config = typed(compose_command("train", [f"experiment={experiment}", "scale=paper"]), TrainConfig)
+        config = to_dataclass(compose_command("train", [f"experiment={experiment}", "scale=paper"]), TrainConfig)
         return Cost(build_architecture(config.model), vocabulary_size=0).parameters
 
     base = of_layers("table3/base")

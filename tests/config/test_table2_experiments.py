@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
@@ -20,7 +20,7 @@ SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"
 
 @cache
 def composed(experiment: str, scale: str) -> TrainConfig:
-    return typed(compose_command("train", [f"experiment={experiment}", f"scale={scale}"]), TrainConfig)
+    return to_dataclass(compose_command("train", [f"experiment={experiment}", f"scale={scale}"]), TrainConfig)
 
 
 def settings(experiment: str, scale: str = "paper") -> dict[str, Any]:

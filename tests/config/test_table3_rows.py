@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
@@ -22,7 +22,7 @@ SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"
 @cache
 def composed(row: str, scale: str) -> TrainConfig:
     """The row's configuration, which tests only read: composing takes most of their time."""
-    return typed(compose_command("train", [f"experiment=table3/{row}", f"scale={scale}"]), TrainConfig)
+    return to_dataclass(compose_command("train", [f"experiment=table3/{row}", f"scale={scale}"]), TrainConfig)
 
 
 def settings(row: str, scale: str = "paper") -> dict[str, Any]:
@@ -70,6 +70,6 @@ def test_rows_have_identities_of_their_own() -> None:
 
 
 def test_enumerations_are_written_by_name() -> None:
-    config = typed(compose_command("train", ["experiment=table3/e_learned"]), TrainConfig)
+    config = to_dataclass(compose_command("train", ["experiment=table3/e_learned"]), TrainConfig)
     assert not any(isinstance(value, Enum) for value in flatten(plain(config)).values())
     assert "positions: learned" in OmegaConf.to_yaml(OmegaConf.structured(config))

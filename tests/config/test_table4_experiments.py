@@ -7,7 +7,7 @@ import pytest
 
 from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
@@ -29,7 +29,7 @@ SECTIONS = {"train": range(2, 22), "dev": [22], "test": [23]}
 
 @cache
 def composed(*overrides: str) -> TrainConfig:
-    return typed(compose_command("train", list(overrides)), TrainConfig)
+    return to_dataclass(compose_command("train", list(overrides)), TrainConfig)
 
 
 def settings(*overrides: str) -> dict[str, Any]:

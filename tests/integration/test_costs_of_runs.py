@@ -9,7 +9,7 @@ import pytest
 
 from aiayn.builders.architecture import model_cost
 from aiayn.commands.front_end import main
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.runs.cost import Basis, RunCost
 from aiayn.runs.record import Record, json_text, read_record
 
@@ -36,7 +36,7 @@ def test_a_whole_run_counts_once_what_it_did(trained_run: Path) -> None:
     assert go.fitting_seconds == pytest.approx(record.seconds)
     assert min(go.training_seconds, go.validation_seconds or 0.0, go.evaluation_seconds) > 0
     assert (go.source_tokens or 0) + (go.target_tokens or 0) == record.tokens
-    model = model_cost(thaw(trained_run / "config.yaml").model, vocabulary_size=record.vocabulary_rows or 0)
+    model = model_cost(load_config(trained_run / "config.yaml").model, vocabulary_size=record.vocabulary_rows or 0)
     assert cost.total.flops == record.flops
     padded = {"source_tokens": go.padded_source_tokens or 0, "target_tokens": go.padded_target_tokens or 0}
     assert cost.total.padded_flops == model.training_flops(**padded)

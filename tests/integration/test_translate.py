@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from aiayn.commands.front_end import main
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.inference.engines import torch_engine
@@ -66,7 +66,7 @@ def translate(
 
 @pytest.fixture(scope="session")
 def translator(trained_run: Path) -> Translator:
-    request = typed(compose_command("translate", [f"run={trained_run}", "checkpoint=1"]), TranslateConfig)
+    request = to_dataclass(compose_command("translate", [f"run={trained_run}", "checkpoint=1"]), TranslateConfig)
     run = open_for_use(request.run, checkpoint="1", launch=request.launch)
     tokenizer, device = run.tokenizer(), usable_device("cpu")
     search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=4, batch_tokens=60)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import AttentionConfig, AttentionKind
-from aiayn.config.freeze import thaw, typed
+from aiayn.config.freeze import load_config, to_dataclass
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
 from aiayn.config.values import whole
@@ -26,7 +26,7 @@ def checked(composed: DictConfig) -> AttentionConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, AttentionConfig)
+    return to_dataclass(composed, AttentionConfig)
 
 
 def main(composed: DictConfig) -> None:
@@ -35,7 +35,7 @@ def main(composed: DictConfig) -> None:
     run = open_run(config.run)  # before torch is imported, which takes seconds
     if importlib.util.find_spec("matplotlib") is None:
         raise UserError("aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout")
-    model = thaw(run.config).model
+    model = load_config(run.config).model
     if not isinstance(model, TransformerConfig):
         raise UserError(
             f"run={config.run}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run"

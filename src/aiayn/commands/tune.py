@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import TuneConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.outputs import output_file
 from aiayn.config.values import whole as whole_number
 from aiayn.errors import UserError
@@ -17,7 +17,7 @@ def checked(composed: DictConfig) -> TuneConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, TuneConfig)
+    return to_dataclass(composed, TuneConfig)
 
 
 def main(composed: DictConfig) -> None:

@@ -18,7 +18,7 @@ from aiayn.errors import UserError
 Config = TypeVar("Config")
 
 
-def typed(composed: DictConfig, kind: type[Config]) -> Config:
+def to_dataclass(composed: DictConfig, kind: type[Config]) -> Config:
     """The composed configuration as the dataclass `kind`, every interpolation resolved.
 
     Raises:
@@ -47,11 +47,11 @@ def _refuse_additions(node: object, prefix: str) -> None:
 
 
 def frozen_text(config: TrainConfig) -> str:
-    """The configuration as YAML, from which `thaw` makes the same dataclass again."""
+    """The configuration as YAML, from which `load_config` makes the same dataclass again."""
     return OmegaConf.to_yaml(OmegaConf.structured(config))
 
 
-def thaw(path: Path) -> TrainConfig:
+def load_config(path: Path) -> TrainConfig:
     """Read a frozen configuration, also one from before there were all keys.
 
     Raises:
@@ -78,7 +78,7 @@ def thaw(path: Path) -> TrainConfig:
 
 
 def frozen_content(path: Path) -> dict[str, Any]:
-    """A frozen configuration as plain containers, also one of another version, which `thaw` refuses.
+    """A frozen configuration as plain containers, also one of another version, which `load_config` refuses.
 
     Raises:
         UserError: the file is missing, or no configuration.

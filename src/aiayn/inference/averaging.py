@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiayn.config.command_schema import AverageConfig
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
 from aiayn.config.values import whole
 from aiayn.errors import UserError
@@ -38,7 +38,7 @@ def average_run(request: AverageConfig) -> Average:
     """
     quiet_libraries()
     directory = open_run(request.run)
-    config, record = thaw(directory.config), read_record(directory.record)
+    config, record = load_config(directory.config), read_record(directory.record)
     is_stated = request.steps is not None
     chosen = _stated(directory, request) if is_stated else _last(directory, _count(config, request))
     if record.experiment.startswith("table3/"):

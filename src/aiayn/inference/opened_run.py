@@ -14,7 +14,7 @@ from torch import Tensor
 from aiayn.builders.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.constrained_search import validate_constrained
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
 from aiayn.config.validation import validate_decoding
 from aiayn.data.preparation.prepared import find_prepared
@@ -116,7 +116,7 @@ def open_for_use(
     if launch.keep_allocator_memory:
         keep_memory()
     directory = open_run(run)
-    config, record = thaw(directory.config), read_record(directory.record)
+    config, record = load_config(directory.config), read_record(directory.record)
     if decoding is not None:
         config.decoding = merged(config.decoding, decoding)
     validate_decoding(config.decoding)

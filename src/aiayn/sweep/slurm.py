@@ -25,7 +25,7 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
 from aiayn.config import store
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import SlurmConfig, TrainConfig
 from aiayn.config.validation import validate
 from aiayn.errors import UserError
@@ -231,7 +231,7 @@ def _prepare(starter: Starter, words: Sequence[str], index: int, settings: Slurm
                 starter.do(words, index)
                 return None
             try:
-                config = typed(composed, TrainConfig)
+                config = to_dataclass(composed, TrainConfig)
                 validate(config)
                 shape = shape_of(config, settings)
             except UserError as error:  # now, and not when its turn has come

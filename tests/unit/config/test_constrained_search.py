@@ -3,7 +3,7 @@
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.errors import UserError
@@ -12,7 +12,7 @@ PARSING = ["data=toy_trees", "tokenizer=symbols"]
 
 
 def validated(*overrides: str) -> TrainConfig:
-    config = typed(compose_command("train", [*overrides, "decoding.constrained=true"]), TrainConfig)
+    config = to_dataclass(compose_command("train", [*overrides, "decoding.constrained=true"]), TrainConfig)
     validate(config)
     return config
 

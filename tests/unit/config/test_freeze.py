@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import frozen_content, frozen_text, plain, thaw, typed
+from aiayn.config.freeze import frozen_content, frozen_text, load_config, plain, to_dataclass
 from aiayn.config.history import BEFORE
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
@@ -20,14 +20,14 @@ FILES = [f"data.{split}.{side}=x" for split in ("train", "dev", "test") for side
     [[], ["scale=paper"], ["data=text_files", *FILES], ["data=text_files", *FILES, "data.train.source=[a,b]"]],
 )
 def test_freezing_and_thawing_is_the_identity(overrides: list[str], tmp_path: Path) -> None:
-    config = typed(compose_command("train", overrides), TrainConfig)
+    config = to_dataclass(compose_command("train", overrides), TrainConfig)
     path = tmp_path / "config.yaml"
     path.write_text(frozen_text(config))
-    assert thaw(path) == config
+    assert load_config(path) == config
 
 
 def test_a_file_from_before_there_was_a_key_thaws_to_what_runs_did_then(tmp_path: Path) -> None:
-    config = typed(compose_command("train", []), TrainConfig)
+    config = to_dataclass(compose_command("train", []), TrainConfig)
     content = plain(config)
     for key, value in BEFORE.items():
         *groups, name = key.split(".")
@@ -47,7 +47,7 @@ def test_a_file_from_before_there_was_a_key_thaws_to_what_runs_did_then(tmp_path
             setattr(node, name, value)
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(content))
-    assert thaw(path) == config
+    assert load_config(path) == config
 
 
 @pytest.mark.parametrize(
@@ -57,18 +57,18 @@ def test_anything_else_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(text)
     with pytest.raises(UserError, match=r"config\.yaml") as refusal:
-        thaw(path)
+        load_config(path)
     assert "\n" not in str(refusal.value)
 
 
 def test_a_missing_value_is_named() -> None:
     with pytest.raises(UserError, match=r"^data\.dev\.source has no value"):
-        typed(compose_command("train", ["data=text_files"]), TrainConfig)
+        to_dataclass(compose_command("train", ["data=text_files"]), TrainConfig)
 
 
 def test_keys_added_past_the_schema_are_refused() -> None:
     with pytest.raises(UserError, match=r"^model\.n_heads: no such key"):
-        typed(compose_command("train", ["+model.n_heads=3"]), TrainConfig)
+        to_dataclass(compose_command("train", ["+model.n_heads=3"]), TrainConfig)
 
 
 def test_a_file_of_another_version_is_still_read_as_plain_values(tmp_path: Path) -> None:

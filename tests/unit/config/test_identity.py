@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.history import BEFORE
 from aiayn.config.identity import configuration_hash
 from aiayn.config.schema import TrainConfig
@@ -83,7 +83,7 @@ def without_empty(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_run_from_before_there_was_a_key_is_still_the_same_run() -> None:
-    content = plain(typed(compose_command("train", []), TrainConfig))
+    content = plain(to_dataclass(compose_command("train", []), TrainConfig))
     older = copy.deepcopy(content)
     for key in BEFORE:
         *groups, name = key.split(".")

@@ -3,13 +3,13 @@
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.trials import trial_reason
 
 
 def reason(*words: str) -> str | None:
-    return trial_reason(typed(compose_command("train", list(words)), TrainConfig).trainer)
+    return trial_reason(to_dataclass(compose_command("train", list(words)), TrainConfig).trainer)
 
 
 @pytest.mark.parametrize(

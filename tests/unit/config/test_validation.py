@@ -3,7 +3,7 @@
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.errors import UserError
@@ -63,61 +63,61 @@ OUT_OF_RANGE = [
 @pytest.mark.parametrize("override", OUT_OF_RANGE)
 def test_out_of_range(override: str) -> None:
     with pytest.raises(UserError) as refusal:
-        validate(typed(compose_command("train", [override]), TrainConfig))
+        validate(to_dataclass(compose_command("train", [override]), TrainConfig))
     assert str(refusal.value).replace(".0:", ":").startswith(override.replace(".0", "") + ":")
     assert "\n" not in str(refusal.value)
 
 
 def test_heads_that_do_not_divide_need_their_widths_stated() -> None:
     with pytest.raises(UserError, match=r"^model\.num_heads=7 does not divide model\.d_model=128: "):
-        validate(typed(compose_command("train", ["model.num_heads=7"]), TrainConfig))
-    validate(typed(compose_command("train", ["model.num_heads=7", "model.d_k=16", "model.d_v=8"]), TrainConfig))
+        validate(to_dataclass(compose_command("train", ["model.num_heads=7"]), TrainConfig))
+    validate(to_dataclass(compose_command("train", ["model.num_heads=7", "model.d_k=16", "model.d_v=8"]), TrainConfig))
 
 
 def test_a_rate_must_be_finite() -> None:
     with pytest.raises(UserError, match=r"^optimization\.learning_rate_factor=inf: "):
-        validate(typed(compose_command("train", ["optimization.learning_rate_factor=inf"]), TrainConfig))
+        validate(to_dataclass(compose_command("train", ["optimization.learning_rate_factor=inf"]), TrainConfig))
 
 
 def test_averaging_is_stated_whole() -> None:
     asked = ["experiment=positions/none", "averaging.checkpoints=5"]
     with pytest.raises(UserError, match=r"^averaging\.interval=null: must be at least 1 with averaging\.checkpoints=5"):
-        validate(typed(compose_command("train", asked), TrainConfig))
+        validate(to_dataclass(compose_command("train", asked), TrainConfig))
     whole = [*asked, "averaging.interval=2"]
     with pytest.raises(UserError, match=r"nothing to average with trainer\.enable_checkpointing=false$"):
-        validate(typed(compose_command("train", [*whole, "trainer.enable_checkpointing=false"]), TrainConfig))
-    validate(typed(compose_command("train", whole), TrainConfig))
+        validate(to_dataclass(compose_command("train", [*whole, "trainer.enable_checkpointing=false"]), TrainConfig))
+    validate(to_dataclass(compose_command("train", whole), TrainConfig))
 
 
 def test_learned_positions_must_cover_the_longest_sentence() -> None:
     overrides = ["model.positions=learned", "model.max_positions=30"]
     with pytest.raises(UserError, match=r"^model\.max_positions=30: fewer than data\.max_length="):
-        validate(typed(compose_command("train", overrides), TrainConfig))
+        validate(to_dataclass(compose_command("train", overrides), TrainConfig))
 
 
 def test_sinusoids_need_an_even_width() -> None:
     overrides = ["model.d_model=127", "model.d_k=16", "model.d_v=16"]
     with pytest.raises(UserError, match=r"^model\.d_model=127: must be even"):
-        validate(typed(compose_command("train", overrides), TrainConfig))
-    validate(typed(compose_command("train", [*overrides, "model.positions=learned"]), TrainConfig))
+        validate(to_dataclass(compose_command("train", overrides), TrainConfig))
+    validate(to_dataclass(compose_command("train", [*overrides, "model.positions=learned"]), TrainConfig))
 
 
 @pytest.mark.parametrize("override", ["+logger.id=mine", "+logger.resume=must", "+logger.offline=true"])
 def test_what_follows_from_the_run_is_not_stated_again(override: str) -> None:
     with pytest.raises(UserError, match=f"^{override.strip('+').partition('=')[0]}: "):
-        validate(typed(compose_command("train", [override]), TrainConfig))
+        validate(to_dataclass(compose_command("train", [override]), TrainConfig))
 
 
 @pytest.mark.parametrize("override", ["+logger.api_key=secret", "+logger.settings={api_key: secret}"])
 def test_a_key_does_not_belong_in_a_configuration(override: str) -> None:
     with pytest.raises(UserError, match="WANDB_API_KEY") as refusal:
-        validate(typed(compose_command("train", [override]), TrainConfig))
+        validate(to_dataclass(compose_command("train", [override]), TrainConfig))
     assert "secret" not in str(refusal.value)
 
 
 def test_a_tracker_other_than_wandb_has_arguments_of_its_own() -> None:
     overrides = ["logger=none", "+logger._target_=mine.Tracker", "+logger.mode=sometimes"]
-    validate(typed(compose_command("train", overrides), TrainConfig))
+    validate(to_dataclass(compose_command("train", overrides), TrainConfig))
 
 
 @pytest.mark.parametrize(
@@ -133,4 +133,4 @@ def test_a_tracker_other_than_wandb_has_arguments_of_its_own() -> None:
 )
 def test_trees_are_named_and_their_symbols_are_theirs(overrides: list[str], complaint: str) -> None:
     with pytest.raises(UserError, match=complaint):
-        validate(typed(compose_command("train", overrides), TrainConfig))
+        validate(to_dataclass(compose_command("train", overrides), TrainConfig))

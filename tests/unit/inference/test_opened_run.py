@@ -7,19 +7,21 @@ import torch
 
 from aiayn.config.command_schema import EvaluateConfig, TranslateConfig
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.inference.opened_run import merged, usable_device
 
 
 def test_what_is_null_stays_the_runs() -> None:
-    own = typed(compose_command("train"), TrainConfig).decoding
-    nothing = typed(compose_command("translate", ["run=here"]), TranslateConfig).decoding
+    own = to_dataclass(compose_command("train"), TrainConfig).decoding
+    nothing = to_dataclass(compose_command("translate", ["run=here"]), TranslateConfig).decoding
     assert merged(own, nothing) == own
-    asked = typed(compose_command("translate", ["run=here", "decoding.beam_size=9"]), TranslateConfig).decoding
+    asked = to_dataclass(compose_command("translate", ["run=here", "decoding.beam_size=9"]), TranslateConfig).decoding
     assert merged(own, asked) == dataclasses.replace(own, beam_size=9)
-    limited = typed(compose_command("evaluate", ["run=here", "decoding.limit_sentences=3"]), EvaluateConfig).decoding
+    limited = to_dataclass(
+        compose_command("evaluate", ["run=here", "decoding.limit_sentences=3"]), EvaluateConfig
+    ).decoding
     assert merged(own, limited) == dataclasses.replace(own, limit_sentences=3)
 
 

@@ -11,8 +11,8 @@ from aiayn.config.data_schema import (
     ToyTreesDataConfig,
     TreesDataConfig,
 )
+from aiayn.config.model_schema import has_learned_positions
 from aiayn.config.schema import TrainConfig
-from aiayn.config.validation import has_learned_positions
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus

@@ -5,19 +5,17 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import accumulation, architecture_of, embedding_rows
+from aiayn.builders.architecture import AnyArchitecture, accumulation, architecture_of, embedding_rows
 from aiayn.builders.corpus import validation_sentences
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import plain
-from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.schema import OptimizationConfig, Smooths, TrainConfig
+from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.models.architecture import Architecture
+from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.recurrent import RecurrentTranslator
-from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
@@ -27,7 +25,6 @@ from aiayn.tracking.loggers import RunDescription
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
 from aiayn.training.validation_sample import ValidationSample
 
@@ -50,9 +47,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
     return made_model(architecture_of(config.model), rows=rows)
 
 
-def made_model(
-    architecture: Architecture | RecurrentArchitecture | ConvolutionalArchitecture, *, rows: int
-) -> TranslationModel[Any]:
+def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
     """A model of any kind, its weights drawn by torch's generator.
 
     Args:
@@ -90,9 +85,7 @@ def build_module(
 def build_sample(config: TrainConfig, data: PreparedData, *, group: ProcessGroup = ALONE) -> ValidationSample | None:
     """What every validation translates, shared by the ranks; None where the configuration wants none."""
     sentences = validation_sentences(config)
-    return (
-        ValidationSample(data, build_search(config.decoding), sentences=sentences, group=group) if sentences else None
-    )
+    return ValidationSample(data, config.decoding, sentences=sentences, group=group) if sentences else None
 
 
 def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
@@ -101,18 +94,6 @@ def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
     Shared by the wrong ones alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
     """
     return recipe.label_smoothing * (classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1)
-
-
-def build_search(config: DecodingConfig) -> Search:
-    """The search, at the end of training and for the sample of every validation."""
-    return Search(
-        beam_size=config.beam_size,
-        length_penalty_alpha=config.length_penalty_alpha,
-        max_extra_length=config.max_extra_length,
-        batch_tokens=config.batch_tokens,
-        ends_among=config.ends_among.value,
-        constrained=config.constrained,
-    )
 
 
 def describe(

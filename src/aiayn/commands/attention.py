@@ -11,7 +11,6 @@ from aiayn.config.command_schema import AttentionConfig, AttentionKind
 from aiayn.config.freeze import load_config, to_dataclass
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
-from aiayn.config.values import whole
 from aiayn.errors import UserError
 from aiayn.runs.directory import open_run
 from aiayn.system.signals import ended_as_interrupted
@@ -72,7 +71,7 @@ def chosen(asked: object, *, of: int, key: str) -> list[int]:
     """
     if asked is None:
         return list(range(of))
-    numbers = [whole(each) for each in (asked if isinstance(asked, list) else [asked])]
+    numbers = asked if isinstance(asked, list) else [asked]
     if not numbers or any(type(number) is not int or not 1 <= number <= of for number in numbers):
         raise UserError(f"{key}={asked}: the run's model has {of}; state numbers from 1 to {of}, as in {key}=[1,{of}]")
     return [number - 1 for number in dict.fromkeys(numbers)]

@@ -5,10 +5,9 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from aiayn.config.computed import check_computed, refuse_stated_identity
-from aiayn.config.data_validation import validate_data
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.config.validation import validate_vocabulary
+from aiayn.config.validation import validate_data, validate_vocabulary
 
 
 def checked(composed: DictConfig) -> TrainConfig:

@@ -7,7 +7,6 @@ from pathlib import Path
 from aiayn.config.command_schema import AverageConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
-from aiayn.config.values import whole
 from aiayn.errors import UserError
 from aiayn.paper.recipe import load_recipe
 from aiayn.paper.table3 import load_table3
@@ -101,7 +100,7 @@ def _written(directory: RunDirectory, chosen: dict[int, Path], record: Record) -
 
 def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
     """The checkpoints of the steps that were asked for."""
-    asked = [whole(step) for step in (request.steps if isinstance(request.steps, list) else [request.steps])]
+    asked = request.steps if isinstance(request.steps, list) else [request.steps]
     if request.last is not None:
         raise UserError(f"last={request.last}: does not go with steps={request.steps}; leave one of them out")
     if not asked or any(type(step) is not int or step < 1 for step in asked):
@@ -123,7 +122,7 @@ def _last(directory: RunDirectory, count: int) -> dict[int, Path]:
 
 def _count(config: TrainConfig, request: AverageConfig) -> int:
     """How many checkpoints are asked for."""
-    last = whole(request.last)
+    last = request.last
     if last == "paper":
         return _papers_count(config)
     if last is None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.batching import evaluation_batches
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.vocabulary import AnyTokenizer
@@ -23,7 +24,6 @@ from aiayn.decoding.length_penalty import length_penalty
 from aiayn.decoding.step import Hypothesis, hypothesis_from_path
 from aiayn.errors import UserError
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search
 
 PATIENCE = 2
 """With a length penalty CTranslate2 stops at this many times beam_size finished hypotheses; they are what we rank."""
@@ -49,7 +49,9 @@ class CTranslate2Search:
         positions: of the export.
     """
 
-    def __init__(self, translator: Any, tokenizer: AnyTokenizer, search: Search, *, positions: Positions) -> None:
+    def __init__(
+        self, translator: Any, tokenizer: AnyTokenizer, search: BeamSearchConfig, *, positions: Positions
+    ) -> None:
         self._translator, self._tokenizer = translator, tokenizer
         self._search, self._positions = search, positions
         self._pieces = tokenizer.pieces

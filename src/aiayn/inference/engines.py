@@ -10,9 +10,8 @@ from typing import Protocol
 import torch
 
 from aiayn.builders.architecture import build_architecture
-from aiayn.builders.training import build_search
 from aiayn.config.command_schema import Engine, EngineConfig, EvaluateConfig, Quantization, TranslateConfig
-from aiayn.config.schema import EndsAmong
+from aiayn.config.schema import BeamSearchConfig, EndsAmong
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
@@ -25,7 +24,7 @@ from aiayn.inference.opened_runs import OpenedRuns
 from aiayn.models.products import packed
 from aiayn.runs.directory import named_runs
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import AnyModel, Search, search_all
+from aiayn.training.scoring import AnyModel, search_all
 
 
 class FindHypotheses(Protocol):
@@ -55,7 +54,7 @@ class SearchEngine:
 
 
 def torch_engine(
-    model: AnyModel, tokenizer: AnyTokenizer, search: Search, *, device: torch.device, name: str = "torch"
+    model: AnyModel, tokenizer: AnyTokenizer, search: BeamSearchConfig, *, device: torch.device, name: str = "torch"
 ) -> SearchEngine:
     """The search over the model itself, or an ensemble of that name, in evaluation mode and on `device`."""
     find = partial(search_all, model, tokenizer=tokenizer, search=search, device=device)
@@ -70,7 +69,7 @@ def refuse_engine(request: EvaluateConfig | TranslateConfig) -> None:
     """
     if request.engine is Engine.ctranslate2:
         require("ctranslate2", setting="engine=ctranslate2")
-        if request.decoding.ends_among is EndsAmong.candidates:
+        if vars(request.decoding)["ends_among"] is EndsAmong.candidates:
             raise UserError(
                 "decoding.ends_among=candidates: engine=ctranslate2 knows beam alone; leave it out or take engine=torch"
             )
@@ -93,7 +92,7 @@ def chosen_engine(
     if request.engine is Engine.ctranslate2:
         return ctranslate2_engine(runs.first, tokenizer, request.quantization, device=device)
     model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    return torch_engine(model, tokenizer, build_search(runs.config.decoding), device=device)
+    return torch_engine(model, tokenizer, runs.config.decoding, device=device)
 
 
 def ctranslate2_engine(
@@ -122,5 +121,5 @@ def ctranslate2_engine(
     )
     architecture = build_architecture(run.config.model)
     positions = Positions(end=table_length(architecture), are_all=architecture.positions == "learned")
-    search = CTranslate2Search(translator, tokenizer, build_search(run.config.decoding), positions=positions)
+    search = CTranslate2Search(translator, tokenizer, run.config.decoding, positions=positions)
     return SearchEngine(f"ctranslate2-{quantization.value}", search)

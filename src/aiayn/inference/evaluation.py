@@ -2,7 +2,7 @@
 
 from aiayn.builders.corpus import refuse_beyond_positions
 from aiayn.builders.preparation import prepare_data
-from aiayn.builders.training import build_search, device_of
+from aiayn.builders.training import device_of
 from aiayn.config.command_schema import Engine, EvaluateConfig
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError
@@ -35,7 +35,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     device = device_of(config, local_rank=processes.local_rank())
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     averaged_steps = steps_averaged(runs.first.checkpoint)
-    search, engine = build_search(config.decoding), None
+    search, engine = config.decoding, None
     if request.engine is Engine.ctranslate2:
         engine = ctranslate2_engine(runs.first, data.tokenizer, request.quantization, device=device)
     elif runs.ensemble_name is not None:

@@ -13,10 +13,9 @@ from torch import Tensor
 
 from aiayn.builders.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
-from aiayn.config.constrained_search import validate_constrained
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
-from aiayn.config.validation import validate_decoding
+from aiayn.config.validation import validate_constrained, validate_decoding
 from aiayn.data.preparation.prepared import find_prepared
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aiayn.builders.training import build_search
 from aiayn.config.command_schema import ParseConfig
 from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.data.lines import one_line
@@ -35,7 +34,7 @@ def parse_input(request: ParseConfig) -> None:
     has_tags = [_has_tags(run) for run in runs.members]
     longest, device, tokenizer = runs.longest(request.max_length), usable_device(request.device), runs.tokenizer()
     model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-    engine = torch_engine(model, tokenizer, build_search(runs.config.decoding), device=device)
+    engine = torch_engine(model, tokenizer, runs.config.decoding, device=device)
     translator = Translator(engine.find, tokenizer, longest)
     first = 1
     repairs = _Repairs()

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
@@ -31,7 +32,7 @@ from aiayn.system import files
 from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import AnyModel, Search, sentence_likelihoods
+from aiayn.training.scoring import AnyModel, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
 
@@ -55,7 +56,7 @@ def scored_splits(names: Sequence[str] | str) -> list[Split]:
 def score_splits(
     model: AnyModel,
     data: PreparedData,
-    search: Search,
+    search: BeamSearchConfig,
     directory: RunDirectory,
     *,
     splits: Sequence[Split],
@@ -126,7 +127,7 @@ def _earlier_scores(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _of_search(search: Search, limit: int | None) -> str:
+def _of_search(search: BeamSearchConfig, limit: int | None) -> str:
     """What a search adds to the name of an evaluation's folder."""
     parts = [f"-beam{search.beam_size}", f"-alpha{search.length_penalty_alpha:g}", f"-extra{search.max_extra_length}"]
     if search.ends_among == "beam":
@@ -144,7 +145,7 @@ class _Job:
 
     model: AnyModel
     data: PreparedData
-    search: Search
+    search: BeamSearchConfig
     engine: SearchEngine
     folder: Path
     device: torch.device
@@ -229,7 +230,7 @@ def _scores(
     )
 
 
-def _recorded(search: Search) -> RecordedSearch:
+def _recorded(search: BeamSearchConfig) -> RecordedSearch:
     return RecordedSearch(
         beam_size=search.beam_size,
         length_penalty_alpha=search.length_penalty_alpha,

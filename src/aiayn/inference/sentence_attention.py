@@ -8,7 +8,6 @@ from itertools import islice
 import numpy as np
 import torch
 
-from aiayn.builders.training import build_search
 from aiayn.config.command_schema import AttentionConfig, AttentionUnits
 from aiayn.data.units import token_units, word_units
 from aiayn.data.vocabulary import AnyTokenizer
@@ -53,7 +52,7 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
     lines = list(_lines(request.max_sentences))
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     assert isinstance(model, Transformer), "the command refuses others"
-    engine = torch_engine(model, tokenizer, build_search(run.config.decoding), device=device)
+    engine = torch_engine(model, tokenizer, run.config.decoding, device=device)
     attender = Attender(model, tokenizer, Translator(engine.find, tokenizer, longest), request.units, device, longest)
     with shortage_explained("max_length, max_sentences or decoding.batch_tokens"):
         sentences = attender.attend(lines)

@@ -14,7 +14,7 @@ from pathlib import Path
 from aiayn.builders import training as build
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.third_parties import trial_reason
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.failures import Kind, awaited_cause, forget_failures, write_failure
 from aiayn.launch.members import enlist, leave

@@ -8,6 +8,7 @@ from exported_models import TEXT, TINY, TOKENIZER, drawn_model, exported
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from aiayn.config.schema import BeamSearchConfig, EndsAmong
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
@@ -17,7 +18,7 @@ from aiayn.inference.ctranslate2_search import CTranslate2Search, Positions
 from aiayn.inference.export_ctranslate2 import table_length
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, search_all
+from aiayn.training.scoring import search_all
 
 KINDS = st.builds(
     lambda norm, positions, d_k, num_heads: replace(TINY, norm=norm, positions=positions, d_k=d_k, num_heads=num_heads),
@@ -50,7 +51,7 @@ def talkative(architecture: Architecture, *, seed: int, tokenizer: AnyTokenizer 
 def both(
     model: Transformer,
     architecture: Architecture,
-    search: Search,
+    search: BeamSearchConfig,
     sentences: list[list[int]],
     *,
     n_best: int = 1,
@@ -70,7 +71,14 @@ def both(
 def test_greedy_outputs_are_ours(
     architecture: Architecture, sentences: list[list[int]], extra: int, budget: int, seed: int
 ) -> None:
-    search = Search(beam_size=1, length_penalty_alpha=0.6, max_extra_length=extra, batch_tokens=budget)
+    search = BeamSearchConfig(
+        beam_size=1,
+        length_penalty_alpha=0.6,
+        max_extra_length=extra,
+        batch_tokens=budget,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     for (ours,), (theirs,) in both(talkative(architecture, seed=seed), architecture, search, sentences):
         assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
         assert (theirs.log_probability, theirs.score) == pytest.approx((ours.log_probability, ours.score), rel=1e-3)
@@ -93,7 +101,14 @@ SYMBOLS = st.lists(
 def test_symbols_spelled_like_special_ones_are_symbols(words: list[str], tags: list[str], seed: int) -> None:
     lines = [" ".join(words), *words, *tags]
     tokenizer = SymbolTokenizer.train([(lines, [" ".join(tags)])], vocabulary_size=40)
-    search = Search(beam_size=1, length_penalty_alpha=0.6, max_extra_length=4, batch_tokens=99)
+    search = BeamSearchConfig(
+        beam_size=1,
+        length_penalty_alpha=0.6,
+        max_extra_length=4,
+        batch_tokens=99,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     model = talkative(TINY, seed=seed, tokenizer=tokenizer)
     for (ours,), (theirs,) in both(model, TINY, search, tokenizer.encode_batch(lines), tokenizer=tokenizer):
         assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
@@ -119,7 +134,14 @@ def test_no_beam_is_better_than_ours(
     seed: int,
 ) -> None:
     """They end where they may, rank by our penalty, and where their best is not ours it scores less."""
-    search = Search(beam_size=beam_size, length_penalty_alpha=alpha, max_extra_length=extra, batch_tokens=budget)
+    search = BeamSearchConfig(
+        beam_size=beam_size,
+        length_penalty_alpha=alpha,
+        max_extra_length=extra,
+        batch_tokens=budget,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     found = both(talkative(architecture, seed=seed), architecture, search, sentences, n_best=2)
     for sentence, (ours, theirs) in zip(sentences, found, strict=True):
         assert 1 <= len(theirs) <= 2
@@ -139,7 +161,9 @@ def test_beams_that_end_among_themselves_are_ours(
     architecture: Architecture, sentences: list[list[int]], beam_size: int, extra: int, budget: int, seed: int
 ) -> None:
     """Without a length penalty nothing is left in which the two searches differ."""
-    search = Search(beam_size, 0.0, max_extra_length=extra, batch_tokens=budget, ends_among="beam")
+    search = BeamSearchConfig(
+        beam_size, 0.0, max_extra_length=extra, batch_tokens=budget, ends_among=EndsAmong.beam, constrained=False
+    )
     for (ours,), (theirs,) in both(talkative(architecture, seed=seed), architecture, search, sentences):
         assert (theirs.tokens, theirs.finished) == (ours.tokens, ours.finished)
         assert (theirs.log_probability, theirs.score) == pytest.approx((ours.log_probability, ours.score), rel=1e-3)
@@ -147,7 +171,14 @@ def test_beams_that_end_among_themselves_are_ours(
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6])
 def test_beams_are_ours(alpha: float) -> None:
-    search = Search(beam_size=4, length_penalty_alpha=alpha, max_extra_length=10, batch_tokens=100)
+    search = BeamSearchConfig(
+        beam_size=4,
+        length_penalty_alpha=alpha,
+        max_extra_length=10,
+        batch_tokens=100,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     torch.manual_seed(8)
     sentences = [torch.randint(3, TEXT.stop, (length,)).tolist() for length in range(1, 10)] * 4
     found = [pair for seed in range(5) for pair in both(talkative(TINY, seed=seed), TINY, search, sentences)]
@@ -157,12 +188,26 @@ def test_beams_are_ours(alpha: float) -> None:
 
 
 def test_an_empty_source_has_an_empty_output() -> None:
-    search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=3, batch_tokens=100)
+    search = BeamSearchConfig(
+        beam_size=2,
+        length_penalty_alpha=0.6,
+        max_extra_length=3,
+        batch_tokens=100,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     found = both(talkative(TINY, seed=1), TINY, search, [[5], [], [7, 8]])
     assert [theirs[0].tokens == () for _, theirs in found] == [False, True, False]
 
 
 def test_what_the_table_does_not_reach_is_refused_by_name() -> None:
-    search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=40, batch_tokens=100)
+    search = BeamSearchConfig(
+        beam_size=2,
+        length_penalty_alpha=0.6,
+        max_extra_length=40,
+        batch_tokens=100,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     with pytest.raises(UserError, match=r"decoding\.max_extra_length=40: 42 tokens are more than the 40 positions"):
         both(drawn_model(TINY, seed=1), TINY, search, [[5]])

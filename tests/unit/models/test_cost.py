@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from aiayn.models.architecture import CHOICES, Architecture
+from aiayn.config.model_schema import Attention, Normalization, Positions
+from aiayn.models.architecture import Architecture
 from aiayn.models.cost import BYTES_OF_STATE, HALF, SINGLE, Cost
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.training.loss import output_losses
@@ -26,13 +27,14 @@ architectures = st.builds(
     d_k=sizes,
     d_v=sizes,
     dropout=st.just(0.1),
-    positions=st.sampled_from(sorted({*CHOICES["positions"]} - {"rotary"})),
+    positions=st.sampled_from([kind for kind in Positions if kind is not Positions.rotary]),
     norm=st.sampled_from(["post", "pre"]),
     projection_bias=st.booleans(),
     layer_norm_epsilon=st.just(1e-6),
     max_positions=st.integers(1, 40),
-    attention=st.sampled_from(CHOICES["attention"]),
-    normalization=st.sampled_from(CHOICES["normalization"]),
+    neighbourhood=st.just(32),
+    attention=st.sampled_from([*Attention]),
+    normalization=st.sampled_from([*Normalization]),
     tied_embeddings=st.booleans(),
 )
 

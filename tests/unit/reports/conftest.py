@@ -13,7 +13,7 @@ import pytest
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.third_parties import trial_reason
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
 from aiayn.system import files

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
-from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
+from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.cost import BYTES_OF_STATE, ValueBytes
 
 GATES = {"gru": 3, "lstm": 4}

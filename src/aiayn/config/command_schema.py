@@ -252,7 +252,7 @@ class AttentionConfig:
     """Draw lines from this word (or token) only; null: from all."""
     max_sentences: Count = MISSING
     """Most lines read from standard input."""
-    max_length: Annotated[int, Range(2)] = MISSING
+    max_length: Annotated[int, Range(2, LARGEST)] = MISSING
     """Most tokens per side, end mark included; longer sentences are left out."""
     decoding: SearchOverridesConfig = MISSING
     """Search settings that differ from the run's, for sources without a target."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import Count, Range, Seed
+from aiayn.config.values import LARGEST, Count, Range, Seed
 
 
 class CorpusKind(StrEnum):
@@ -45,7 +45,7 @@ class DataConfig:
     """ISO 639-1 code of the source side."""
     target_language: str = MISSING
     """ISO 639-1 code of the target side."""
-    max_length: Annotated[int, Range(2)] = MISSING
+    max_length: Annotated[int, Range(2, LARGEST)] = MISSING
     """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
     pretokenized: bool = MISSING
     """Whether spaces already split the text into words (Moses): no other splits, and BLEU has tok:none."""

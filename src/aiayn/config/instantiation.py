@@ -1,4 +1,4 @@
-"""Make the third-party objects that the configuration names by `_target_`."""
+"""Instantiate third-party objects that the configuration names by `_target_`."""
 
 import pkgutil
 import re
@@ -15,19 +15,19 @@ def make(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
     """Import and call what `_target_` names.
 
     Args:
-        node: `_target_` and arguments; an argument with a `_target_` of its own is made first.
-        key: the configuration key to blame.
-        arguments: more arguments, not to be instantiated themselves.
+        node: `_target_` and arguments; an argument with its own `_target_` is instantiated first.
+        key: the configuration key for error messages.
+        arguments: further arguments, which are passed as they are.
 
     Raises:
-        UserError: there is no such target, or it refuses its arguments.
+        UserError: the target does not exist, or refuses its arguments.
     """
     own = {
         name: make(value, key=f"{key}.{name}") if isinstance(value, Mapping) and "_target_" in value else value
         for name, value in node.items()
     }
     try:
-        # Not recursive: deeper down, as in a whole configuration, a _target_ may be no object to make.
+        # Not recursive: an argument may be a whole configuration with a _target_ in it.
         return instantiate({**own, **arguments}, _recursive_=False, _convert_="all")
     except InstantiationException as error:
         locate(node, key=key)
@@ -38,7 +38,7 @@ def locate(node: Mapping[str, Any], *, key: str) -> Any:
     """Import and return what `_target_` names.
 
     Raises:
-        UserError: there is no such target.
+        UserError: the target does not exist.
     """
     try:
         return pkgutil.resolve_name(str(node["_target_"]))

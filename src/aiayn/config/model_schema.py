@@ -6,7 +6,7 @@ from typing import Annotated
 
 from omegaconf import MISSING
 
-from aiayn.config.values import Positive, Range, Share, Size
+from aiayn.config.values import LARGEST, Positive, Range, Share, Size
 
 
 class ModelKind(StrEnum):
@@ -108,7 +108,7 @@ class TransformerConfig(ModelConfig):
     """Width of one head's values."""
     attention: Attention = MISSING
     """Compatibility function of queries and keys; restricted: scaled_dot, within a neighbourhood in self-attention."""
-    neighbourhood: Annotated[int, Range(2)] = MISSING
+    neighbourhood: Annotated[int, Range(2, LARGEST)] = MISSING
     """r: positions that restricted self-attention sees, half of them on either side (section 4)."""
     positions: Positions = MISSING
     """Sinusoidal or learned, as in the paper; sinusoids in the code's layout or concatenated; rotary; none."""

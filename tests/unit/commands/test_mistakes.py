@@ -76,7 +76,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "-m", "hydra.sweep.subdir=x", "seed=1,2"], "hydra.sweep.subdir=x: runs do not lie there; "),
     (["train", "hydra.output_subdir=.hydra"], "hydra.output_subdir=.hydra: runs do not lie there; "),
     (["train", "hydra.job.chdir=true"], "hydra.job.chdir=true: runs do not lie there; "),
-    (["train", "hydra.job.name=mine"], "hydra.job.name=mine: nothing follows it; leave it out"),
+    (["train", "hydra.job.name=mine"], "hydra.job.name=mine: it has no effect; leave it out"),
     (["prepare", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: aiayn prepare writes nothing there; "),
     (["status", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: aiayn status writes nothing there; "),
     (["train", "model.kind=recurrent"], "model.kind=recurrent: the kind follows from the group; state model=recurrent"),

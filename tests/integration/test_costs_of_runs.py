@@ -79,7 +79,7 @@ def test_stopped_and_killed_runs_cost_what_was_done(
     [
         ("cost.price_per_device_hour=-1", "cost.price_per_device_hour=-1.0: must be at least 0"),
         ("cost.currency=''", "cost.currency has no value"),
-        ("cost.probe_seconds=900", "cost.probe_seconds=900.0: must be from 0 (not measured) to 60"),
+        ("cost.probe_seconds=900", "cost.probe_seconds=900.0: must be at most 60"),
     ],
 )
 def test_prices_and_probes_out_of_range_are_refused(

@@ -33,7 +33,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["report", "table3", "paths.runs=nowhere"], "paths.runs=nowhere: no such folder"),
     (["report", "table3", "scale=nano"], "scale: no such key; did you mean only.scale?"),
     (["report", "table3", "resamples=10"], "resamples=10: must be at least 100"),
-    (["report", "table3", "seed=-1"], "seed=-1: must not be negative"),
+    (["report", "table3", "seed=-1"], "seed=-1: must be at least 0"),
     (["report", "comparison", "resamples=0"], "resamples=0: must be at least 100"),
     (
         ["report", "page", "only.sweep=x"],

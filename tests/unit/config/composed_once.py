@@ -38,6 +38,12 @@ def validated(*words: str) -> TrainConfig:
     return config
 
 
+@cache
+def composed(*words: str) -> TrainConfig:
+    """The configuration of a command line, which tests only read: composing takes most of their time."""
+    return to_dataclass(compose_command("train", words), TrainConfig)
+
+
 def run_hash(*words: str) -> str:
     """The identity of the run."""
     content: dict[str, Any] = plain(to_dataclass(settled(*words), TrainConfig))

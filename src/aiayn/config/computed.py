@@ -27,7 +27,7 @@ IDENTITY = {
     "scale": "it is the name of the scale chosen",
     "fidelity": "it is the name of the fidelity profile chosen",
     "sweep": "it is the name of the sweep, or AIAYN_SWEEP",
-    "hash": "it is the hash of everything that can change a result",
+    "hash": "it is the hash of what can change a result",
     "name": "it follows from experiment, scale, seed and hash; paths.runs chooses the folder",
     "difference": "it is the changes of the run to its experiment",
     "title": "it follows from experiment, difference and seed; WANDB_NAME names the run in W&B",

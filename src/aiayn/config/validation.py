@@ -67,7 +67,7 @@ def _validate_model(model: ModelConfig) -> None:
     if 0 in (model.d_k, model.d_v):
         raise UserError(
             f"model.num_heads={model.num_heads} does not divide model.d_model={model.d_model}: "
-            "choose heads that do, or state model.d_k and model.d_v, at least 1"
+            "choose heads that do, or state model.d_k and model.d_v"
         )
     if model.positions in IN_PAIRS and model.d_model % 2:
         raise UserError(f"model.d_model={model.d_model}: must be even with model.positions={model.positions}")

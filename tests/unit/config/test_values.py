@@ -18,6 +18,8 @@ from aiayn.config.schema import DecodingConfig, TrainConfig
 from aiayn.config.values import Range, check_values
 from aiayn.errors import UserError
 
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
 OUT_OF_RANGE = [
     "model.d_model=0",
     "model.dropout=-0.1",
@@ -58,7 +60,7 @@ OUT_OF_RANGE = [
 ]
 
 
-@given(st.floats(), st.floats(), st.floats())
+@given(finite, finite, finite)
 def test_a_range_expects_nothing_of_values_in_it_alone(value: float, first: float, second: float) -> None:
     least, most = sorted((first, second))
     assert (Range(least, most).expected(value) is None) == (least <= value <= most)

@@ -100,11 +100,19 @@ def _batch(vocabulary_size: int) -> TranslationBatch:
 
 
 def _decoding() -> Row:
-    from aiayn.training.scoring import Search, search_all
+    from aiayn.config.schema import BeamSearchConfig, EndsAmong
+    from aiayn.training.scoring import search_all
 
     model = endless_model(build_architecture(BASE.config().model), vocabulary_size=BASE.vocabulary_size).cuda()
     texts = sources(sentences=SENTENCES, length=LENGTH, vocabulary_size=BASE.vocabulary_size)
-    search = Search(beam_size=4, length_penalty_alpha=0.6, max_extra_length=0, batch_tokens=16_384)
+    search = BeamSearchConfig(
+        beam_size=4,
+        length_penalty_alpha=0.6,
+        max_extra_length=0,
+        batch_tokens=16_384,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     ids: Any = Ids(BASE.vocabulary_size)
     seconds = [_seconds(lambda: search_all(model, texts, ids, search, device=torch.device("cuda"))) for _ in range(2)]
     title = f"Decoding, one GPU, base, beam 4, {SENTENCES:,} sentences of {LENGTH} tokens"

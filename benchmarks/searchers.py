@@ -49,13 +49,21 @@ def aiayn(
     *, architecture: Mapping[str, Any], vocabulary_size: int, sentences: int, length: int, beam: int, **_: object
 ) -> Callable[[int], float]:
     """Our own search, as `aiayn translate` calls it; its work is counted in sentences."""
+    from aiayn.config.schema import BeamSearchConfig, EndsAmong
     from aiayn.system import allocator
-    from aiayn.training.scoring import Search, search_all
+    from aiayn.training.scoring import search_all
 
     allocator.keep_memory()
     model = endless_model(Architecture(**architecture), vocabulary_size=vocabulary_size)
     texts = sources(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
-    search = Search(beam_size=beam, length_penalty_alpha=0.6, max_extra_length=0, batch_tokens=sentences * length)
+    search = BeamSearchConfig(
+        beam_size=beam,
+        length_penalty_alpha=0.6,
+        max_extra_length=0,
+        batch_tokens=sentences * length,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     ids: Any = Ids(vocabulary_size)
 
     def turn(_: int) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from aiayn.builders.architecture import model_cost
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import frozen_text, typed
+from aiayn.config.freeze import frozen_text, to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.batching import TrainingStream
 from aiayn.data.preparation.prepared import PreparedData
@@ -61,7 +61,7 @@ class Workload:
 
     def config(self) -> TrainConfig:
         """The configuration of such a run."""
-        return typed(compose_command("train", self.words()), TrainConfig)
+        return to_dataclass(compose_command("train", self.words()), TrainConfig)
 
     def cost(self) -> ModelCost:
         """What a step of it costs."""

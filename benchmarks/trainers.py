@@ -28,13 +28,13 @@ def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Calla
     from pytorch_lightning import Trainer
 
     from aiayn.builders.training import build_model, build_module
-    from aiayn.config.freeze import thaw
+    from aiayn.config.freeze import load_config
     from aiayn.data.batches.collation import TranslationBatch
     from aiayn.system import allocator
 
     if keep_memory:
         allocator.keep_memory()
-    settings = thaw(Path(config))
+    settings = load_config(Path(config))
     rows = settings.model.vocabulary_rows
     assert rows is not None
     module = build_module(settings, build_model(settings, vocabulary_size=rows), data_fingerprint="")

@@ -24,7 +24,7 @@ class SearchSweeper(Sweeper):
     def __init__(
         self, *, params: Mapping[str, str], trials: int, objective: Objective, seed: int, storage: str
     ) -> None:
-        """Take the settings; `SearchConfig` in the schema says what they are."""
+        """Take the settings; `SweeperConfig` in the schema says what they are."""
         self._params = dict(params)
         self._trials = trials
         self._objective = objective

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page
 from aiayn.builders.corpus import build_corpus, preparation_settings
 from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.preparation.prepared import PreparedData, prepare
 from aiayn.evaluation.bleu import sentence_statistics
@@ -90,7 +90,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of sixty runs of the table, one of them failed, and of a run of one's own."""
     place = tmp_path_factory.mktemp("sweep")
     real = read_record(RECORD)
-    base = typed(compose_command("train", ["experiment=table3/base", "scale=nano", *TINY]), TrainConfig)
+    base = to_dataclass(compose_command("train", ["experiment=table3/base", "scale=nano", *TINY]), TrainConfig)
     corpus, settings = build_corpus(base.data, cache=place / "cache"), preparation_settings(base)
     data = prepare(corpus, settings=settings, cache=place / "cache")
     dev = dataclasses.replace(real.scores["dev"], sentences=len(data.split("dev")), hypotheses=HYPOTHESES)

@@ -3,11 +3,10 @@
 from typing import Any
 
 import pytest
+from composed_once import composed
 
-from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
-from aiayn.config.schema import TrainConfig
 from aiayn.paper.recipe import Item, load_recipe
 from aiayn.paper.table4 import load_table4
 
@@ -16,7 +15,7 @@ RECIPE = load_recipe()
 
 def settings(*overrides: str) -> dict[str, Any]:
     """Every value at the paper's scale, by dotted key."""
-    return flatten(plain(typed(compose_command("train", ["scale=paper", *overrides]), TrainConfig)))
+    return flatten(plain(composed(*overrides, "scale=paper")))
 
 
 @pytest.fixture(scope="module")

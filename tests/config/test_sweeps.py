@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 import yaml
+from composed_once import composed
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 
 from aiayn.builders.architecture import model_cost
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
-from aiayn.config.schema import TrainConfig
 from aiayn.config.store import options, sweeps_directory
 from aiayn.paper.table3 import load_table3
 
@@ -53,7 +52,7 @@ def rows(path: Path) -> list[str]:
 def flops(experiment: str) -> float:
     """Of one training of a row of the paper."""
     corpus = ["data.path=wsj"] if experiment.startswith("table4/") else []
-    config = typed(compose_command("train", [f"experiment={experiment}", "scale=paper", *corpus]), TrainConfig)
+    config = composed(f"experiment={experiment}", *corpus, "scale=paper")
     cost = model_cost(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
     steps, batch = config.optimization.max_steps, config.optimization
     return cost.training_flops(source_tokens=batch.source_tokens * steps, target_tokens=batch.target_tokens * steps)
@@ -73,10 +72,10 @@ def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, mon
     jobs = swept(path)
     assert max(map(len, jobs.values())) > 1
     words = [f"{key}={values[-1]}" for key, values in jobs.items()]
-    composed = compose_command("train", [f"sweeps={path.stem}", *words])
+    multirun = compose_command("train", [f"sweeps={path.stem}", *words])
     assert HydraConfig.get().mode is RunMode.MULTIRUN
-    assert composed.identity.sweep == path.stem
-    assert composed.identity.hash == compose_command("train", words).identity.hash, "it is no other run for that"
+    assert multirun.identity.sweep == path.stem
+    assert multirun.identity.hash == compose_command("train", words).identity.hash, "it is no other run for that"
 
 
 def test_every_value_of_a_group_is_one_of_its_options() -> None:
@@ -123,7 +122,7 @@ def test_smoke_tries_a_row_of_every_group() -> None:
 
 def test_depth_against_width_has_the_layers_parameters_of_base() -> None:
     def of_layers(experiment: str) -> int:
-        config = typed(compose_command("train", [f"experiment={experiment}", "scale=paper"]), TrainConfig)
+        config = composed(f"experiment={experiment}", "scale=paper")
         return model_cost(config.model, vocabulary_size=0).parameters
 
     base = of_layers("table3/base")

@@ -1,12 +1,11 @@
 """Table 2 as configuration: the models of Table 3 on the paper's two corpora, scored as means of checkpoints."""
 
-from functools import cache
 from typing import Any
 
 import pytest
+from composed_once import composed
 
-from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
@@ -18,13 +17,12 @@ EXPERIMENTS = [f"{model}_{pair}" for pair in PAIRS for model in ROWS]
 SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
 
 
-@cache
-def composed(experiment: str, scale: str) -> TrainConfig:
-    return typed(compose_command("train", [f"experiment={experiment}", f"scale={scale}"]), TrainConfig)
+def row_of(experiment: str, scale: str) -> TrainConfig:
+    return composed(f"experiment={experiment}", f"scale={scale}")
 
 
 def settings(experiment: str, scale: str = "paper") -> dict[str, Any]:
-    leaves = flatten(plain(composed(experiment, scale)))
+    leaves = flatten(plain(row_of(experiment, scale)))
     return {key: value for key, value in leaves.items() if not key.startswith(("identity.", "callbacks."))}
 
 
@@ -55,7 +53,7 @@ def test_an_experiment_is_a_row_of_table_3_with_what_section_5_and_6_say_of_its_
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_valid_at_every_scale(name: str, scale: str) -> None:
-    config = composed(f"{PREFIX}{name}", scale)
+    config = row_of(f"{PREFIX}{name}", scale)
     validate(config)
     assert config.averaging.interval is not None
     assert config.averaging.checkpoints * config.averaging.interval <= config.optimization.max_steps

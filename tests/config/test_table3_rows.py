@@ -1,14 +1,13 @@
 """Table 3 as configuration: every row is the paper's printed difference, and nothing else."""
 
 from enum import Enum
-from functools import cache
 from typing import Any
 
 import pytest
+from composed_once import composed
 from omegaconf import OmegaConf
 
-from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
@@ -19,15 +18,13 @@ ROWS = [row.id for row in load_table3().rows]
 SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
 
 
-@cache
-def composed(row: str, scale: str) -> TrainConfig:
-    """The row's configuration, which tests only read: composing takes most of their time."""
-    return typed(compose_command("train", [f"experiment=table3/{row}", f"scale={scale}"]), TrainConfig)
+def row_of(row: str, scale: str) -> TrainConfig:
+    return composed(f"experiment=table3/{row}", f"scale={scale}")
 
 
 def settings(row: str, scale: str = "paper") -> dict[str, Any]:
     """Everything that can change a result of the row, by dotted key."""
-    content = plain(composed(row, scale))
+    content = plain(row_of(row, scale))
     leaves = flatten({key: value for key, value in content.items() if key not in ("identity", "callbacks")})
     return {key: value for key, value in leaves.items() if not key.endswith("_interval")}
 
@@ -54,7 +51,7 @@ def test_a_row_minus_base_is_what_the_paper_prints(row: str) -> None:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("row", ROWS)
 def test_every_row_has_valid_shapes_at_every_scale(row: str, scale: str) -> None:
-    config = composed(row, scale)
+    config = row_of(row, scale)
     validate(config)
     assert config.identity.name.startswith(f"table3/{row}/{scale}-seed1-")
 
@@ -65,11 +62,11 @@ def test_no_two_rows_coincide_at_nano() -> None:
 
 
 def test_rows_have_identities_of_their_own() -> None:
-    hashes = {composed(row, "nano").identity.hash for row in ROWS}
+    hashes = {row_of(row, "nano").identity.hash for row in ROWS}
     assert len(hashes) == len(ROWS)
 
 
 def test_enumerations_are_written_by_name() -> None:
-    config = typed(compose_command("train", ["experiment=table3/e_learned"]), TrainConfig)
+    config = row_of("e_learned", "nano")
     assert not any(isinstance(value, Enum) for value in flatten(plain(config)).values())
     assert "positions: learned" in OmegaConf.to_yaml(OmegaConf.structured(config))

@@ -1,15 +1,15 @@
 """Table 4 as configuration: Table 3's base with what section 6.3 says of parsing."""
 
-from functools import cache
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
+from composed_once import composed
 
 from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
-from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.config.validation import validate
 from aiayn.paper.table4 import load_table4
@@ -27,13 +27,8 @@ SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"
 SECTIONS = {"train": range(2, 22), "dev": [22], "test": [23]}
 
 
-@cache
-def composed(*overrides: str) -> TrainConfig:
-    return typed(compose_command("train", list(overrides)), TrainConfig)
-
-
 def settings(*overrides: str) -> dict[str, Any]:
-    leaves = flatten(plain(composed("scale=paper", *overrides)))
+    leaves = flatten(plain(composed(*overrides, "scale=paper")))
     return {key: value for key, value in leaves.items() if key.split(".")[0] not in ("identity", "callbacks", "data")}
 
 
@@ -61,20 +56,14 @@ def test_the_sections_are_the_papers(name: str) -> None:
         named = [data[split]] if isinstance(data[split], str) else list(data[split])
         folders = [f"{number:02}" for number in range(25)]
         expected = [f"{number:02}" for number in sections]
-        assert [each for each in folders if any(_matches(each, pattern) for pattern in named)] == expected
-
-
-def _matches(folder: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    return fnmatchcase(folder, pattern)
+        assert [each for each in folders if any(fnmatchcase(each, pattern) for pattern in named)] == expected
 
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_valid_at_every_scale_on_either_corpus(name: str, scale: str) -> None:
     for stated in (EXPERIMENTS[name][1], OTHER_TREES[name]):
-        validate(composed(f"scale={scale}", f"experiment=table4/{name}", *stated))
+        validate(composed(f"experiment=table4/{name}", *stated, f"scale={scale}"))
 
 
 @pytest.mark.parametrize("data", ["wsj", "wsj_silver", "treebank"])

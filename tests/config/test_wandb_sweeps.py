@@ -11,7 +11,7 @@ import yaml
 from wandb.sdk.launch.sweeps.utils import create_sweep_command_args
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import options, sweeps_directory
 from aiayn.config.validation import validate
@@ -54,7 +54,7 @@ def test_its_parameters_are_overrides_that_make_a_run_of_their_own(path: Path) -
     for end in (0, -1):
         program, verb, *words = command(path, end)
         assert (program, verb) == ("aiayn", "train")
-        config = typed(compose_command("train", words), TrainConfig)
+        config = to_dataclass(compose_command("train", words), TrainConfig)
         validate(config)
         names.add(config.identity.name)
     assert len(names) == 2

@@ -11,7 +11,7 @@ import torch
 from comparison import assert_same_end
 
 from aiayn.commands.front_end import main
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
 
@@ -144,7 +144,7 @@ def test_a_checkpoint_of_another_run_is_refused(copied: Path, capsys: pytest.Cap
     content["aiayn"]["provenance"]["config_hash"] = "01234567"
     torch.save(content, path)
     assert main(["average", f"run={copied}"]) == 2
-    own = thaw(copied / "config.yaml").identity.hash
+    own = load_config(copied / "config.yaml").identity.hash
     assert f"{path}: a checkpoint of another run (config_hash 01234567, not {own})" in capsys.readouterr().err
 
 

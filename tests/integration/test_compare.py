@@ -112,7 +112,7 @@ def test_every_definition_is_printed_of_the_same_hypotheses(
     [
         (["compare", "against=nowhere"], "against=nowhere: not a run directory"),
         (["compare", "against={run}", "split=train"], "split=train: choose from dev, test"),
-        (["compare", "against={run}", "examples=-1"], "examples=-1: must not be negative"),
+        (["compare", "against={run}", "examples=-1"], "examples=-1: must be at least 0"),
         (["compare", "against={run}", "output=x.pdf"], "output=x.pdf: the suffix says the format"),
         (["compare", "against={foreign}"], "data differs, "),
         (["compare", "against={short}"], "number of test sentences differs, "),

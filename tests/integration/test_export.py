@@ -121,7 +121,7 @@ def test_safetensors_are_the_weights(say: Say, run: Path, tmp_path: Path, quanti
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["export", "output=run.json"], "output=run.json: is there already; remove it or state another"),
+        (["export", "output=run.json"], "output=run.json: exists already; remove it or state another"),
         (["export"], "output has no value"),
         (["export", "output=x", "format=onnx"], "format: Invalid value 'onnx'"),
         (["export", "output=x", "quantization=int8", "format=safetensors"], "quantization=int8: format=safetensors "),

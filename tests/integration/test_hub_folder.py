@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.runs.record import Status, read_record
@@ -37,7 +37,7 @@ def test_a_folder_of_parquet_files(
     given = ("pairs", "dropped_too_long", "dropped_empty")
     assert {split: sum(counts[kind] for kind in given) for split, counts in record.data_counts.items()} == SENTENCES
     assert record.data_counts["train"]["dropped_too_long"]  # the sizes are those before any pair was dropped
-    assert vars(thaw(run / "config.yaml").data)["path"] == str(tmp_path / "some" / "corpus")
+    assert vars(load_config(run / "config.yaml").data)["path"] == str(tmp_path / "some" / "corpus")
 
     for file in files.values():
         os.utime(file, (1, 1))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import PlanConfig
 from aiayn.costs.plan import BYTES_OF_CHECKPOINT, Plan, micro_batch, plan_run
 from aiayn.paper.recipe import load_recipe
@@ -22,7 +22,7 @@ PAPER = ("scale=paper", "trainer=gpu", "trainer.devices=8")
 
 @cache
 def composed(*overrides: str) -> PlanConfig:
-    return typed(compose_command("plan", overrides), PlanConfig)
+    return to_dataclass(compose_command("plan", overrides), PlanConfig)
 
 
 def planned(*overrides: str) -> Plan:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from aiayn.commands.front_end import main
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import read_sentence_scores
@@ -47,7 +47,7 @@ def test_a_run_explains_itself(train: Train, only_run: Find, capsys: pytest.Capt
     assert record.data_fingerprint
     assert record.hardware["cores"]
     assert record.versions["torch"] == torch.__version__
-    assert thaw(run / "config.yaml").identity.hash == record.config_hash
+    assert load_config(run / "config.yaml").identity.hash == record.config_hash
     assert (run / "run.log").read_text().count("BLEU") == 2
 
 
@@ -252,7 +252,7 @@ def test_force_starts_anew(train: Train, only_run: Find, capsys: pytest.CaptureF
     assert second.config_hash == first.config_hash
     assert second.scores["dev"].ppl == first.scores["dev"].ppl
     assert not (run / "stray").exists()
-    assert not thaw(run / "config.yaml").force
+    assert not load_config(run / "config.yaml").force
 
 
 def test_status_lists_every_run(train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

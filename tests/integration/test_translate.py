@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from aiayn.commands.front_end import main
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
+from aiayn.config.schema import BeamSearchConfig, EndsAmong
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.inference.opened_runs import open_for_use, usable_device
 from aiayn.inference.translation import Translator
 from aiayn.runs.record import read_record
-from aiayn.training.scoring import Search
 
 TEXT = st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=30)
 WORDS = st.lists(
@@ -65,10 +65,17 @@ def translate(
 
 @pytest.fixture(scope="session")
 def translator(trained_run: Path) -> Translator:
-    request = typed(compose_command("translate", [f"run={trained_run}", "checkpoint=1"]), TranslateConfig)
+    request = to_dataclass(compose_command("translate", [f"run={trained_run}", "checkpoint=1"]), TranslateConfig)
     run = open_for_use(request.run, checkpoint="1", launch=request.launch)
     tokenizer, device = run.tokenizer(), usable_device("cpu")
-    search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=4, batch_tokens=60)
+    search = BeamSearchConfig(
+        beam_size=3,
+        length_penalty_alpha=0.6,
+        max_extra_length=4,
+        batch_tokens=60,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     return Translator(model, tokenizer, search, device, max_length=40, n_best=2)
 

@@ -123,7 +123,7 @@ def test_the_terminal_shows_it_and_ensembles_are_tuned_alike(tune: Tune, run: Pa
         (["beam_sizes=1.5"], "beam_sizes=1.5: state whole numbers"),
         (["beam_sizes=[0,4]"], "decoding.beam_size=0: must be at least 1"),
         (["alphas=[true]"], "alphas=[True]: state numbers, as in alphas=[0.4,0.6]"),
-        (["alphas=[-1]"], "decoding.length_penalty_alpha=-1: must be from 0 to 10"),
+        (["alphas=[-1]"], "decoding.length_penalty_alpha=-1: must be at least 0"),
         (["output=tuning.pdf"], "output=tuning.pdf: the suffix says the format; choose from .md, .json"),
         (["resamples=1"], "resamples=1: must be at least 100"),
         (["splits=test"], "splits: no such key"),

@@ -1,1 +1,1 @@
-"""From typed configuration to objects: the only place where the two meet."""
+"""Builders of models, corpora and trainings from the typed configuration."""

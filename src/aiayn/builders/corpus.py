@@ -1,4 +1,4 @@
-"""The corpus of a run, and what is asked of it; nothing here needs a tensor library."""
+"""The corpus of a run and the sentences to score; no tensor library is imported."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from aiayn.config.data_schema import (
     ToyTreesDataConfig,
     TreesDataConfig,
 )
+from aiayn.config.model_schema import has_learned_positions
 from aiayn.config.schema import TrainConfig
-from aiayn.config.validation import has_learned_positions
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
@@ -23,7 +23,7 @@ from aiayn.data.preparation.prepared import PreparationSettings, PreparedData
 from aiayn.errors import UserError
 
 FAST_DEV_SENTENCES = 8
-"""What a fast_dev_run decodes of each split, unless decoding.limit_sentences says otherwise."""
+"""Sentences of each split that a fast_dev_run decodes, unless decoding.limit_sentences is stated."""
 
 
 def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
@@ -75,7 +75,7 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
 
 
 def preparation_settings(config: TrainConfig) -> PreparationSettings:
-    """How the corpus is tokenised."""
+    """Tokenizer and filters of the corpus."""
     return PreparationSettings(
         vocabulary_size=config.tokenizer.vocabulary_size,
         max_length=config.data.max_length,
@@ -91,23 +91,23 @@ def preparation_settings(config: TrainConfig) -> PreparationSettings:
 
 
 def scored_sentences(config: TrainConfig) -> int | None:
-    """How many sentences of a split are decoded and scored at the end; None: all."""
+    """Sentences of a split to decode and score at the end; None: all."""
     if config.decoding.limit_sentences is None and config.trainer.get("fast_dev_run"):
         return FAST_DEV_SENTENCES
     return config.decoding.limit_sentences
 
 
 def validation_sentences(config: TrainConfig) -> int:
-    """How many sentences of dev every validation translates; 0: none."""
+    """Sentences of dev that every validation decodes; 0: none."""
     wanted = config.decoding.validation_sentences
     return min(wanted, FAST_DEV_SENTENCES) if config.trainer.get("fast_dev_run") else wanted
 
 
 def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
-    """Refuse, before training, sentences that the learned positions would end before.
+    """Refuse, before training, sentences longer than the learned positions.
 
     Raises:
-        UserError: naming the split, its longest sentence and what to raise.
+        UserError: naming the split, its longest sentence and the remedy.
     """
     if not has_learned_positions(config.model):
         return

@@ -1,4 +1,4 @@
-"""What a run changes, in a line: as the paper prints it, and what else differs from that row at the same scale."""
+"""The changes of a run in one line: as the paper prints its row, and further ones."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,14 +16,14 @@ from aiayn.paper.table3 import SETTINGS, load_table3
 TABLE = "table3/"
 
 MOST = 8
-"""Differences that are named; of others there is only the number."""
+"""Differences that are named; the others are counted."""
 
 
 def printed_difference(config: TrainConfig) -> str:
-    """What the row changes against base, as in "N=2 (paper: N=4)", and what else the run changes.
+    """The row's changes to base, as in "N=2 (paper: N=4)", and further changes of the run.
 
-    A run of no row of the paper is compared with base, its corpus aside. Its scale's changes are no difference. A scale
-    of the user's own cannot be composed here, and is compared with nothing.
+    A run of no row of the paper is compared with base at the same scale, its corpus aside, unless the scale is the
+    user's own, which cannot be composed here.
     """
     rows = {f"{TABLE}{row.id}": row for row in load_table3().rows}
     row = rows.get(config.identity.experiment)
@@ -49,7 +49,7 @@ def _changes_in_base(config: TrainConfig) -> dict[str, Any]:
 
 
 def _in_words(changes: Mapping[str, Any]) -> str:
-    """Changes in the paper's symbols where it has some; equal widths of keys and values are one."""
+    """Changes in the paper's symbols if it has them; equal widths of keys and values are one change."""
     named = {SETTINGS.get(key) or key.rpartition(".")[2]: value for key, value in changes.items()}
     if "d_k" in named and named["d_k"] == named.get("d_v"):
         del named["d_v"]

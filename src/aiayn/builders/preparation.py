@@ -1,4 +1,4 @@
-"""Bring a run's corpus into the cache, with a progress bar where it takes a while."""
+"""Prepare a run's corpus in the cache, with a progress bar."""
 
 import logging
 import time
@@ -14,24 +14,24 @@ from aiayn.system import processes
 from aiayn.system.progress import Bar
 
 FAR_BEYOND = 4
-"""How many times `data.max_length` a sentence of dev or test is before a warning."""
+"""A sentence of dev or test longer than this many times `data.max_length` is warned of."""
 
 logger = logging.getLogger("aiayn")
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """A corpus in the cache, and what it took."""
+    """A corpus in the cache."""
 
     data: PreparedData
     was_there: bool
-    """Whether nothing had to be prepared, only verified."""
+    """Whether it was only verified."""
     seconds: float
     """Wall time."""
 
 
 def prepare_data(config: TrainConfig) -> PreparedData:
-    """The prepared corpus of a run; made once, shared by every later run and rank.
+    """The prepared corpus of a run, which later runs and all ranks share.
 
     Raises:
         UserError: the corpus or the cache cannot be used.
@@ -63,7 +63,7 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
 
 
 def _warn_of_long_sentences(data: PreparedData) -> None:
-    """Name the longest sentence of dev and of test, where it is so long that scoring it takes most of the time."""
+    """Warn of the longest sentence of dev and of test if scoring it takes most of the time."""
     limit = int(data.manifest["settings"]["max_length"])
     for split in SPLITS[1:]:
         prepared = data.split(split)
@@ -85,7 +85,7 @@ def _warn_of_long_sentences(data: PreparedData) -> None:
 
 
 def _place(data: PreparedData, split: Split, side: str, index: int) -> str:
-    """Where a sentence stands, such as "line 31 of dev.en"; its number in the split where several files make it up."""
+    """The place of a sentence, as in "line 31 of dev.en"; its number in the split if that has several files."""
     origin = data.manifest["origin"]
     pairs = origin["files"][split] if origin.get("kind") == "text_files" else []
     if len(pairs) != 1:
@@ -94,10 +94,10 @@ def _place(data: PreparedData, split: Split, side: str, index: int) -> str:
 
 
 class _StageBar:
-    """A bar that counts sentence pairs, one stage after another.
+    """A progress bar of sentence pairs, one stage after another.
 
     Attributes:
-        stage: the stage last told; empty before the first.
+        stage: the current stage; empty before the first.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _StageBar:
         self.stage = ""
 
     def show(self, stage: str, pairs: int, total: int | None) -> None:
-        """Show that `pairs` of the stage's pairs are done, of `total` where that is known."""
+        """Show that `pairs` of `total` pairs of the stage are done."""
         bar = self._bar
         if bar is None or stage != self.stage:
             self.close()
@@ -115,7 +115,7 @@ class _StageBar:
         bar.reach(pairs)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

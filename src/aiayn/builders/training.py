@@ -10,13 +10,12 @@ from aiayn.builders.corpus import validation_sentences
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import plain
-from aiayn.config.schema import DecodingConfig, OptimizationConfig, Smooths, TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.schema import OptimizationConfig, Smooths, TrainConfig
+from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
+from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.recurrent import RecurrentTranslator
-from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
@@ -26,19 +25,18 @@ from aiayn.tracking.tracker import RunDescription
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search
 from aiayn.training.session import Budget, TrainingSession
 from aiayn.training.validation_sample import ValidationSample
 
 VARIATION, TRIAL = "variation", "trial"
-"""Tags of runs that W&B shows in no run set of a row."""
+"""Tags of runs that are in no run set of a row in W&B."""
 
 LENGTH_MULTIPLE = 8
-"""Of sentences for a compiled model: what GPUs multiply in one go in half precision."""
+"""Sentence lengths of a compiled model are multiples of this, for tensor cores in half precision."""
 
 
 def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
-    """The model, its weights drawn from `seed`.
+    """The model with weights initialised from `seed`.
 
     Args:
         config: the run's configuration.
@@ -50,7 +48,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
 
 
 def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
-    """A model of any kind, its weights drawn by torch's generator.
+    """A model of any kind, initialised with torch's generator.
 
     Args:
         architecture: sizes and choices.
@@ -66,7 +64,7 @@ def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[
 def build_module(
     config: TrainConfig, model: TranslationModel[Any], *, data_fingerprint: str, sample: ValidationSample | None = None
 ) -> TranslationModule:
-    """The model with its recipe; `sample` is what every validation translates."""
+    """The model with its training recipe; every validation translates `sample`."""
     recipe = config.optimization
     return TranslationModule(
         model=model,
@@ -85,37 +83,23 @@ def build_module(
 
 
 def build_sample(config: TrainConfig, data: PreparedData, *, group: ProcessGroup = ALONE) -> ValidationSample | None:
-    """What every validation translates, shared by the ranks; None where the configuration wants none."""
+    """The sentences that every validation translates, shared by the ranks; None if there are none."""
     sentences = validation_sentences(config)
-    return (
-        ValidationSample(data, build_search(config.decoding), sentences=sentences, group=group) if sentences else None
-    )
+    return ValidationSample(data, config.decoding, sentences=sentences, group=group) if sentences else None
 
 
 def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
-    """The epsilon that, shared by all classes, gives each wrong one what the recipe gives it.
+    """Epsilon of label smoothing over all classes that equals the recipe's.
 
-    Shared by the wrong ones alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
+    Smoothing over the wrong classes alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
     """
     return recipe.label_smoothing * (classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1)
-
-
-def build_search(config: DecodingConfig) -> Search:
-    """The search, at the end of training and for the sample of every validation."""
-    return Search(
-        beam_size=config.beam_size,
-        length_penalty_alpha=config.length_penalty_alpha,
-        max_extra_length=config.max_extra_length,
-        batch_tokens=config.batch_tokens,
-        ends_among=config.ends_among.value,
-        constrained=config.constrained,
-    )
 
 
 def describe(
     config: TrainConfig, *, run_id: str, commit: str | None = None, dirty: bool | None = None
 ) -> RunDescription:
-    """What a dashboard shows of the run.
+    """The description of the run for trackers.
 
     Args:
         config: the run's configuration.
@@ -143,7 +127,7 @@ def describe(
 
 
 def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
-    """What one process of a run trains and scores on.
+    """The device of one process of a run.
 
     Args:
         config: the run's configuration.
@@ -165,14 +149,14 @@ def build_session(
     by_srun: bool = False,
     is_patient: bool = False,
 ) -> TrainingSession:
-    """The trainer of one go; steps, accumulation and validation follow from `optimization`.
+    """The trainer of one attempt; steps, accumulation and validation follow from `optimization`.
 
     Args:
         config: the run's configuration.
         directory: where checkpoints go.
         group: the ranks that train together.
-        by_srun: whether Slurm started them.
-        is_patient: whether a second signal changes nothing.
+        by_srun: whether srun started them.
+        is_patient: whether a second signal is ignored.
 
     Raises:
         UserError: Lightning refuses an argument or a callback.

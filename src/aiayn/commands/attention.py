@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import AttentionConfig, AttentionKind
-from aiayn.config.freeze import thaw, typed
+from aiayn.config.freeze import load_config, to_dataclass
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
-from aiayn.config.values import whole
 from aiayn.errors import UserError
 from aiayn.runs.directory import open_run
 from aiayn.system.signals import ended_as_interrupted
@@ -26,7 +25,7 @@ def checked(composed: DictConfig) -> AttentionConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, AttentionConfig)
+    return to_dataclass(composed, AttentionConfig)
 
 
 def main(composed: DictConfig) -> None:
@@ -35,7 +34,7 @@ def main(composed: DictConfig) -> None:
     run = open_run(config.run)  # before torch is imported, which takes seconds
     if importlib.util.find_spec("matplotlib") is None:
         raise UserError("aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout")
-    model = thaw(run.config).model
+    model = load_config(run.config).model
     if not isinstance(model, TransformerConfig):
         raise UserError(
             f"run={config.run}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run"
@@ -72,7 +71,7 @@ def chosen(asked: object, *, of: int, key: str) -> list[int]:
     """
     if asked is None:
         return list(range(of))
-    numbers = [whole(each) for each in (asked if isinstance(asked, list) else [asked])]
+    numbers = asked if isinstance(asked, list) else [asked]
     if not numbers or any(type(number) is not int or not 1 <= number <= of for number in numbers):
         raise UserError(f"{key}={asked}: the run's model has {of}; state numbers from 1 to {of}, as in {key}=[1,{of}]")
     return [number - 1 for number in dict.fromkeys(numbers)]

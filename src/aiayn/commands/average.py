@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import AverageConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.runs.directory import open_run
 
 
@@ -13,7 +13,7 @@ def checked(composed: DictConfig) -> AverageConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, AverageConfig)
+    return to_dataclass(composed, AverageConfig)
 
 
 def main(composed: DictConfig) -> None:

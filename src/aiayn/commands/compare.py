@@ -2,7 +2,7 @@
 
 from omegaconf import DictConfig
 
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.outputs import output_file
 from aiayn.config.report_schema import CompareConfig
 from aiayn.errors import UserError
@@ -14,7 +14,7 @@ def checked(composed: DictConfig) -> CompareConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, CompareConfig)
+    return to_dataclass(composed, CompareConfig)
 
 
 def main(composed: DictConfig) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from omegaconf import DictConfig
 
 from aiayn.config.difference import job_type, row_of
-from aiayn.config.freeze import frozen_content, typed
+from aiayn.config.freeze import frozen_content, to_dataclass
 from aiayn.config.outputs import output_folder
 from aiayn.config.report_schema import DashboardConfig
 from aiayn.errors import UserError
@@ -27,7 +27,7 @@ def checked(composed: DictConfig) -> DashboardConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, DashboardConfig)
+    return to_dataclass(composed, DashboardConfig)
 
 
 def main(composed: DictConfig) -> None:

@@ -3,8 +3,7 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import EvaluateConfig
-from aiayn.config.freeze import typed
-from aiayn.config.validation import validate_wait
+from aiayn.config.freeze import to_dataclass
 from aiayn.runs.directory import named_runs, open_run
 
 
@@ -14,9 +13,7 @@ def checked(composed: DictConfig) -> EvaluateConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    config = typed(composed, EvaluateConfig)
-    validate_wait(config.launch.timeout_seconds)
-    return config
+    return to_dataclass(composed, EvaluateConfig)
 
 
 def main(composed: DictConfig) -> None:

@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import ExportConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.runs.directory import open_run
 
 
@@ -13,7 +13,7 @@ def checked(composed: DictConfig) -> ExportConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, ExportConfig)
+    return to_dataclass(composed, ExportConfig)
 
 
 def main(composed: DictConfig) -> None:

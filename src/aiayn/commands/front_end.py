@@ -173,10 +173,11 @@ def _hydra(verb: str, words: list[str]) -> int:
 
     from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
     from aiayn.config import store
+    from aiayn.config.compose import register
     from aiayn.config.hydra_composition import checked_when_composed, mode_known_by
     from aiayn.sweep.jobs import Jobs
 
-    store.register()
+    register()
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     sys.argv = [f"aiayn {verb}", ANNOUNCED, *words]
@@ -284,8 +285,9 @@ def _hydra_completion(verb: str, words: list[str]) -> int:
     import hydra
 
     from aiayn.config import store
+    from aiayn.config.compose import register
 
-    store.register()
+    register()
     sys.argv = ["aiayn", *words]
     hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(lambda _: None)()
     return 0

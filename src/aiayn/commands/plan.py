@@ -4,7 +4,7 @@ from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
 from aiayn.config.computed import refuse_stated_identity
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import PlanConfig
 from aiayn.config.validation import validate
 from aiayn.costs.plan import Plan, plan_run
@@ -18,7 +18,7 @@ def checked(composed: DictConfig) -> PlanConfig:
         UserError: a run would be refused.
     """
     refuse_stated_identity(composed, "plan")
-    config = typed(composed, PlanConfig)
+    config = to_dataclass(composed, PlanConfig)
     validate(config)
     for name, value in vars(config.hardware).items():
         if isinstance(value, int | float) and value <= 0:

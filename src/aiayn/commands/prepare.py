@@ -5,10 +5,9 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from aiayn.config.computed import check_computed, refuse_stated_identity
-from aiayn.config.data_validation import validate_data
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.config.validation import validate_vocabulary
+from aiayn.config.validation import validate_data, validate_vocabulary
 
 
 def checked(composed: DictConfig) -> TrainConfig:
@@ -18,7 +17,7 @@ def checked(composed: DictConfig) -> TrainConfig:
         UserError: the corpus would be refused.
     """
     refuse_stated_identity(composed, "prepare")
-    config = typed(composed, TrainConfig)
+    config = to_dataclass(composed, TrainConfig)
     check_computed(config)
     validate_data(config.data)
     validate_vocabulary(config)

@@ -7,7 +7,7 @@ from pathlib import Path
 from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig
 
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.outputs import output_file
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
@@ -23,7 +23,7 @@ def checked(composed: DictConfig) -> ReportConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    config = typed(composed, ReportConfig)
+    config = to_dataclass(composed, ReportConfig)
     if config.noun not in REPORTS:
         raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
     for word in HydraConfig.get().overrides.task:

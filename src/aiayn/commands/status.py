@@ -5,7 +5,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import StatusConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.system.signals import SignalledInterrupt
 
 
@@ -15,7 +15,7 @@ def checked(composed: DictConfig) -> StatusConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, StatusConfig)
+    return to_dataclass(composed, StatusConfig)
 
 
 def main(composed: DictConfig) -> None:

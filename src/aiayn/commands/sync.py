@@ -7,7 +7,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import SyncConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.errors import RunFailedError, UserError
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
@@ -21,7 +21,7 @@ def checked(composed: DictConfig) -> SyncConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, SyncConfig)
+    return to_dataclass(composed, SyncConfig)
 
 
 def main(composed: DictConfig) -> None:

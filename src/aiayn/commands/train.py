@@ -12,7 +12,7 @@ from omegaconf import DictConfig
 
 from aiayn.config.computed import refuse_stated_identity
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.errors import UserError
@@ -35,7 +35,7 @@ def checked(composed: DictConfig) -> TrainConfig:
         UserError: a run would be refused.
     """
     refuse_stated_identity(composed, "train")
-    config = typed(composed, TrainConfig)
+    config = to_dataclass(composed, TrainConfig)
     validate(config)
     return config
 

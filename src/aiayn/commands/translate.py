@@ -3,7 +3,7 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import TranslateConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.runs.directory import named_runs, open_run
 from aiayn.system.signals import ended_as_interrupted
 
@@ -14,7 +14,7 @@ def checked(composed: DictConfig) -> TranslateConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, TranslateConfig)
+    return to_dataclass(composed, TranslateConfig)
 
 
 def main(composed: DictConfig) -> None:

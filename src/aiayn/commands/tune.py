@@ -3,9 +3,8 @@
 from omegaconf import DictConfig
 
 from aiayn.config.command_schema import TuneConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.outputs import output_file
-from aiayn.config.values import whole as whole_number
 from aiayn.errors import UserError
 from aiayn.runs.directory import named_runs, open_run
 from aiayn.system.signals import ended_as_interrupted
@@ -17,7 +16,7 @@ def checked(composed: DictConfig) -> TuneConfig:
     Raises:
         UserError: the command would refuse it.
     """
-    return typed(composed, TuneConfig)
+    return to_dataclass(composed, TuneConfig)
 
 
 def main(composed: DictConfig) -> None:
@@ -58,7 +57,6 @@ def numbers(asked: object, *, key: str, whole: bool = False) -> list[float]:
         UserError: it is something else.
     """
     listed = asked if isinstance(asked, list) else [asked]
-    listed = [whole_number(each) for each in listed] if whole else listed
     allowed = (int,) if whole else (int, float)
     if not listed or not all(type(each) in allowed for each in listed):
         kind = "whole numbers" if whole else "numbers"

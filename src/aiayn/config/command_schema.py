@@ -1,52 +1,53 @@
 """The schema of every command that trains nothing. No field has a default; see `schema`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from enum import Enum, StrEnum
+from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import EndsAmong, ProcessConfig, RankConfig, RunsPathConfig
+from aiayn.config.schema import DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
+from aiayn.config.values import LARGEST, Count, Range, Seed, WholeNumber
+
+Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
+
+Overrides = TypeVar("Overrides")
+
+
+def overriding(settings: type, *names: str) -> Callable[[type[Overrides]], type[Overrides]]:
+    """Give a class some fields of another dataclass, each with null as a further value; `@dataclass` follows."""
+
+    def with_fields(overrides: type[Overrides]) -> type[Overrides]:
+        hints = get_type_hints(settings, include_extras=True)
+        overrides.__annotations__ = {name: hints[name] | None for name in names}
+        for name in names:
+            setattr(overrides, name, MISSING)
+        overrides.overridden = settings  # type: ignore[attr-defined]  # holds the docstrings of the fields
+        return overrides
+
+    return with_fields
+
+
+BEAM_SEARCH = ("beam_size", "length_penalty_alpha", "max_extra_length", "batch_tokens", "ends_among", "constrained")
 
 
 @dataclass
+@overriding(DecodingConfig, *BEAM_SEARCH)
 class SearchOverridesConfig:
-    """Settings of the search that differ from the run's own; null keeps the run's."""
-
-    beam_size: int | None = MISSING
-    """Hypotheses kept per sentence."""
-    length_penalty_alpha: float | None = MISSING
-    """Alpha of the length penalty."""
-    max_extra_length: int | None = MISSING
-    """Output is at most this many tokens longer than the input."""
-    batch_tokens: int | None = MISSING
-    """Padded source tokens decoded at once."""
-    ends_among: EndsAmong | None = MISSING
-    """Which continuations may end: candidates or beam."""
-    constrained: bool | None = MISSING
-    """Whether what is no tree over exactly the words is impossible."""
+    """Search settings that differ from the run's; null keeps the run's."""
 
 
 @dataclass
+@overriding(DecodingConfig, "max_extra_length", "batch_tokens", "ends_among", "limit_sentences")
 class TunedOverridesConfig:
-    """Settings of the search that differ from the run's own, beside those that are tuned; null keeps the run's."""
-
-    max_extra_length: int | None = MISSING
-    """Output is at most this many tokens longer than the input."""
-    batch_tokens: int | None = MISSING
-    """Padded source tokens decoded at once."""
-    ends_among: EndsAmong | None = MISSING
-    """Which continuations may end: candidates or beam."""
-    limit_sentences: int | None = MISSING
-    """Only this many sentences of the development set, its first ones."""
+    """Search settings that differ from the run's, apart from the tuned ones; null keeps the run's."""
 
 
 @dataclass
+@overriding(DecodingConfig, *BEAM_SEARCH, "limit_sentences")
 class DecodingOverridesConfig(SearchOverridesConfig):
-    """The same where a split is decoded."""
-
-    limit_sentences: int | None = MISSING
-    """Only this many sentences of a split, its first ones."""
+    """The same for commands that decode a split."""
 
 
 class Quantization(Enum):
@@ -67,13 +68,13 @@ class EvaluateConfig:
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
     splits: Any = MISSING
-    """Which of dev and test to score: one of them, or a list."""
+    """The splits to score: dev, test, or a list."""
     n_best: int | None = MISSING
-    """Also write so many hypotheses of each sentence with their scores, as JSON; null: the best one's text alone."""
+    """Also write this many hypotheses of each sentence with their scores, as JSON; null: the best one's text alone."""
     decoding: DecodingOverridesConfig = MISSING
-    """What to search differently."""
+    """Search settings that differ from the run's."""
     launch: RankConfig = MISSING
-    """How this process, or each of a group's, computes."""
+    """Settings of this process, or of each one of a group."""
 
 
 @dataclass
@@ -83,27 +84,27 @@ class AverageConfig:
     run: str = MISSING
     """A run directory."""
     last: Any = MISSING
-    """How many of the last checkpoints kept; paper: 5 of a base model, 20 of a big one; null: as the run states."""
+    """Number of last checkpoints; paper: 5 of a base model, 20 of a big one; null: as the run states."""
     steps: Any = MISSING
-    """Which checkpoints instead, a list of optimizer steps; null: the last ones."""
+    """Optimizer steps of the checkpoints instead, a list; null: the last ones."""
 
 
 @dataclass
 class UseConfig:
-    """What every command needs that feeds text to a run's model."""
+    """Keys of the commands that feed text to a run's model."""
 
     run: Any = MISSING
     """A run directory, or a list of them: an ensemble, which searches as the first one does."""
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
-    window: int = MISSING
-    """Lines read ahead, to batch those of similar length; 1 answers every line at once, as on a terminal."""
+    window: Count = MISSING
+    """Lines read ahead, to batch those of similar length; 1 answers each line immediately, as on a terminal."""
     max_length: int | None = MISSING
-    """Most tokens of a sentence, end mark included; null, and at most: the run's model.max_positions."""
+    """Most tokens of a sentence, end mark included; null: the run's model.max_positions, which is also the largest."""
     device: str = MISSING
-    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
     launch: ProcessConfig = MISSING
-    """How this process computes."""
+    """Settings of this process."""
 
 
 @dataclass
@@ -111,9 +112,9 @@ class TranslateConfig(UseConfig):
     """`aiayn translate`."""
 
     n_best: int | None = MISSING
-    """Write so many hypotheses of each line with their scores, as JSON; null: the best one's text."""
+    """Write this many hypotheses of each line with their scores, as JSON; null: the best one's text."""
     decoding: SearchOverridesConfig = MISSING
-    """What to search differently."""
+    """Search settings that differ from the run's."""
 
 
 @dataclass
@@ -121,7 +122,7 @@ class ParseConfig(UseConfig):
     """`aiayn parse`."""
 
     decoding: SearchOverridesConfig = MISSING
-    """What to search differently."""
+    """Search settings that differ from the run's."""
 
 
 @dataclass
@@ -133,25 +134,25 @@ class TuneConfig:
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
     beam_sizes: Any = MISSING
-    """Which beam sizes to try, a list; each costs a search of the development set."""
+    """Beam sizes to try, a list; each costs a search of the development set."""
     alphas: Any = MISSING
-    """Which alphas of the length penalty to try, a list; they cost next to nothing."""
+    """Alphas of the length penalty to try, a list; they cost next to nothing."""
     output: str | None = MISSING
     """A .md or .json file to write; null: to the terminal."""
-    resamples: int = MISSING
-    """Draws of the sentences behind the interval."""
-    seed: int = MISSING
-    """What these draws derive from."""
+    resamples: Resamples = MISSING
+    """Bootstrap samples of the sentences for the interval."""
+    seed: Seed = MISSING
+    """Seed of the bootstrap."""
     decoding: TunedOverridesConfig = MISSING
-    """What else to search differently."""
+    """Other search settings that differ from the run's."""
     device: str = MISSING
-    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
     launch: ProcessConfig = MISSING
-    """How this process computes."""
+    """Settings of this process."""
 
 
-class ExportFormat(Enum):
-    """What a model is written as."""
+class ExportFormat(StrEnum):
+    """The format of an exported model."""
 
     ctranslate2 = "ctranslate2"
     safetensors = "safetensors"
@@ -168,11 +169,11 @@ class ExportConfig:
     format: ExportFormat = MISSING
     """ctranslate2: a folder that CTranslate2 loads; safetensors: a file of the weights by name."""
     output: str = MISSING
-    """Where to; nothing may be there yet."""
+    """The file or folder to write; it must not exist."""
     quantization: Quantization = MISSING
     """Type of the stored weights; int8 only with format=ctranslate2."""
     launch: ProcessConfig = MISSING
-    """How this process computes."""
+    """Settings of this process."""
 
 
 @dataclass
@@ -183,12 +184,12 @@ class ScoreConfig(UseConfig):
     """A file of source sentences, plain or gzip; null, with target: pairs come from standard input."""
     target: str | None = MISSING
     """The file of their translations, line by line."""
-    batch_tokens: int | None = MISSING
+    batch_tokens: Count | None = MISSING
     """Padded tokens a side scored at once; null: the run's decoding.batch_tokens."""
 
 
-class AttentionKind(Enum):
-    """Which attention is drawn."""
+class AttentionKind(StrEnum):
+    """The attention to draw."""
 
     encoder = "encoder"
     decoder = "decoder"
@@ -196,15 +197,15 @@ class AttentionKind(Enum):
     all = "all"
 
 
-class AttentionUnits(Enum):
-    """What the rows and columns of attention are."""
+class AttentionUnits(StrEnum):
+    """The rows and columns of attention."""
 
     words = "words"
     tokens = "tokens"
 
 
-class PictureFormat(Enum):
-    """What pictures are written as."""
+class PictureFormat(StrEnum):
+    """The format of pictures."""
 
     png = "png"
     svg = "svg"
@@ -223,29 +224,29 @@ class AttentionConfig:
     format: PictureFormat = MISSING
     """png or svg."""
     kind: AttentionKind = MISSING
-    """Which attention: encoder (source to source), decoder (target to target), cross (target to source), or all."""
+    """The attention: encoder (source to source), decoder (target to target), cross (target to source), or all."""
     layers: Any = MISSING
-    """Which layers to draw, counted from 1: a number or a list; null: all. The last of them is drawn as lines, too."""
+    """Layers to draw, counted from 1: a number or a list; null: all. The last of them is drawn as lines, too."""
     heads: Any = MISSING
-    """Which heads to draw, likewise."""
+    """Heads to draw, likewise."""
     units: AttentionUnits = MISSING
-    """words: a word's pieces are summed as keys and averaged as queries; tokens: every piece by itself."""
+    """words: pieces of a word are summed as keys and averaged as queries; tokens: single pieces."""
     word: str | None = MISSING
-    """Draw lines from this word (or token) alone; null: from all."""
-    max_sentences: int = MISSING
-    """Most lines of standard input that are read."""
-    max_length: int = MISSING
-    """Most tokens a side, end mark included; longer sentences are left out."""
+    """Draw lines from this word (or token) only; null: from all."""
+    max_sentences: Count = MISSING
+    """Most lines read from standard input."""
+    max_length: Annotated[int, Range(2, LARGEST)] = MISSING
+    """Most tokens per side, end mark included; longer sentences are left out."""
     decoding: SearchOverridesConfig = MISSING
-    """What to search differently where a target is not given."""
+    """Search settings that differ from the run's, for sources without a target."""
     device: str = MISSING
-    """Where to compute: cpu, cuda, cuda:<n>, or auto: CUDA if there is any."""
+    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
     launch: ProcessConfig = MISSING
-    """How this process computes."""
+    """Settings of this process."""
 
 
-class View(Enum):
-    """How the runs are shown: a line for each row, a line for each run, or whichever suits them."""
+class View(StrEnum):
+    """The layout of the runs: a line for each row, or a line for each run."""
 
     auto = "auto"
     rows = "rows"
@@ -260,10 +261,9 @@ class StatusConfig:
     """rows: a line for each row and a column for each seed; runs: a line for each run; auto: rows where one has several
     seeds."""
     watch: bool = MISSING
-    """Look again and again, and draw anew what has changed, until Ctrl-C."""
+    """Refresh until Ctrl-C."""
     interval: float = MISSING
-    """Seconds between two looks."""
-
+    """Seconds between two refreshes."""
     paths: RunsPathConfig = MISSING
     """Folders; the runs below paths.runs are listed."""
 
@@ -274,9 +274,9 @@ class SyncConfig:
 
     run: str | None = MISSING
     """A run directory; null: every run below paths.runs."""
-    retries: int = MISSING
-    """How often a request to W&B's server that failed is made again."""
-    timeout: int = MISSING
-    """Seconds that the server has for one answer."""
+    retries: WholeNumber = MISSING
+    """How often a failed request to W&B's server is repeated."""
+    timeout: Count = MISSING
+    """Seconds to wait for an answer of the server."""
     paths: RunsPathConfig = MISSING
     """Folders."""

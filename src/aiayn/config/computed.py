@@ -1,4 +1,4 @@
-"""Keys that follow from others, and are shown but not stated: kinds, the run's identity, Hydra's folders."""
+"""Keys that are computed and not stated: kinds, the run's identity, Hydra's folders."""
 
 from functools import cache
 from pathlib import PurePath
@@ -7,62 +7,62 @@ from typing import Any
 from hydra.conf import HydraConf
 from omegaconf import DictConfig, OmegaConf
 
-from aiayn.config.data_schema import DATA_TYPES, CorpusKind, DataConfig
-from aiayn.config.model_schema import MODEL_TYPES, ModelConfig
-from aiayn.config.schema import IdentityConfig, TrainConfig
+from aiayn.config.data_schema import DATA_TYPES, CorpusKind
+from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
 
 FOLDERS = ("hydra.run.dir", "hydra.sweep.dir", "hydra.sweep.subdir", "hydra.output_subdir", "hydra.job.chdir")
-"""Where Hydra would write or stand; results do not follow."""
+"""Hydra's output and working directories; runs do not lie there."""
 
-HYDRAS_OWN = ("hydra.run", "hydra.sweep", "hydra.output_subdir", "hydra.job", "hydra.runtime", "hydra.overrides")
-"""Keys of Hydra that nothing here heeds, or that Hydra fills in itself, with those below them."""
+UNUSED = ("hydra.run", "hydra.sweep", "hydra.output_subdir", "hydra.job", "hydra.runtime", "hydra.overrides")
+"""Keys of Hydra that have no effect here, or that Hydra fills in itself, with those below them."""
 
-HEEDED = ("hydra.job.env_set", "hydra.job.env_copy")
-"""Those below them that Hydra itself follows."""
+USED = ("hydra.job.env_set", "hydra.job.env_copy")
+"""The exceptions below them."""
 
-FROM_GROUPS = {
+IDENTITY = {
     "experiment": "it is the name of the experiment chosen",
     "scale": "it is the name of the scale chosen",
     "fidelity": "it is the name of the fidelity profile chosen",
     "sweep": "it is the name of the sweep, or AIAYN_SWEEP",
     "hash": "it is the hash of what can change a result",
     "name": "it follows from experiment, scale, seed and hash; paths.runs chooses the folder",
-    "difference": "it is what the run changes in its experiment",
+    "difference": "it is the changes of the run to its experiment",
     "title": "it follows from experiment, difference and seed; WANDB_NAME names the run in W&B",
 }
-"""What each key of `identity` is."""
+"""The origin of each key of `identity`."""
 
 LONGEST_SWEEP = 128
-"""Characters of a group's name in W&B, at most."""
+"""Characters of the longest name of a group in W&B."""
 
 
 def refuse_stated(composed: DictConfig, verb: str) -> None:
-    """Refuse words and files that state what Hydra's folders or the run's identity are.
+    """Refuse overrides of Hydra's folders and of the run's identity, and files that state Hydra's folders.
 
     Args:
-        composed: as Hydra composed it, its own node included.
+        composed: the composition with Hydra's own node.
         verb: the command.
 
     Raises:
-        UserError: naming the key and what to state instead.
+        UserError: naming the key and the remedy.
     """
     typed, swept = _unresolved(composed, "hydra.overrides"), _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*typed["hydra"], *typed["task"], *(f"{key}={value}" for key, value in swept.items())]
     stated = {word.partition("=")[0].lstrip("+~"): word for word in words}
     for key, word in stated.items():
-        if _is_hydras_own(key):
+        if _is_unused(key):
             raise UserError(f"{word}: {_instead(key, verb)}")
         if key.startswith("identity.") and "identity" in composed:
-            raise UserError(f"{word}: computed, not stated: {FROM_GROUPS.get(key.partition('.')[2], 'leave it out')}")
+            raise UserError(f"{word}: computed, not stated: {IDENTITY.get(key.partition('.')[2], 'leave it out')}")
     for key in FOLDERS:
         if _unresolved(composed, key) != _unresolved(_files_of(verb), key):
             raise UserError(f"{key}={_unresolved(composed, key)}: {_instead(key, verb)}")
 
 
-def _is_hydras_own(key: str) -> bool:
-    return _is_below(key, HYDRAS_OWN) and not _is_below(key, HEEDED)
+def _is_unused(key: str) -> bool:
+    return _is_below(key, UNUSED) and not _is_below(key, USED)
 
 
 def _is_below(key: str, roots: tuple[str, ...]) -> bool:
@@ -71,7 +71,7 @@ def _is_below(key: str, roots: tuple[str, ...]) -> bool:
 
 def _instead(key: str, verb: str) -> str:
     if not _is_below(key, FOLDERS) and key not in ("hydra.run", "hydra.sweep"):
-        return "nothing follows it; leave it out"
+        return "it has no effect; leave it out"
     if verb == "train":
         return "runs do not lie there; state paths.runs instead"
     return f"aiayn {verb} writes nothing there; leave it out"
@@ -86,7 +86,7 @@ def _unresolved(composed: DictConfig, key: str) -> Any:
 
 @cache
 def _files_of(verb: str) -> DictConfig:
-    """What the command's own files state of Hydra and of the identity, over what Hydra has by itself."""
+    """Hydra's defaults and, over them, `hydra` and `identity` of the command's own files."""
     names = ["train", verb] if verb in ("prepare", "plan") else [verb]
     files = [OmegaConf.load(conf_directory() / f"{name}.yaml") for name in names]
     stated = [OmegaConf.masked_copy(file, ["hydra", "identity"]) for file in files if isinstance(file, DictConfig)]
@@ -96,7 +96,7 @@ def _files_of(verb: str) -> DictConfig:
 
 
 def refuse_stated_identity(composed: DictConfig, verb: str) -> None:
-    """Refuse an identity that some file states, as an experiment's may.
+    """Refuse an identity that a file states, such as an experiment's.
 
     Args:
         composed: a job of `aiayn train`, or of a command with the same keys.
@@ -105,36 +105,24 @@ def refuse_stated_identity(composed: DictConfig, verb: str) -> None:
     Raises:
         UserError: naming the key.
     """
-    for name, remedy in FROM_GROUPS.items():
+    for name, remedy in IDENTITY.items():
         value = _unresolved(composed, f"identity.{name}")
         if value != _unresolved(_files_of(verb), f"identity.{name}"):
             raise UserError(f"identity.{name}={value}: computed, not stated: {remedy}")
 
 
 def check_computed(config: TrainConfig) -> None:
-    """Refuse kinds other than those of the groups chosen, and names that lead out of `paths.runs`.
+    """Check that kinds are those of the groups chosen, and that names stay below `paths.runs`.
 
     Raises:
-        UserError: naming the key and what to state instead.
+        UserError: naming the key and the remedy.
     """
-    _check_model(config.model)
-    _check_data(config.data)
-    _check_names(config.identity)
-
-
-def _check_model(model: ModelConfig) -> None:
+    model, data, identity = config.model, config.data, config.identity
     if type(model) is not MODEL_TYPES[model.kind]:
-        kind = model.kind.name
-        raise UserError(f"model.kind={kind}: the kind follows from the group; state model={kind} instead")
-
-
-def _check_data(data: DataConfig) -> None:
+        raise UserError(f"model.kind={model.kind}: the kind follows from the group; state model={model.kind} instead")
     if type(data) is not DATA_TYPES[data.kind]:
-        option = {CorpusKind.trees: "treebank"}.get(data.kind, data.kind.name)
-        raise UserError(f"data.kind={data.kind.name}: the kind follows from the group; state data={option} instead")
-
-
-def _check_names(identity: IdentityConfig) -> None:
+        option = "treebank" if data.kind is CorpusKind.trees else data.kind
+        raise UserError(f"data.kind={data.kind}: the kind follows from the group; state data={option} instead")
     for name in ("experiment", "scale", "fidelity"):
         value = str(getattr(identity, name))
         if PurePath(value).is_absolute() or {".", ".."} & {*value.split("/")}:

@@ -1,14 +1,16 @@
 """The schema of the group `data`: one dataclass for each kind of corpus. No field has a default; see `schema`."""
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
 from omegaconf import MISSING
 
+from aiayn.config.values import LARGEST, Count, Range, Seed
 
-class CorpusKind(Enum):
-    """Where sentence pairs come from."""
+
+class CorpusKind(StrEnum):
+    """Source of the sentence pairs."""
 
     grammar = "grammar"
     text_files = "text_files"
@@ -19,16 +21,16 @@ class CorpusKind(Enum):
 
 @dataclass
 class FiltersConfig:
-    """What is asked of training pairs beside sides that are neither empty nor too long; what is dropped is counted."""
+    """Filters of training pairs, beside empty and too long sides; dropped pairs are counted."""
 
-    max_ratio: float | None = MISSING
-    """Sub-words of the longer side for each of the shorter, at most; null: any number."""
+    max_ratio: Annotated[float, Range(1)] | None = MISSING
+    """Most sub-words of the longer side per sub-word of the shorter; null: any number."""
     language: bool = MISSING
-    """Drop pairs with a side that reads like another language, by function words (en, de, fr)."""
+    """Drop pairs with a side in another language, judged by function words (en, de, fr)."""
     duplicates: bool = MISSING
-    """Drop pairs that were there before, byte for byte."""
+    """Drop repetitions of a pair, compared byte for byte."""
     contaminated: bool = MISSING
-    """Drop pairs with a sentence of dev or test, case and punctuation aside; they are counted in any case."""
+    """Drop pairs with a sentence of dev or test, ignoring case and punctuation; they are counted in any case."""
 
 
 @dataclass
@@ -36,32 +38,32 @@ class DataConfig:
     """A corpus of sentence pairs; each kind adds its own fields."""
 
     kind: CorpusKind = MISSING
-    """Which reader serves it."""
+    """The reader of the corpus."""
     name: str = MISSING
-    """What the records and tables call this corpus; another name is another run."""
+    """Name of the corpus in records and tables; another name is another run."""
     source_language: str = MISSING
     """ISO 639-1 code of the source side."""
     target_language: str = MISSING
     """ISO 639-1 code of the target side."""
-    max_length: int = MISSING
+    max_length: Annotated[int, Range(2, LARGEST)] = MISSING
     """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
     pretokenized: bool = MISSING
-    """Whether the text is split into words by spaces already (Moses): cut there alone, and BLEU has tok:none."""
+    """Whether spaces already split the text into words (Moses): no other splits, and BLEU has tok:none."""
     filters: FiltersConfig = MISSING
-    """What else is asked of training pairs."""
+    """Filters of training pairs."""
 
 
 @dataclass
 class GrammarDataConfig(DataConfig):
     """The embedded corpus, generated from a grammar."""
 
-    sentences: int = MISSING
+    sentences: Count = MISSING
     """Training pairs."""
-    dev_sentences: int = MISSING
+    dev_sentences: Count = MISSING
     """Development pairs."""
-    test_sentences: int = MISSING
+    test_sentences: Count = MISSING
     """Test pairs."""
-    seed: int = MISSING
+    seed: Seed = MISSING
     """Seed of the generator; another seed is another corpus."""
 
 
@@ -89,7 +91,7 @@ class TextFilesDataConfig(DataConfig):
 
 @dataclass
 class SplitNamesConfig:
-    """What a data set of the hub calls the three splits."""
+    """Names of the three splits in a data set of the hub."""
 
     train: str = MISSING
     """Name of the training split."""
@@ -101,13 +103,13 @@ class SplitNamesConfig:
 
 @dataclass
 class SplitSizesConfig:
-    """How many pairs each split has to have, so that another data set of the same name is noticed."""
+    """Expected pairs of each split, so that another data set of the same name is noticed."""
 
-    train: int | None = MISSING
+    train: Count | None = MISSING
     """Training pairs; null: any number."""
-    dev: int | None = MISSING
+    dev: Count | None = MISSING
     """Development pairs; null: any number."""
-    test: int | None = MISSING
+    test: Count | None = MISSING
     """Test pairs; null: any number."""
 
 
@@ -126,7 +128,7 @@ class HubDataConfig(DataConfig):
     sentences: SplitSizesConfig = MISSING
     """Pairs expected in each. Does not change results."""
     streaming: bool = MISSING
-    """Read it as it comes, several times over, and store no text; the prepared files are the same."""
+    """Read it as a stream, several times, and store no text; the prepared files are the same."""
 
 
 @dataclass
@@ -142,35 +144,35 @@ class TreesDataConfig(ParsedDataConfig):
     """Trees in Penn brackets on disk, plain or gzip."""
 
     path: str | None = MISSING
-    """The folder that the names below are of; null: they are paths themselves."""
+    """The folder of the names below; null: these are paths."""
     train: Any = MISSING
-    """A file, a folder (with all its trees), a glob, or a list of them; less what dev and test name."""
+    """A file, a folder (with all its trees), a glob, or a list of them; files of dev and test are left out."""
     dev: Any = MISSING
-    """The same to develop on."""
+    """The same for the development set."""
     test: Any = MISSING
-    """The same to test on."""
+    """The same for the test set."""
     silver: Any = MISSING
-    """The same with trees of a parser, to be trained on as well (semi-supervised); null: none."""
-    gold_times: int = MISSING
-    """How often the trees of train are there, beside silver ones, each of which is there once."""
+    """The same for trees of a parser, added to the training set (semi-supervised); null: none."""
+    gold_times: Count = MISSING
+    """Copies of each tree of train in the training set; silver trees are in it once."""
 
 
 @dataclass
 class ToyTreesDataConfig(ParsedDataConfig):
     """Trees of the English side of the embedded corpus, from its grammar."""
 
-    sentences: int = MISSING
+    sentences: Count = MISSING
     """Training trees."""
-    dev_sentences: int = MISSING
+    dev_sentences: Count = MISSING
     """Development trees."""
-    test_sentences: int = MISSING
+    test_sentences: Count = MISSING
     """Test trees."""
-    seed: int = MISSING
+    seed: Seed = MISSING
     """Seed of the generator; another seed is another corpus."""
 
 
 def is_parsing(data: DataConfig) -> bool:
-    """Whether the targets are trees, which are scored by their brackets, and not translations."""
+    """Whether the targets are trees, which are scored by their brackets."""
     return isinstance(data, ParsedDataConfig)
 
 

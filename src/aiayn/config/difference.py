@@ -1,8 +1,8 @@
-"""What a run changes in its experiment, and the name that follows: one home for W&B, sweeps and reports.
+"""The changes of a run to its experiment, and the name that follows, for W&B, sweeps and reports.
 
-The difference is between the configuration and the same experiment, composed with the same scale, fidelity profile and
-corpus and without further overrides. Keys that can change a result count, and those of the scale. A key that follows
-from others, as d_k from num_heads, is no difference of its own.
+The configuration is compared with the same experiment, composed with the same scale, fidelity profile and corpus and
+without further overrides. Keys that can change a result count, and those of the scale. A key that is derived from
+others, such as d_k from num_heads, is not counted separately.
 """
 
 import hashlib
@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
+from hydra import initialize_config_dir
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
@@ -21,35 +22,35 @@ from hydra.types import RunMode
 from omegaconf import MISSING, DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
-from aiayn.config.compose import beside_the_command, compose_command
 from aiayn.config.identity import NEUTRAL_GROUPS, flatten, is_neutral
+from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
 
 SWEPT_VARIABLE = "AIAYN_SWEPT"
 """Environment variable: the swept keys of a multirun as typed, separated by spaces."""
 
-UNSAID = ("demo", "paper")
-"""The scale and the fidelity profile that names leave out."""
+DEFAULTS = ("demo", "paper")
+"""The scale and the fidelity profile that names omit."""
 
 CORPUS_NAME = "data.name"
-"""Stated in a run's name besides its changes, as the scale is."""
+"""Part of a run's name, like the scale, and not one of its changes."""
 
 SEARCHPATH = "hydra.searchpath="
-"""Begins the word that names further folders of configuration."""
+"""Start of the override that adds folders of configuration."""
 
 LONGEST = 64
 """Characters of the changes in a name; W&B refuses names of artifacts, which begin with the run's, beyond 128."""
 
 
 def difference(root: DictConfig) -> str:
-    """The words of a run's changes, as in "dropout=0.3 positions=learned"; empty where it is exactly its experiment."""
+    """The changes of a run, as in "dropout=0.3 positions=learned"; empty if it is exactly its experiment."""
     return shortened(list(_changes(root).values()))
 
 
 def title(root: DictConfig) -> str:
-    """The run's name: its row, the scale and the corpus chosen, its changes, swept ones first, and its seed."""
+    """The name of a run: its row, scale and corpus, its changes, swept ones first, and its seed."""
     identity, swept, changes = root.identity, swept_words(root), _changes(root)
-    chosen = [name for name in (identity.scale, identity.fidelity) if name not in UNSAID]
+    chosen = [name for name in (identity.scale, identity.fidelity) if name not in DEFAULTS]
     if root.data.name != _experiment(root).data.name:
         chosen.append(root.data.name)
     neutral = [word for key, word in swept.items() if is_neutral(key) and not key.startswith("scale")]
@@ -59,9 +60,9 @@ def title(root: DictConfig) -> str:
 
 
 def swept_words(root: DictConfig) -> dict[str, str]:
-    """What this job of a multirun has for each key that is swept, typed or in a file of sweeps/, by key.
+    """The swept keys of this job of a multirun and their values, as in {"model.dropout": "dropout=0.3"}.
 
-    The experiment and the seed are left out, which names say anyway.
+    The experiment and the seed are omitted: names have them anyway.
     """
     hydra = HydraConfig.get()
     if hydra.mode is not RunMode.MULTIRUN:
@@ -71,7 +72,7 @@ def swept_words(root: DictConfig) -> dict[str, str]:
     for key, _, value in (word.lstrip("+").partition("=") for word in hydra.overrides.task):
         if key in swept and key not in ("experiment", "seed"):
             here = _value(root, key)
-            found[key] = value if isinstance(here, dict | None) else here  # of a group there is only its option's name
+            found[key] = value if isinstance(here, dict | None) else here  # a group has only the name of its option
     return in_words(found, _stated(root))
 
 
@@ -81,19 +82,18 @@ def row_of(experiment: str) -> str:
 
 
 def job_type(row: str, difference: str) -> str:
-    """W&B's job type of a run: its row and its changes, so that runs share one only where they differ by seed alone."""
+    """W&B's job type of a run: its row and its changes; runs that differ by seed alone share one."""
     return f"{row} {difference}" if difference else row
 
 
 def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
     """The keys in which `here` differs from `there`, and its values; None for a key that it lacks.
 
-    What counts are values, however they were stated. A key that `there` derives from others is left out where its value
-    follows from these.
+    Values are compared, not expressions. A key that `there` derives from others is omitted if its value follows.
 
     Args:
         here: composed or frozen.
-        there: composed; a value that it leaves to the user is none to differ from.
+        there: composed; keys without a value are not compared.
     """
     own, other, followed = _stated(here), _stated(there), deepcopy(there)
     keys = [key for key in {**other, **own} if other.get(key) != MISSING and key != "seed"]
@@ -103,13 +103,13 @@ def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
         if (key in own) != (key in other) or value != _value(followed, key):
             found[key] = value
         if key in own and key in found:
-            with suppress(ValidationError):  # of another kind of model: nothing there follows from it
+            with suppress(ValidationError):  # a key of another kind of model
                 OmegaConf.update(followed, key, value, force_add=True)
     return {key: found[key] for key in keys if key in found}
 
 
 def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
-    """Each change as key=value, with the last part of its key where no other key ends so.
+    """Each change as key=value, with only the last part of the key if no other key ends with it.
 
     Args:
         changes: values by dotted key.
@@ -121,7 +121,7 @@ def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
 
 
 def shortened(words: Sequence[str]) -> str:
-    """The words in a line of at most `LONGEST` characters; a checksum stands for those that are left out."""
+    """The words in a line of at most `LONGEST` characters; a checksum replaces those that do not fit."""
     text = " ".join(words)
     if len(text) <= LONGEST:
         return text
@@ -142,7 +142,7 @@ def _changes(root: DictConfig) -> dict[str, str]:
     if any(key.startswith("data.") for key in changed(root, reference)):
         words.append(f"data={HydraConfig.get().runtime.choices['data']}")
     kinds: dict[str, Any] = {}
-    if (kind := _value(root, "model.kind")) != _value(reference, "model.kind"):  # which has keys of its own
+    if (kind := _value(root, "model.kind")) != _value(reference, "model.kind"):  # it has other keys
         kinds["model"] = kind
         words.append(f"model={kind}")
     reference = _experiment(root, *words)
@@ -150,25 +150,29 @@ def _changes(root: DictConfig) -> dict[str, str]:
 
 
 def _experiment(root: DictConfig, *words: str) -> DictConfig:
-    """The run's experiment at its scale, composed with nothing but some words."""
+    """The run's experiment at its scale, composed with the words alone."""
     identity = root.identity
     chosen = [f"{key}={identity[key]}" for key in ("experiment", "scale", "fidelity")]
     chosen += [word for word in HydraConfig.get().overrides.hydra if word.startswith(SEARCHPATH)]
     hydra = GlobalHydra.instance()
-    return _composed(hydra.config_loader() if hydra.is_initialized() else None, (*chosen, *words))
+    return _composed(hydra.config_loader() if hydra.is_initialized() else _own_loader(), (*chosen, *words))
 
 
 @lru_cache(maxsize=8)
-def _composed(loader: ConfigLoader | None, words: tuple[str, ...]) -> DictConfig:
-    """A configuration of `aiayn train`, from the files that the command line was composed from."""
-    if loader is None:
-        with beside_the_command():
-            return compose_command("train", words)
+def _composed(loader: ConfigLoader, words: tuple[str, ...]) -> DictConfig:
+    """A configuration of `aiayn train`, from the same files as the command line."""
     return loader.load_configuration("train", list(words), run_mode=RunMode.RUN)
 
 
+@cache
+def _own_loader() -> ConfigLoader:
+    """A loader of conf/ outside a command."""
+    with initialize_config_dir(str(conf_directory()), version_base="1.3"):
+        return GlobalHydra.instance().config_loader()
+
+
 def _stated(config: DictConfig) -> dict[str, Any]:
-    """The keys that count and what the configuration states for each, interpolations as they are written."""
+    """The keys that count and their values, interpolations unresolved."""
     groups = [str(key) for key in config if key == "scale" or key not in (*NEUTRAL_GROUPS, "hydra")]
     content = OmegaConf.to_container(OmegaConf.masked_copy(config, groups), enum_to_str=True)
     assert isinstance(content, dict)
@@ -181,7 +185,7 @@ def _is_change(key: str) -> bool:
 
 
 def _value(config: DictConfig, key: str) -> Any:
-    """What a key has; `MISSING` where only more words of the user's would give it a value."""
+    """The value of a key; `MISSING` if the user has to state it."""
     try:
         return _plain(OmegaConf.select(config, key))
     except (OmegaConfBaseException, UserError):
@@ -193,7 +197,7 @@ def _plain(value: object) -> Any:
 
 
 def _text(value: object) -> str:
-    """A value as it is typed."""
+    """A value as written on the command line."""
     if isinstance(value, bool) or value is None:
         return "null" if value is None else str(value).lower()
     return "[" + ",".join(map(_text, value)) + "]" if isinstance(value, list) else str(value)

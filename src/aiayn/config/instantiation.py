@@ -19,7 +19,7 @@ def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
         arguments: more arguments, passed as they are.
 
     Raises:
-        UserError: there is no such target, or it refuses its arguments.
+        UserError: the target does not exist, or refuses its arguments.
     """
     own = {
         name: instantiate(value, key=f"{key}.{name}") if isinstance(value, Mapping) and "_target_" in value else value
@@ -37,7 +37,7 @@ def locate(node: Mapping[str, Any], *, key: str) -> Any:
     """Import and return what `_target_` names.
 
     Raises:
-        UserError: there is no such target.
+        UserError: the target does not exist.
     """
     try:
         return pkgutil.resolve_name(str(node["_target_"]))

@@ -1,21 +1,24 @@
-"""The schema of the group `model`: one dataclass for each kind of model. No field has a default; see `schema`."""
+"""The schema of the group `model`, one dataclass for each kind of model: names, types, choices and ranges."""
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
+from typing import Annotated
 
 from omegaconf import MISSING
 
+from aiayn.config.values import LARGEST, Positive, Range, Share, Size
 
-class ModelKind(Enum):
-    """Which family a model is of."""
+
+class ModelKind(StrEnum):
+    """The family of a model."""
 
     transformer = "transformer"
     recurrent = "recurrent"
     convolutional = "convolutional"
 
 
-class Attention(Enum):
-    """How queries find what they attend to (section 3.2.1)."""
+class Attention(StrEnum):
+    """The compatibility function of queries and keys (section 3.2.1)."""
 
     scaled_dot = "scaled_dot"
     dot = "dot"
@@ -25,8 +28,8 @@ class Attention(Enum):
     restricted = "restricted"
 
 
-class Positions(Enum):
-    """How a model knows word order (section 3.5, Table 3 row E)."""
+class Positions(StrEnum):
+    """How positions are encoded (section 3.5, Table 3 row E)."""
 
     sinusoidal = "sinusoidal"
     sinusoidal_blocks = "sinusoidal_blocks"
@@ -36,69 +39,77 @@ class Positions(Enum):
     rotary = "rotary"
 
 
-class Norm(Enum):
-    """Where layer normalisation stands: after the residual sum (the paper) or before the sub-layer."""
+IN_PAIRS = (Positions.sinusoidal, Positions.sinusoidal_blocks, Positions.concatenated)
+"""Positions with a sine and a cosine in each pair of coordinates."""
+
+
+class Norm(StrEnum):
+    """Layer normalisation after the residual sum (the paper) or before the sub-layer."""
 
     post = "post"
     pre = "pre"
 
 
-class Normalization(Enum):
-    """What normalisation divides by: the standard deviation, or the root mean square."""
+class Normalization(StrEnum):
+    """Normalise by the standard deviation, or by the root mean square."""
 
     layer = "layer"
     rms = "rms"
 
 
-class Cell(Enum):
-    """What a recurrent layer is made of."""
+class Cell(StrEnum):
+    """The cell of a recurrent layer."""
 
     gru = "gru"
     lstm = "lstm"
 
 
-class RecurrentAttention(Enum):
-    """How a recurrent decoder looks at the source: one vector for all of it, or attention."""
+class RecurrentAttention(StrEnum):
+    """The attention of a recurrent decoder to the source; none: a fixed context vector."""
 
     none = "none"
     additive = "additive"
     dot = "dot"
 
 
+HeadWidth = Annotated[int, Range(0, 2**20)]
+"""0, from `${head_width:...}`, if the heads do not divide the width: `validation` refuses it and names the heads."""
+
+
 @dataclass
 class ModelConfig:
-    """What every kind of model has; each kind adds its own fields."""
+    """The fields of every kind of model."""
 
     kind: ModelKind = MISSING
-    """Which family it is of."""
-    d_model: int = MISSING
+    """The family of the model."""
+    d_model: Size = MISSING
     """Width of every layer's output."""
-    num_layers: int = MISSING
+    num_layers: Annotated[int, Range(1, 1000)] = MISSING
     """N: layers of the encoder, and of the decoder."""
-    dropout: float = MISSING
+    dropout: Share = MISSING
     """P_drop: on each sub-layer's output and on the sums of embeddings and positions (section 5.4)."""
-    max_positions: int = MISSING
+    max_positions: Annotated[int, Range(1, 2**24)] = MISSING
     """Rows of a table of learned positions, and the longest sentence of other commands; sinusoids grow on demand."""
     vocabulary_rows: int | None = MISSING
-    """Rows of the embedding matrix; null: as many as the vocabulary has entries."""
+    """Rows of the embedding matrix; null: one for each entry of the vocabulary."""
 
 
 @dataclass
 class TransformerConfig(ModelConfig):
     """The Transformer, in the paper's symbols (section 3)."""
 
-    d_ff: int = MISSING
+    d_ff: Size = MISSING
     """Inner width of the position-wise feed-forward layers."""
-    num_heads: int = MISSING
+    num_heads: Size = MISSING
     """h: attention heads."""
-    d_k: int = MISSING
+    d_k: HeadWidth = MISSING
     """Width of one head's queries and keys."""
-    d_v: int = MISSING
+    d_v: HeadWidth = MISSING
     """Width of one head's values."""
     attention: Attention = MISSING
-    """How queries find what they attend to; restricted: within a neighbourhood, in self-attention."""
-    neighbourhood: int = MISSING
-    """r: how many positions restricted self-attention sees, half of them on either side (section 4)."""
+    """Compatibility function of queries and keys; restricted: scaled_dot, within a neighbourhood in self-attention."""
+    neighbourhood: Annotated[int, Range(2, LARGEST)] = MISSING
+    """r: positions that restricted self-attention sees, half of them on either side (section 4)."""
     positions: Positions = MISSING
     """Sinusoidal or learned, as in the paper; sinusoids in the code's layout or concatenated; rotary; none."""
     norm: Norm = MISSING
@@ -107,9 +118,9 @@ class TransformerConfig(ModelConfig):
     """Layer normalisation (the paper), or RMSNorm."""
     residual: bool = MISSING
     """Whether a sub-layer's input is added to its output."""
-    attention_dropout: float = MISSING
+    attention_dropout: Share = MISSING
     """Dropout on the attention's weights; the paper names it for its parser alone, without the value (section 6.3)."""
-    activation_dropout: float = MISSING
+    activation_dropout: Share = MISSING
     """Dropout inside the feed-forward layers; the paper has none."""
     tied_embeddings: bool = MISSING
     """Whether source, target and output layer share one matrix (section 3.4)."""
@@ -117,7 +128,7 @@ class TransformerConfig(ModelConfig):
     """Whether the decoder's first input is bos, or a vector of zeros as in the authors' code."""
     projection_bias: bool = MISSING
     """Whether the attention's projections have biases."""
-    layer_norm_epsilon: float = MISSING
+    layer_norm_epsilon: Positive = MISSING
     """Added to the variance in layer normalisation."""
 
 
@@ -135,8 +146,8 @@ class RecurrentConfig(ModelConfig):
 class ConvolutionalConfig(ModelConfig):
     """A convolutional encoder-decoder (Gehring et al. 2017)."""
 
-    kernel_size: int = MISSING
-    """k: positions that a convolution reads; odd."""
+    kernel_size: Annotated[int, Range(1, 1001)] = MISSING
+    """k: width of a convolution in positions; odd."""
 
 
 MODEL_TYPES: dict[ModelKind, type[ModelConfig]] = {
@@ -144,4 +155,11 @@ MODEL_TYPES: dict[ModelKind, type[ModelConfig]] = {
     ModelKind.recurrent: RecurrentConfig,
     ModelKind.convolutional: ConvolutionalConfig,
 }
-"""The fields of each kind of model."""
+"""The schema of each kind of model."""
+
+
+def has_learned_positions(model: ModelConfig) -> bool:
+    """Whether sentences may not be longer than `model.max_positions`."""
+    if isinstance(model, TransformerConfig):
+        return model.positions is Positions.learned
+    return isinstance(model, ConvolutionalConfig)

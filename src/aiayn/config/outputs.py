@@ -1,4 +1,4 @@
-"""Where commands write: `output=` names a file or folder in a folder that is there; none is made above it."""
+"""Paths of `output=`: a file or folder in an existing folder."""
 
 from pathlib import Path
 
@@ -6,13 +6,10 @@ from aiayn.errors import UserError
 
 
 def output_file(output: str | None) -> Path | None:
-    """The file to write, or None for the terminal; one that is there is replaced.
-
-    Args:
-        output: as typed.
+    """The file to write, which is replaced if it exists; None for the terminal.
 
     Raises:
-        UserError: its folder is not there, or it is a folder itself.
+        UserError: its folder does not exist, or it is a folder.
     """
     if output is None:
         return None
@@ -23,13 +20,10 @@ def output_file(output: str | None) -> Path | None:
 
 
 def output_folder(output: str) -> Path:
-    """The folder to write to, which may be there or be made.
-
-    Args:
-        output: as typed.
+    """The folder to write to, which may exist.
 
     Raises:
-        UserError: the folder above it is not there, or it is a file.
+        UserError: the folder above it does not exist, or it is a file.
     """
     path = _in_a_folder(output)
     if path.exists() and not path.is_dir():
@@ -38,17 +32,14 @@ def output_folder(output: str) -> Path:
 
 
 def new_output(output: str) -> Path:
-    """The file or folder to make, where nothing may be yet.
-
-    Args:
-        output: as typed.
+    """The file or folder to make, which must not exist.
 
     Raises:
-        UserError: the folder above it is not there, or it is there itself.
+        UserError: the folder above it does not exist, or it exists itself.
     """
     path = _in_a_folder(output)
     if path.exists() or path.is_symlink():
-        raise UserError(f"output={output}: is there already; remove it or state another")
+        raise UserError(f"output={output}: exists already; remove it or state another")
     return path
 
 

@@ -1,15 +1,16 @@
-"""The interpolations that conf/ may use beyond OmegaConf's own."""
+"""The resolvers of conf/ beyond OmegaConf's own."""
 
 import atexit
 import math
 import tempfile
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from omegaconf import DictConfig, ListConfig, OmegaConf, base
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from aiayn.config import difference
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
 from aiayn.errors import UserError
 from aiayn.system import machine
@@ -30,9 +31,9 @@ def scaled(value: float, axis: str = "width", *, _root_: DictConfig) -> int:
 
 
 def head_width(d_model: int, num_heads: int) -> int:
-    """d_model / h, the paper's width of one head (section 3.2.2); 0 where the heads do not divide.
+    """d_model / h, the paper's width of one head (section 3.2.2); 0 if the heads do not divide.
 
-    Validation refuses the 0. An error raised here would end a whole sweep instead of its one job.
+    Validation refuses the 0. An error raised here would end the whole sweep instead of one job.
     """
     return d_model // num_heads if num_heads > 0 and d_model % num_heads == 0 else 0
 
@@ -43,13 +44,13 @@ def share(total: int, parts: int) -> int:
 
 
 def last_part(key: str, *, _parent_: DictConfig) -> str:
-    """The last part of the path that a neighbouring key holds, or the whole where it has no parts."""
+    """The last part of the path in a neighbouring key."""
     path = "" if OmegaConf.is_missing(_parent_, key) else str(_parent_[key])
     return PurePosixPath(path).name or path
 
 
 def jobs_at_once(*, _root_: DictConfig) -> int:
-    """The jobs that this machine has room for: by its GPUs where they train on these, else by its cores."""
+    """Concurrent jobs that this machine has room for: by its GPUs if they train on GPUs, else by its cores."""
     asked = OmegaConf.select(_root_, "trainer.devices", default=1)
     devices = stated_devices({"devices": list(asked) if isinstance(asked, ListConfig) else asked})
     each = len(devices) if isinstance(devices, list) else devices
@@ -73,22 +74,18 @@ def run_hash(*, _root_: DictConfig) -> str:
 
 
 def run_difference(*, _root_: DictConfig) -> str:
-    """What the run changes in its experiment; see `aiayn.config.difference`."""
-    from aiayn.config import difference  # composes, for which this module is imported
-
+    """The changes of the run to its experiment; see `aiayn.config.difference`."""
     return difference.difference(_root_)
 
 
 def run_title(*, _root_: DictConfig) -> str:
-    """What the run is called; see `aiayn.config.difference`."""
-    from aiayn.config import difference
-
+    """The name of the run in W&B; see `aiayn.config.difference`."""
     return difference.title(_root_)
 
 
 @cache
 def scratch() -> str:
-    """A folder that goes when this process ends, for what Hydra writes of a multirun and nobody wants."""
+    """A folder for Hydra's own files of a multirun; it is removed when this process ends."""
     folder = make_scratch(Path(tempfile.gettempdir()), prefix="aiayn-hydra-")
     atexit.register(remove_scratch, folder)
     return str(folder)
@@ -109,18 +106,6 @@ RESOLVERS: tuple[Callable[..., Any], ...] = (
 
 
 def register_resolvers() -> None:
-    """Make the resolvers known to OmegaConf; calling it again changes nothing."""
+    """Register the resolvers with OmegaConf; repeating it changes nothing."""
     for function in RESOLVERS:
         OmegaConf.register_new_resolver(function.__name__, function, replace=True)
-    _remember_parsed()
-
-
-def _remember_parsed() -> None:
-    """Parse each text of an interpolation once.
-
-    OmegaConf does it whenever a value is looked at, 240 times for a job, and it was a quarter of the time of `aiayn
-    plan`. What comes of it depends on the text alone, and is only read.
-    """
-    names = vars(base)
-    if "parse" in names and not hasattr(names["parse"], "cache_info"):
-        names["parse"] = lru_cache(maxsize=4096)(names["parse"])

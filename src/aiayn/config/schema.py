@@ -1,37 +1,37 @@
-"""The schema of a run's configuration: names and types; the values live in conf/.
+"""The schema of a run's configuration: names, types and ranges; conf/ holds the values.
 
-Corpora have theirs in `data_schema`, models in `model_schema`, commands that train nothing in `command_schema`,
-those that show runs in `report_schema`.
+Corpora: `data_schema`. Models: `model_schema`. Other commands: `command_schema` and `report_schema`.
 
 No field has a default: a value that no file under conf/ states is an error when the configuration is composed.
 """
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any
+from enum import StrEnum
+from typing import Annotated, Any
 
 from omegaconf import MISSING
 
 from aiayn.config.data_schema import DataConfig
 from aiayn.config.model_schema import ModelConfig
+from aiayn.config.values import Count, MayBeEmpty, NonNegative, Positive, Range, Seed, Share, WholeNumber
 
 
-class EndsAmong(Enum):
-    """Which of a step's 2 * beam_size best continuations may end an output: all, or the first beam_size alone."""
+class EndsAmong(StrEnum):
+    """Which of a step's 2 * beam_size best continuations may end an output: all, or the first beam_size."""
 
     candidates = "candidates"
     beam = "beam"
 
 
-class Smooths(Enum):
-    """What label smoothing gives epsilon_ls to: every class of the vocabulary, or the wrong ones alone."""
+class Smooths(StrEnum):
+    """The classes that share epsilon_ls: the whole vocabulary, or the wrong ones."""
 
     all = "all"
     wrong = "wrong"
 
 
-class TokenizerKind(Enum):
-    """How words are cut into the pieces of the vocabulary (section 5.1), or that they are not (section 6.3)."""
+class TokenizerKind(StrEnum):
+    """The subword algorithm (section 5.1), or whole words and brackets (section 6.3)."""
 
     byte_pair = "byte_pair"
     word_piece = "word_piece"
@@ -40,19 +40,19 @@ class TokenizerKind(Enum):
 
 @dataclass
 class ScaleConfig:
-    """How much of the paper's size and budget to spend; `${scaled:value,axis}` multiplies by these factors."""
+    """Fractions of the paper's size and budget; `${scaled:value,axis}` multiplies by these factors."""
 
-    width: float = MISSING
+    width: Positive = MISSING
     """Factor of d_model, d_ff, d_k and d_v."""
-    depth: float = MISSING
+    depth: Positive = MISSING
     """Factor of num_layers."""
-    vocabulary: float = MISSING
+    vocabulary: Positive = MISSING
     """Factor of the vocabulary size."""
-    tokens: float = MISSING
+    tokens: Positive = MISSING
     """Factor of the global batch, source and target tokens."""
-    steps: float = MISSING
+    steps: Positive = MISSING
     """Factor of the number of optimizer steps."""
-    warmup: float = MISSING
+    warmup: Positive = MISSING
     """Factor of the warm-up steps."""
 
 
@@ -70,71 +70,77 @@ class TokenizerConfig:
 class OptimizationConfig:
     """The training recipe (section 5)."""
 
-    max_steps: int = MISSING
+    max_steps: Count = MISSING
     """Optimizer steps."""
-    warmup_steps: int = MISSING
+    warmup_steps: Count = MISSING
     """Steps of the linear warm-up (equation 3)."""
-    learning_rate_factor: float = MISSING
+    learning_rate_factor: Positive = MISSING
     """Multiplies the paper's learning rate."""
-    adam_beta1: float = MISSING
+    adam_beta1: Share = MISSING
     """Decay of Adam's first moment."""
-    adam_beta2: float = MISSING
+    adam_beta2: Share = MISSING
     """Decay of Adam's second moment."""
-    adam_epsilon: float = MISSING
+    adam_epsilon: Positive = MISSING
     """Adam's epsilon."""
-    label_smoothing: float = MISSING
+    label_smoothing: Share = MISSING
     """Epsilon_ls (section 5.4)."""
     smooths: Smooths = MISSING
     """Whether epsilon_ls is shared by all classes, or by the wrong ones alone, as in the authors' code."""
-    source_tokens: int = MISSING
+    source_tokens: Count = MISSING
     """Global batch of one optimizer step, in padded source tokens."""
-    target_tokens: int = MISSING
+    target_tokens: Count = MISSING
     """Global batch of one optimizer step, in padded target tokens."""
-    max_tokens_per_device: int = MISSING
+    max_tokens_per_device: Count = MISSING
     """Most padded tokens a side that one device takes at once; accumulation follows. Does not change results."""
-    validation_interval: int = MISSING
+    validation_interval: Count = MISSING
     """Optimizer steps between two validations."""
-    checkpoint_interval: int = MISSING
+    checkpoint_interval: Count = MISSING
     """Optimizer steps between two checkpoints. Does not change results."""
-    divergence_factor: float = MISSING
+    divergence_factor: Positive = MISSING
     """A run whose training loss exceeds this many times its first loss is stopped as failed."""
 
 
 @dataclass
 class AveragingConfig:
-    """The mean of a run's last checkpoints (section 6.1), which then is what is scored."""
+    """Averaging of a run's last checkpoints (section 6.1); the average is evaluated."""
 
-    checkpoints: int = MISSING
-    """How many; 0: no averaging, the last weights are scored."""
-    interval: int | None = MISSING
-    """Optimizer steps between two of them, counted back from the last step; null where there is no averaging."""
+    checkpoints: WholeNumber = MISSING
+    """Number of checkpoints; 0: no averaging, the last weights are evaluated."""
+    interval: Count | None = MISSING
+    """Optimizer steps between two of them, counted back from the last step; null without averaging."""
 
 
 @dataclass
-class DecodingConfig:
+class BeamSearchConfig:
     """Beam search (section 6.1)."""
 
-    beam_size: int = MISSING
+    beam_size: Annotated[int, Range(1, 1000)] = MISSING
     """Hypotheses kept per sentence; 1 is greedy search."""
-    length_penalty_alpha: float = MISSING
+    length_penalty_alpha: Annotated[float, Range(0, 10)] = MISSING
     """Alpha of ((5 + L) / 6)^alpha."""
-    max_extra_length: int = MISSING
+    max_extra_length: Annotated[int, Range(0, 100_000)] = MISSING
     """Output is at most this many tokens longer than the input."""
-    batch_tokens: int = MISSING
+    batch_tokens: Count = MISSING
     """Padded source tokens decoded at once. Does not change results."""
     ends_among: EndsAmong = MISSING
-    """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as CTranslate2 has it."""
+    """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as in CTranslate2."""
     constrained: bool = MISSING
-    """Parsing: what is no tree over exactly the words of the sentence is impossible (tokenizer.kind=symbols)."""
-    limit_sentences: int | None = MISSING
+    """Parsing: search only trees over exactly the words of the sentence (tokenizer.kind=symbols)."""
+
+
+@dataclass
+class DecodingConfig(BeamSearchConfig):
+    """Decoding at the end of training and at validations."""
+
+    limit_sentences: Count | None = MISSING
     """Decode and score only this many sentences of a split, its first ones; null: all."""
-    validation_sentences: int = MISSING
+    validation_sentences: WholeNumber = MISSING
     """Decode this many sentences of dev at every validation, spread evenly over it, for val/bleu; 0: none."""
 
 
 @dataclass
 class ProcessConfig:
-    """How a process computes."""
+    """Settings of a process."""
 
     keep_allocator_memory: bool = MISSING
     """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
@@ -142,38 +148,38 @@ class ProcessConfig:
 
 @dataclass
 class RankConfig(ProcessConfig):
-    """The same where it may be one of several."""
+    """Settings of a rank."""
 
-    timeout_seconds: int = MISSING
-    """How long one rank waits for another before the group is failed."""
+    timeout_seconds: Annotated[int, Range(1, 365 * 24 * 3600)] = MISSING
+    """How long one rank waits for another before the group is failed; at most a year."""
 
 
 @dataclass
 class LaunchConfig(RankConfig):
     """How processes are started."""
 
-    jobs_per_device: int = MISSING
-    """Jobs side by side on one GPU, under a launcher that does several at once."""
-    cores_per_job: int | None = MISSING
-    """Cores of one job beside others; null: an equal share for each job that the launcher does at once."""
+    jobs_per_device: Annotated[int, Range(1, 1024)] = MISSING
+    """Concurrent jobs on one GPU, with a launcher that runs several at once."""
+    cores_per_job: Count | None = MISSING
+    """Cores of one of several concurrent jobs; null: an equal share for each."""
     compile: bool = MISSING
     """Train a compiled model (torch.compile): slow first steps, other dropout masks; meant for GPUs, untried there."""
     fork_jobs: bool = MISSING
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
-    preparation_processes: int = MISSING
-    """Processes that encode the training pairs of a corpus; 1: the command alone, which uses all cores as well."""
+    preparation_processes: Annotated[int, Range(1, 1024)] = MISSING
+    """Processes that encode the training pairs of a corpus; 1: the command itself, which uses all cores too."""
 
 
 @dataclass
 class CostConfig:
-    """What a run's costs are reckoned with; nothing here changes a result."""
+    """Accounting of a run's cost; does not change results."""
 
-    price_per_device_hour: float | None = MISSING
-    """What an hour of one device costs, as in 2.5; null: no price, and no bill."""
+    price_per_device_hour: NonNegative | None = MISSING
+    """Price of one device for an hour, as in 2.5; null: no price, and no bill."""
     currency: str = MISSING
-    """What the price is in; prices in several are never added up."""
-    probe_seconds: float = MISSING
-    """How long to measure what matrix products reach on CPUs, whose peak no table states; 0: not at all."""
+    """Currency of the price; prices in several currencies are never added up."""
+    probe_seconds: Annotated[float, Range(0, 60)] = MISSING
+    """Seconds to measure the peak of matrix products on CPUs, which no table states; 0: not measured."""
 
 
 @dataclass
@@ -199,7 +205,7 @@ class PathsConfig(CachePathConfig, RunsPathConfig):
 
 @dataclass
 class IdentityConfig:
-    """What a run is called; the same configuration is the same run."""
+    """Names of the run; the same configuration is the same run."""
 
     experiment: str = MISSING
     """The experiment chosen, such as table3/base."""
@@ -208,29 +214,29 @@ class IdentityConfig:
     fidelity: str = MISSING
     """The fidelity profile chosen."""
     sweep: str | None = MISSING
-    """What a multirun calls itself, the group of its runs in W&B; null for a single run."""
+    """Name of the multirun, the group of its runs in W&B; null for a single run."""
     hash: str = MISSING
-    """Of everything in the configuration that can change a result."""
+    """Hash of everything in the configuration that can change a result."""
     name: str = MISSING
     """Folder of the run below paths.runs."""
-    difference: str = MISSING
-    """What the run changes in its experiment, as in dropout=0.3; empty: nothing."""
-    title: str = MISSING
-    """What W&B calls the run: its row, its difference and its seed."""
+    difference: MayBeEmpty = MISSING
+    """Changes of the run to its experiment, as in dropout=0.3; empty: none."""
+    title: MayBeEmpty = MISSING
+    """Name of the run in W&B: its row, its difference and its seed."""
 
 
 @dataclass
 class TrainConfig:
     """`aiayn train`."""
 
-    seed: int = MISSING
+    seed: Seed = MISSING
     """Everything random derives from it."""
     force: bool = MISSING
-    """Start anew where this run stands already; what it wrote there is removed."""
+    """Start anew if the run exists already; its files are removed."""
     init_from: str | None = MISSING
     """A run directory or a checkpoint whose weights a new run starts from."""
     scale: ScaleConfig = MISSING
-    """How much of the paper's size and budget to spend."""
+    """Fractions of the paper's size and budget."""
     data: DataConfig = MISSING
     """The corpus."""
     tokenizer: TokenizerConfig = MISSING
@@ -252,35 +258,35 @@ class TrainConfig:
     launch: LaunchConfig = MISSING
     """How processes are started."""
     cost: CostConfig = MISSING
-    """What its costs are reckoned with."""
+    """Accounting of its cost."""
     paths: PathsConfig = MISSING
     """Folders."""
     identity: IdentityConfig = MISSING
-    """What the run is called."""
+    """Names of the run."""
 
 
-class Objective(Enum):
-    """What a search seeks on the development set: the lowest perplexity or the highest BLEU."""
+class Objective(StrEnum):
+    """The development score that a search optimises: the lowest perplexity or the highest BLEU."""
 
     ppl = "ppl"
     bleu = "bleu"
 
 
 @dataclass
-class SearchConfig:
+class SweeperConfig:
     """`hydra.sweeper` of a search; sweeps/search.yaml holds the values."""
 
     _target_: str = "hydra_plugins.aiayn_search.SearchSweeper"
     params: dict[str, str] = MISSING
-    """The keys to choose and their values, written as on the command line: intervals, or choices with commas."""
-    trials: int = MISSING
+    """The keys to search and their values, written as on the command line: intervals, or choices with commas."""
+    trials: Count = MISSING
     """Runs in all, those of earlier commands included."""
     objective: Objective = MISSING
-    """What is sought."""
-    seed: int = MISSING
-    """What the choice of values derives from."""
+    """The score to optimise."""
+    seed: Seed = MISSING
+    """Seed of the sampler."""
     storage: str = MISSING
-    """Where the study is kept, as Optuna names it."""
+    """Storage of the study, a URL of Optuna."""
 
 
 @dataclass
@@ -289,11 +295,11 @@ class SlurmConfig:
 
     _target_: str = "hydra_plugins.aiayn_slurm.SlurmJobsLauncher"
     name: str = MISSING
-    """What `squeue` calls the jobs."""
+    """Name of the jobs in `squeue`."""
     partition: str | None = MISSING
-    """Where they run."""
+    """Partition of the jobs."""
     account: str | None = MISSING
-    """Who pays."""
+    """Account that is charged."""
     qos: str | None = MISSING
     """Quality of service."""
     constraint: str | None = MISSING
@@ -307,43 +313,43 @@ class SlurmConfig:
     mem_gb: float | None = MISSING
     """Memory of each node."""
     timeout_min: int | None = MISSING
-    """Minutes of one go, checkpoint included."""
+    """Minutes of one attempt, checkpoint included."""
     signal_delay_s: int = MISSING
-    """How long before that Slurm warns: time enough for a step, a validation and a checkpoint."""
+    """Seconds before that at which Slurm warns: enough for a step, a validation and a checkpoint."""
     requeue: bool = MISSING
-    """Whether a job that was preempted, or whose time was up, goes back into the queue."""
+    """Whether a job that was preempted or ran out of time is put back into the queue."""
     array_parallelism: int = MISSING
-    """Jobs of one shape at once, at most."""
+    """Most concurrent jobs of one shape."""
     setup: list[str] = MISSING
     """Lines of shell before the run, as in 'module load cuda'."""
     additional_parameters: dict[str, Any] = MISSING
     """Further options of sbatch, without dashes."""
     submitit_folder: str = MISSING
-    """Where a job's log lies; %j is its id."""
+    """Folder of a job's log; %j is its id."""
     poll_seconds: float = MISSING
-    """Between two looks at the queue."""
+    """Seconds between two queries of the queue."""
 
 
 @dataclass
 class HardwareConfig:
-    """The devices that a plan is made for."""
+    """The devices of a plan."""
 
     name: str = MISSING
-    """What one device is called."""
+    """Name of one device."""
     reported_as: str | None = MISSING
-    """A regular expression: what torch calls such a device; null: none is known by it."""
-    single_flops: float | None = MISSING
-    """Operations of one device in a second, at most, in single precision."""
-    half_flops: float | None = MISSING
-    """The same in half precision, dense; null: no faster than in single, or not known."""
-    peak_flops: float | None = MISSING
-    """Of which of these a plan takes its share; null: measured on this machine."""
-    utilization: float | None = MISSING
+    """A regular expression for torch's name of the device; null: none."""
+    single_flops: Positive | None = MISSING
+    """Peak of one device in single precision, in operations per second."""
+    half_flops: Positive | None = MISSING
+    """The same in half precision, dense; null: not known, or no faster."""
+    peak_flops: Positive | None = MISSING
+    """The one of these peaks that a plan uses; null: measured on this machine."""
+    utilization: Positive | None = MISSING
     """The share of the peak that training reaches; null: measured."""
-    memory_gib: float | None = MISSING
+    memory_gib: Positive | None = MISSING
     """Memory of one device in GiB; null: not compared."""
-    calibration_seconds: float | None = MISSING
-    """How long to measure each model; null: the peak is stated, nothing is measured."""
+    calibration_seconds: Positive | None = MISSING
+    """Seconds to measure each model; null: the peak is stated, nothing is measured."""
 
 
 @dataclass
@@ -355,4 +361,4 @@ class PlanConfig(TrainConfig):
     model: Any = MISSING  # likewise
     """The architecture."""
     hardware: HardwareConfig = MISSING
-    """The devices that a plan is made for."""
+    """The devices of the plan."""

@@ -1,16 +1,9 @@
-"""Hand the schema to Hydra and find the folder that holds the values."""
+"""The schema of each command, and the folders of configuration values."""
 
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
-from hydra.core.config_store import ConfigStore
-from hydra.core.plugins import Plugins
-from omegaconf import OmegaConf
-
-from aiayn.config import command_schema, data_schema, model_schema, report_schema, schema
-from aiayn.config.resolvers import register_resolvers
-from aiayn.config.values import accept_whole_floats
+from aiayn.config import command_schema, report_schema, schema
 
 COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
@@ -30,8 +23,7 @@ COMMANDS: dict[str, type] = {
     "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
 }
-"""The commands and the type of each one's configuration."""
-
+"""The type of each command's configuration."""
 
 SWEEPS = "sweeps"
 """The group whose options are whole multiruns."""
@@ -43,47 +35,13 @@ SLURM = "hydra/slurm_launcher.yaml"
 """In conf/: the option slurm of the same group."""
 
 
-@cache
-def register() -> None:
-    """Register resolvers and schemas; calling it again does nothing."""
-    register_resolvers()
-    accept_whole_floats()
-    store = ConfigStore.instance()
-    _keep_it_one()
-    for command, node in COMMANDS.items():
-        store.store(name=f"{command}_schema", node=node)
-    for kind, node in data_schema.DATA_TYPES.items():
-        store.store(name=f"{kind.name}_data_schema", node=node)
-    for model, node in model_schema.MODEL_TYPES.items():
-        store.store(name=f"{model.name}_model_schema", node=node)
-    store.store(group="hydra/sweeper", name="search", node=schema.SearchConfig, provider="aiayn")
-    # Hydra reads groups from folders; the folder above sweeps/ holds much besides, all of which would become groups.
-    for path in sweeps_directory().glob("*.yaml"):
-        store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
-    # A file hydra/launcher/joblib.yaml would have to fit the launcher's own schema, which does not know all it takes.
-    Plugins.instance()  # has the launchers register theirs
-    launcher = OmegaConf.load(conf_directory() / JOBLIB)
-    store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
-    launcher = OmegaConf.merge(OmegaConf.structured(schema.SlurmConfig), OmegaConf.load(conf_directory() / SLURM))
-    store.store(group="hydra/launcher", name="slurm", node=launcher, provider=SLURM)
-
-
-def _keep_it_one() -> None:
-    """Let copies of what holds the store hold the store itself.
-
-    Hydra copies its sources, and with them every schema, for each composition and, in `--help`, for each group: a fifth
-    of the former's time and nine tenths of the latter's. The store is one for the process, and hands out copies.
-    """
-    ConfigStore.__deepcopy__ = lambda store, _: store  # type: ignore[attr-defined]
-
-
 def conf_directory() -> Path:
-    """The folder of configuration values: inside an installed package, or beside src/ in a checkout."""
+    """The folder of configuration values: in an installed package, or beside src/ in a checkout."""
     return _beside_the_code("conf", "train.yaml")
 
 
 def sweeps_directory() -> Path:
-    """The folder of multiruns, beside that of values; each of its files is an option of the group `sweeps`."""
+    """The folder of multiruns; each file is an option of the group `sweeps`."""
     return _beside_the_code(SWEEPS, "table3.yaml")
 
 
@@ -101,11 +59,11 @@ def group_directory(group: str) -> Path:
 
 
 def options(group: str, *, folders: Iterable[Path] = ()) -> list[str]:
-    """Every option of a group, those in its folders too, sorted.
+    """Every option of a group and its folders, sorted.
 
     Args:
         group: a folder of conf/, or sweeps.
-        folders: where to look besides, such as the user's own `--config-dir`.
+        folders: further folders of configuration, such as the user's `--config-dir`.
     """
     roots = [group_directory(group), *(folder / group for folder in folders)]
     pattern = "*.yaml" if group == SWEEPS else "**/*.yaml"  # folders in sweeps/ hold the sweeps of other tools

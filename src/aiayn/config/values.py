@@ -1,78 +1,84 @@
-"""Values that make no sense for any key: text without a character, numbers that are not finite or beyond all use."""
+"""Ranges of the schema's values: each is declared with its type, and all are checked here."""
 
 import dataclasses
 import math
-from collections.abc import Iterator
-from typing import Any
-
-from omegaconf import IntegerNode
+from dataclasses import dataclass
+from types import NoneType
+from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
 
 from aiayn.errors import UserError
 
 LARGEST = 10**12
-"""Of a whole number, but for seeds: more steps, tokens or sentences than any run has."""
-
-LARGEST_SEED = 2**63 - 1
-"""Of a seed: a signed integer of 64 bits."""
+"""The largest whole number without a range of its own: more steps, tokens or sentences than any run has."""
 
 
-MAY_BE_EMPTY = frozenset({"identity.difference", "identity.title"})
-"""Keys of text for which no character is a value: what no command with such a key states."""
+@dataclass(frozen=True)
+class Range:
+    """The values that a number may have; bounds are inclusive unless they say otherwise."""
+
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+    """Exclusive lower bound."""
+    below: float = math.inf
+    """Exclusive upper bound."""
+
+    def expected(self, value: float) -> str | None:
+        """The bound that a value breaks, as in "at least 1"; None if it is in range."""
+        if not (self.least <= value < self.below):
+            return f"at least {self.least:g}" + (f" and less than {self.below:g}" if self.below < math.inf else "")
+        if value <= self.above:
+            return f"greater than {self.above:g}"
+        return f"at most {self.most}" if value > self.most else None
 
 
-def check_values(config: object) -> None:
-    """Refuse a value that no key of its type can mean.
+ANY = Range(most=LARGEST)
+
+WholeNumber: TypeAlias = Annotated[int, Range(0, LARGEST)]
+Count: TypeAlias = Annotated[int, Range(1, LARGEST)]
+Size: TypeAlias = Annotated[int, Range(1, 2**20)]
+Seed: TypeAlias = Annotated[int, Range(0, 2**63 - 1)]
+Share: TypeAlias = Annotated[float, Range(0, below=1)]
+NonNegative: TypeAlias = Annotated[float, Range(0)]
+Positive: TypeAlias = Annotated[float, Range(above=0)]
+MayBeEmpty: TypeAlias = Annotated[str, "may be empty"]
+
+
+def check_values(config: object, prefix: str = "") -> None:
+    """Check every typed field of a schema's dataclass; what it holds in plain dictionaries is not checked.
 
     Args:
-        config: a dataclass of the schema. What it holds in plain dictionaries is judged by those who read it.
+        config: the dataclass.
+        prefix: of its keys, as in "decoding.".
 
     Raises:
-        UserError: naming the key, the value and what is allowed.
+        UserError: a number is out of its range or not finite, or a text is empty or has control characters.
     """
-    for key, value in _fields(config, ""):
-        if isinstance(value, str):
-            _check_text(key, value)
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise UserError(f"{key}={value}: must be a finite number")
-        elif isinstance(value, int) and not isinstance(value, bool):
-            largest = LARGEST_SEED if key.rpartition(".")[2] == "seed" else LARGEST
-            if value > largest:
-                raise UserError(f"{key}={value}: must be at most {largest}")
+    hints = get_type_hints(type(config), include_extras=True)
+    for name, value in vars(config).items():
+        key = f"{prefix}{name}"
+        if name not in hints:  # Hydra's +key=value adds keys that the schema does not have
+            raise UserError(f"{key}: no such key; + adds keys only below trainer, callbacks and logger")
+        if dataclasses.is_dataclass(value):
+            check_values(value, f"{key}.")
+        elif isinstance(value, str):
+            _check_text(key, value, may_be_empty=hints[name] == MayBeEmpty)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            _check_number(key, value, hints[name])
 
 
-def _check_text(key: str, value: str) -> None:
-    if not value.strip() and key not in MAY_BE_EMPTY:
+def _check_text(key: str, value: str, *, may_be_empty: bool) -> None:
+    if not value.strip() and not may_be_empty:
         raise UserError(f"{key} has no value: state it, as in {key}=...")
     if not value.isprintable():
         raise UserError(f"{key}={value!r}: holds a line break or another control character; leave it out")
 
 
-def _fields(node: object, prefix: str) -> Iterator[tuple[str, object]]:
-    assert dataclasses.is_dataclass(node)
-    for field in dataclasses.fields(node):
-        value, key = getattr(node, field.name), f"{prefix}{field.name}"
-        if dataclasses.is_dataclass(value):
-            yield from _fields(value, f"{key}.")
-        else:
-            yield key, value
-
-
-def whole(value: Any) -> Any:
-    """A number without a fraction as an integer; everything else as it is.
-
-    For keys without a type, too: `last`, `steps` and the like, which take a number or something else.
-    """
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def accept_whole_floats() -> None:
-    """Let a key that counts take a number such as 1e3, which YAML reads as 1000.0; 1.5 stays refused.
-
-    To be called once: what OmegaConf does with an integer's value is wrapped.
-    """
-    convert = IntegerNode.validate_and_convert
-
-    def convert_whole(node: IntegerNode, value: object) -> object:
-        return convert(node, whole(value))
-
-    IntegerNode.validate_and_convert = convert_whole  # type: ignore[assignment, method-assign]
+def _check_number(key: str, value: float, hint: Any) -> None:
+    if not math.isfinite(value):
+        raise UserError(f"{key}={value}: must be a finite number")
+    either = get_args(hint) if NoneType in get_args(hint) else (hint,)
+    stated = [each for part in either for each in getattr(part, "__metadata__", ()) if isinstance(each, Range)]
+    expected = (stated[0] if stated else ANY).expected(value)
+    if expected is not None:
+        raise UserError(f"{key}={value}: must be {expected}{', or null' if NoneType in either else ''}")

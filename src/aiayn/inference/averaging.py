@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiayn.config.command_schema import AverageConfig
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
-from aiayn.config.values import whole
 from aiayn.errors import UserError
 from aiayn.paper.recipe import load_recipe
 from aiayn.paper.table3 import load_table3
@@ -38,7 +37,7 @@ def average_run(request: AverageConfig) -> Average:
     """
     quiet_libraries()
     directory = open_run(request.run)
-    config, record = thaw(directory.config), read_record(directory.record)
+    config, record = load_config(directory.config), read_record(directory.record)
     has_steps = request.steps is not None
     chosen = _stated(directory, request) if has_steps else _last(directory, _count(config, request))
     if record.experiment.startswith("table3/"):
@@ -101,7 +100,7 @@ def _write(directory: RunDirectory, chosen: dict[int, Path], record: Record) -> 
 
 def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
     """The checkpoints that `steps` names."""
-    asked = [whole(step) for step in (request.steps if isinstance(request.steps, list) else [request.steps])]
+    asked = request.steps if isinstance(request.steps, list) else [request.steps]
     if request.last is not None:
         raise UserError(f"last={request.last}: cannot be combined with steps={request.steps}; leave one out")
     if not asked or any(type(step) is not int or step < 1 for step in asked):
@@ -123,7 +122,7 @@ def _last(directory: RunDirectory, count: int) -> dict[int, Path]:
 
 def _count(config: TrainConfig, request: AverageConfig) -> int:
     """The number of checkpoints to average: `last`, or as the run states."""
-    last = whole(request.last)
+    last = request.last
     if last == "paper":
         return _paper_count(config)
     if last is None:

@@ -2,7 +2,7 @@
 
 from aiayn.builders.corpus import refuse_beyond_positions
 from aiayn.builders.preparation import prepare_data
-from aiayn.builders.training import build_search, device_of
+from aiayn.builders.training import device_of
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError
@@ -41,7 +41,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
         scores = score_splits(
             model,
             data,
-            build_search(config.decoding),
+            config.decoding,
             first.directory,
             splits=splits,
             checkpoint_step=first.step,

@@ -12,10 +12,9 @@ import torch
 
 from aiayn.builders.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
-from aiayn.config.constrained_search import validate_constrained
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
-from aiayn.config.validation import validate_decoding
+from aiayn.config.validation import validate_constrained, validate_decoding
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
 from aiayn.inference.weights import load_weights
@@ -159,7 +158,7 @@ def open_for_use(
     if launch.keep_allocator_memory:
         keep_memory()
     directory = open_run(run)
-    config, record = thaw(directory.config), read_record(directory.record)
+    config, record = load_config(directory.config), read_record(directory.record)
     if decoding is not None:
         config.decoding = merge_decoding(config.decoding, decoding)
     validate_decoding(config.decoding)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
@@ -31,7 +32,7 @@ from aiayn.system import files
 from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import AnyModel, Search, search_all, sentence_likelihoods
+from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
 
@@ -58,7 +59,7 @@ def parse_splits(names: Sequence[str] | str) -> list[Split]:
 def score_splits(
     model: AnyModel,
     data: PreparedData,
-    search: Search,
+    search: BeamSearchConfig,
     directory: RunDirectory,
     *,
     splits: Sequence[Split],
@@ -125,7 +126,7 @@ def score_splits(
     return scores
 
 
-def _search_name(search: Search, limit: int | None) -> list[str]:
+def _search_name(search: BeamSearchConfig, limit: int | None) -> list[str]:
     """The part of a folder's name that distinguishes evaluations of one checkpoint."""
     parts = [f"beam{search.beam_size}", f"alpha{search.length_penalty_alpha:g}", f"extra{search.max_extra_length}"]
     if search.ends_among == "beam":
@@ -157,7 +158,7 @@ class _Scorer:
 
     model: AnyModel
     data: PreparedData
-    search: Search
+    search: BeamSearchConfig
     folder: Path
     device: torch.device
     group: ProcessGroup
@@ -217,5 +218,5 @@ class _Scorer:
         return quality
 
 
-def _recorded(search: Search) -> RecordedSearch:
+def _recorded(search: BeamSearchConfig) -> RecordedSearch:
     return RecordedSearch(**{field.name: getattr(search, field.name) for field in dataclasses.fields(RecordedSearch)})

@@ -8,7 +8,6 @@ from itertools import islice
 import numpy as np
 import torch
 
-from aiayn.builders.training import build_search
 from aiayn.config.command_schema import AttentionConfig, AttentionUnits
 from aiayn.data.units import token_units, word_units
 from aiayn.errors import RunFailedError, UserError
@@ -51,7 +50,7 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
     lines = list(_lines(request.max_sentences))
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     assert isinstance(model, Transformer), "the command refuses others"
-    translator = Translator(model, tokenizer, build_search(run.config.decoding), device, max_length)
+    translator = Translator(model, tokenizer, run.config.decoding, device, max_length)
     with shortage_explained("max_length, max_sentences or decoding.batch_tokens"):
         sentences = _AttentionReader(model, translator, request.units).read(lines)
     if not sentences:

@@ -8,8 +8,8 @@ from typing import Self
 
 import torch
 
-from aiayn.builders.training import build_search
 from aiayn.config.command_schema import ParseConfig, TranslateConfig
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.lines import one_line
 from aiayn.data.vocabulary import AnyTokenizer
@@ -19,7 +19,7 @@ from aiayn.inference.opened_runs import OpenedRuns, open_all, usable_device
 from aiayn.inference.text_stream import input_lines, progress_bar, window_size, windows, write_lines
 from aiayn.models.products import packed
 from aiayn.system.memory import shortage_explained
-from aiayn.training.scoring import AnyModel, Search, search_all
+from aiayn.training.scoring import AnyModel, search_all
 
 logger = logging.getLogger("aiayn")
 
@@ -53,7 +53,7 @@ class Translator:
     model: AnyModel
     """In evaluation mode, on `device`."""
     tokenizer: AnyTokenizer
-    search: Search
+    search: BeamSearchConfig
     device: torch.device
     max_length: int
     """Longer lines are truncated to this many tokens, end mark included."""
@@ -72,7 +72,7 @@ class Translator:
             runs.tokenizer(),
         )
         model = runs.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
-        return cls(model, tokenizer, build_search(runs.config.decoding), device, max_length, n_best)
+        return cls(model, tokenizer, runs.config.decoding, device, max_length, n_best)
 
     def stream(
         self,

@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from aiayn.builders.training import build_search
 from aiayn.config.command_schema import TuneConfig, TunedOverridesConfig
 from aiayn.config.data_schema import is_parsing
-from aiayn.config.schema import DecodingConfig
+from aiayn.config.schema import BeamSearchConfig, DecodingConfig
 from aiayn.config.validation import validate_decoding
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.lines import one_line
@@ -28,7 +27,7 @@ from aiayn.runs.record import SignedScore
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
 from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
-from aiayn.training.scoring import AnyModel, Search, search_all
+from aiayn.training.scoring import AnyModel, search_all
 
 
 def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
@@ -51,7 +50,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
     device, data = usable_device(request.device), training_data(runs)
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     split = data.split("dev", limit=runs.config.decoding.limit_sentences)
-    decoder = _Decoder(model, split.source, data.tokenizer, build_search(runs.config.decoding), device)
+    decoder = _Decoder(model, split.source, data.tokenizer, runs.config.decoding, device)
     scorer = _Scorer(split.target_lines(), "none" if data.pretokenized else "13a")
     ranked: dict[DecodingSetting, list[str]] = {}
     for beam_size in beam_sizes:
@@ -88,11 +87,10 @@ def _validate(decoding: DecodingConfig, beam_sizes: Sequence[int], alphas: Seque
 
 
 def _overrides(asked: TunedOverridesConfig) -> list[str]:
-    stated = {
-        "max_extra_length": asked.max_extra_length,
-        "ends_among": asked.ends_among and asked.ends_among.value,
-    }
-    return [f"decoding.{key}={value}" for key, value in stated.items() if value is not None]
+    settings = vars(asked)
+    return [
+        f"decoding.{key}={settings[key]}" for key in ("max_extra_length", "ends_among") if settings[key] is not None
+    ]
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class _Decoder:
     model: AnyModel
     sources: Sentences
     tokenizer: AnyTokenizer
-    search: Search
+    search: BeamSearchConfig
     """Beam size and alpha are replaced by those tried."""
     device: torch.device
 

@@ -269,7 +269,7 @@ def _scores(
     return score_splits(
         module.model,
         data,
-        build.build_search(job.config.decoding),
+        job.config.decoding,
         job.directory,
         splits=["dev", "test"],
         checkpoint_step=averaged_steps[-1] if averaged_steps else job.record.steps,

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aiayn.builders import training as build
-from aiayn.config.freeze import thaw
+from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.third_parties import trial_reason
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.failures import Kind, awaited_cause, forget_failures, write_failure
 from aiayn.launch.members import enlist, leave
@@ -186,7 +186,7 @@ def main() -> int:
     try:
         with ended_as_interrupted():
             enlist()
-            run(thaw(directory.config), directory, command=command)
+            run(load_config(directory.config), directory, command=command)
         code = 0
     except UserError as error:
         if rank == 0:  # it may have been refused before there was a record of it

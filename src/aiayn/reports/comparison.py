@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aiayn.config.freeze import frozen_content
-from aiayn.config.identity import stated_leaves
+from aiayn.config.identity import result_leaves
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.evaluation.significance import (
@@ -205,7 +205,7 @@ def _scored_runs(runs: Path, *, scale: str | None, data: str | None) -> Iterator
         ):
             continue
         content = frozen_content(entry.directory.config)
-        settings = {EXPERIMENT: record.experiment, "fidelity": record.fidelity, **stated_leaves(content)}
+        settings = {EXPERIMENT: record.experiment, "fidelity": record.fidelity, **result_leaves(content)}
         settings.pop("seed", None)
         if "data.max_length" not in settings:
             raise UserError(f"{entry.directory.config}: not the configuration of a run (no data.max_length)")

@@ -19,7 +19,7 @@ from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.resolvers import RESOLVERS
-from aiayn.config.schema import SearchConfig, SlurmConfig
+from aiayn.config.schema import SlurmConfig, SweeperConfig
 from aiayn.system import files
 
 MISSING = "???"
@@ -267,7 +267,7 @@ def _launchers() -> list[str]:
 def _search() -> list[str]:
     """The keys of `sweeps=search`."""
     values = yaml.safe_load((store.sweeps_directory() / "search.yaml").read_text(encoding="utf-8"))["hydra"]["sweeper"]
-    return ["Keys of `aiayn train sweeps=search`:", _keys(list(_hydra_rows("hydra.sweeper", SearchConfig, values)))]
+    return ["Keys of `aiayn train sweeps=search`:", _keys(list(_hydra_rows("hydra.sweeper", SweeperConfig, values)))]
 
 
 def _hydra_rows(prefix: str, kind: type, values: Mapping[str, Any]) -> Iterator[Row]:
@@ -291,7 +291,7 @@ def _heading_comment(path: Path) -> str:
 
 def meanings(kind: type) -> dict[str, str]:
     """The docstrings of a dataclass' fields, its bases' too; they exist in the source alone."""
-    found: dict[str, str] = {}
+    found: dict[str, str] = meanings(kind.overridden) if hasattr(kind, "overridden") else {}
     for each in reversed(kind.__mro__):
         if dataclasses.is_dataclass(each):
             (definition,) = ast.parse(inspect.getsource(each)).body

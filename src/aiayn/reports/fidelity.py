@@ -8,7 +8,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import plain, typed
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
@@ -84,7 +84,7 @@ def differing_settings(names: Sequence[str]) -> list[Setting]:
 
 
 def _content(profile: str) -> dict[str, Any]:
-    config = typed(compose_command("train", [f"fidelity={profile}", "scale=paper"]), TrainConfig)
+    config = to_dataclass(compose_command("train", [f"fidelity={profile}", "scale=paper"]), TrainConfig)
     content = plain(config)
     return flatten({group: content[group] for group in GROUPS})
 

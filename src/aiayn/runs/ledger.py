@@ -21,7 +21,7 @@ class State(StrEnum):
     running = "running"
     finished = "finished"
     trial = "trial"
-    """It has finished, and is no result; see `aiayn.config.trials`."""
+    """It has finished, and is no result; see `trial_reason`."""
     failed = "failed"
     interrupted = "interrupted"
     killed = "killed"

@@ -24,8 +24,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
-from aiayn.config import store
-from aiayn.config.freeze import typed
+from aiayn.config.compose import register
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import SlurmConfig, TrainConfig
 from aiayn.config.validation import validate
 from aiayn.errors import UserError
@@ -92,7 +92,7 @@ class Starter:
         Its own handlers of signals would requeue the job without a checkpoint; they are replaced.
         """
         logging.getLogger("submitit").setLevel(logging.WARNING)
-        store.register()
+        register()
         Singleton.set_state(self.state)
         setup_globals()
         for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
@@ -231,7 +231,7 @@ def _prepare(starter: Starter, words: Sequence[str], index: int, settings: Slurm
                 starter.do(words, index)
                 return None
             try:
-                config = typed(composed, TrainConfig)
+                config = to_dataclass(composed, TrainConfig)
                 validate(config)
                 shape = shape_of(config, settings)
             except UserError as error:  # now, and not when its turn has come

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -11,13 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.batching import evaluation_batches
 from aiayn.data.batches.collation import TranslationBatch, padded
 from aiayn.data.batches.epoch_plan import Indices
 from aiayn.data.batches.sentences import SentencePairs, Sentences
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
-from aiayn.decoding.beam_search import BeamSearch, EndsAmong
+from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.constraint import ConstrainedState, constrained
 from aiayn.decoding.open_brackets import BracketVocabulary
 from aiayn.decoding.step import Hypothesis, StepFunction
@@ -30,19 +30,6 @@ from aiayn.training.process_group import ALONE, ProcessGroup
 
 AnyModel: TypeAlias = TranslationModel[Any] | Ensemble
 """What can be searched, and finds translations more or less likely."""
-
-
-@dataclass(frozen=True)
-class Search:
-    """The settings of the search (section 6.1)."""
-
-    beam_size: int
-    length_penalty_alpha: float
-    max_extra_length: int
-    batch_tokens: int
-    ends_among: EndsAmong = "candidates"
-    constrained: bool = False
-    """Whether what is no tree over exactly the words of a source is impossible; with symbols as tokens."""
 
 
 @torch.inference_mode()
@@ -97,7 +84,7 @@ def search_all(
     model: AnyModel,
     sources: Sentences,
     tokenizer: AnyTokenizer,
-    search: Search,
+    search: BeamSearchConfig,
     *,
     device: torch.device,
     n_best: int = 1,
@@ -149,7 +136,7 @@ def search_all(
 def beam_search(
     model: AnyModel,
     tokenizer: AnyTokenizer,
-    search: Search,
+    search: BeamSearchConfig,
     n_best: int = 1,
     *,
     of_each_length: bool = False,
@@ -164,12 +151,14 @@ def beam_search(
         # Rows of the matrix beyond the vocabulary stand for no text.
         forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
         n_best=n_best,
-        ends_among=search.ends_among,
+        ends_among=search.ends_among.value,
         of_each_length=of_each_length,
     )
 
 
-def _brackets(model: AnyModel, tokenizer: AnyTokenizer, search: Search, device: torch.device) -> BracketVocabulary:
+def _brackets(
+    model: AnyModel, tokenizer: AnyTokenizer, search: BeamSearchConfig, device: torch.device
+) -> BracketVocabulary:
     """The brackets of trees, as deep as outputs are long enough for: well-formed ones are held to nothing else."""
     assert isinstance(tokenizer, SymbolTokenizer), "pieces of words are no brackets"
     deepest = max(1, search.max_extra_length // 2)
@@ -192,7 +181,7 @@ class _Supply:
         model: AnyModel,
         sources: Sentences,
         chunks: Sequence[Indices],
-        search: Search,
+        search: BeamSearchConfig,
         *,
         device: torch.device,
         refills: bool,

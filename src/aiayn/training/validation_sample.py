@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 import torch
 
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
@@ -16,7 +17,7 @@ from aiayn.evaluation.parses import parses
 from aiayn.evaluation.samples import spread
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import Search, search_all
+from aiayn.training.scoring import search_all
 from aiayn.trees.reading import read_tree
 
 
@@ -38,7 +39,9 @@ class ValidationSample:
     metric: str
     _judge: Callable[[Sequence[str]], float]
 
-    def __init__(self, data: PreparedData, search: Search, *, sentences: int, group: ProcessGroup = ALONE) -> None:
+    def __init__(
+        self, data: PreparedData, search: BeamSearchConfig, *, sentences: int, group: ProcessGroup = ALONE
+    ) -> None:
         split = data.split("dev")
         chosen = spread(len(split), sentences)
         mask = np.zeros(len(split), np.bool_)

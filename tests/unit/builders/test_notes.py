@@ -5,12 +5,12 @@ from hydra.core.hydra_config import HydraConfig
 
 from aiayn.builders.notes import printed_difference
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 
 
 def note(*words: str) -> str:
-    return printed_difference(typed(compose_command("train", list(words)), TrainConfig))
+    return printed_difference(to_dataclass(compose_command("train", list(words)), TrainConfig))
 
 
 PRINTED = {"base": "base", "a_h4": "h=4, d_k=d_v=128", "c_n2": "N=2", "e_learned": "positions=learned"}
@@ -37,7 +37,7 @@ def test_many_changes_in_base_are_counted() -> None:
 
 
 def test_a_run_of_no_row_is_compared_with_base() -> None:
-    config = typed(compose_command("train", ["model.num_heads=4", "scale=nano"]), TrainConfig)
+    config = to_dataclass(compose_command("train", ["model.num_heads=4", "scale=nano"]), TrainConfig)
     config.identity.experiment = "mine"
     assert printed_difference(config) == "h=4", "and the widths that follow"
     config.identity.scale = "my own"  # which cannot be composed here
@@ -45,6 +45,6 @@ def test_a_run_of_no_row_is_compared_with_base() -> None:
 
 
 def test_the_command_keeps_what_it_was_composed_from() -> None:
-    config = typed(compose_command("train", ["experiment=table3/big", "scale=nano"]), TrainConfig)
+    config = to_dataclass(compose_command("train", ["experiment=table3/big", "scale=nano"]), TrainConfig)
     printed_difference(config)
     assert HydraConfig.get().runtime.choices["experiment"] == "table3/big"

@@ -33,7 +33,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["report", "table3", "paths.runs=nowhere"], "paths.runs=nowhere: no such folder"),
     (["report", "table3", "scale=nano"], "scale: no such key; did you mean only.scale?"),
     (["report", "table3", "resamples=10"], "resamples=10: must be at least 100"),
-    (["report", "table3", "seed=-1"], "seed=-1: must not be negative"),
+    (["report", "table3", "seed=-1"], "seed=-1: must be at least 0"),
     (["report", "comparison", "resamples=0"], "resamples=0: must be at least 100"),
     (
         ["report", "page", "only.sweep=x"],
@@ -76,7 +76,7 @@ MISTAKES: list[tuple[list[str], str]] = [
     (["train", "-m", "hydra.sweep.subdir=x", "seed=1,2"], "hydra.sweep.subdir=x: runs do not lie there; "),
     (["train", "hydra.output_subdir=.hydra"], "hydra.output_subdir=.hydra: runs do not lie there; "),
     (["train", "hydra.job.chdir=true"], "hydra.job.chdir=true: runs do not lie there; "),
-    (["train", "hydra.job.name=mine"], "hydra.job.name=mine: nothing follows it; leave it out"),
+    (["train", "hydra.job.name=mine"], "hydra.job.name=mine: it has no effect; leave it out"),
     (["prepare", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: aiayn prepare writes nothing there; "),
     (["status", "hydra.run.dir=elsewhere"], "hydra.run.dir=elsewhere: aiayn status writes nothing there; "),
     (["train", "model.kind=recurrent"], "model.kind=recurrent: the kind follows from the group; state model=recurrent"),

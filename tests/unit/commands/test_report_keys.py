@@ -35,7 +35,7 @@ def test_a_command_that_reads_no_corpus_has_no_cache(aiayn: CommandLine, verb: s
 
 def test_a_group_waits_no_negative_time(aiayn: CommandLine) -> None:
     said = aiayn("evaluate", "run=x", "launch.timeout_seconds=0")
-    assert said.err == "aiayn: launch.timeout_seconds=0: must be from 1 to 31536000, a year\n"
+    assert said.err == "aiayn: launch.timeout_seconds=0: must be at least 1\n"
 
 
 def test_a_device_without_speed_is_not_planned_for(aiayn: CommandLine) -> None:

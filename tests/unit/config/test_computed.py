@@ -1,44 +1,50 @@
-"""Keys that follow from others are shown, not stated: kinds, the identity of a run, names below paths.runs."""
+"""Computed keys are shown, not stated: kinds, the identity of a run, names below paths.runs."""
 
+import copy
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from composed_once import validated
 
 from aiayn.commands import plan, prepare, train
 from aiayn.config.compose import compose_command
+from aiayn.config.computed import IDENTITY
 from aiayn.config.data_schema import CorpusKind
-from aiayn.config.identity import flatten
 from aiayn.config.model_schema import ModelKind
 from aiayn.errors import UserError
 
-IDENTITY = ("experiment", "scale", "fidelity", "sweep", "hash", "name", "difference", "title")
-
 
 @pytest.mark.parametrize("kind", ModelKind)
-@pytest.mark.parametrize("group", ["transformer", "recurrent", "convolutional"])
-def test_the_kind_of_a_model_is_that_of_its_group(kind: ModelKind, group: str) -> None:
-    composed = compose_command("train", [f"model={group}", f"model.kind={kind.name}"])
-    if kind.name == group:
-        train.checked(composed)
+@pytest.mark.parametrize("group", ModelKind)
+def test_the_kind_of_a_model_is_that_of_its_group(kind: ModelKind, group: ModelKind) -> None:
+    words = [f"model={group}", f"model.kind={kind}"]
+    if kind is group:
+        validated(*words)
         return
-    with pytest.raises(UserError, match=rf"^model\.kind={kind.name}: .* state model={kind.name} instead$"):
-        train.checked(composed)
+    with pytest.raises(UserError, match=rf"^model\.kind={kind}: .* state model={kind} instead$"):
+        validated(*words)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in CorpusKind if kind is not CorpusKind.grammar])
 def test_the_kind_of_a_corpus_is_that_of_its_group(kind: CorpusKind) -> None:
-    for command, name in ((train, "train"), (prepare, "prepare")):
-        with pytest.raises(UserError, match=rf"^data\.kind={kind.name}: .* state data=\w+ instead$"):
-            command.checked(compose_command(name, [f"data.kind={kind.name}"]))
+    with pytest.raises(UserError, match=rf"^data\.kind={kind}: .* state data=\w+ instead$"):
+        validated(f"data.kind={kind}")
+    composed = compose_command("prepare")
+    composed.data.kind = kind
+    with pytest.raises(UserError, match=rf"^data\.kind={kind}: "):
+        prepare.checked(composed)
 
 
-@pytest.mark.parametrize("key", IDENTITY)
-def test_the_identity_of_a_run_is_not_stated(key: str) -> None:
-    assert set(flatten({"identity": dict.fromkeys(IDENTITY)})) == {f"identity.{name}" for name in IDENTITY}
-    assert set(compose_command("train").identity) == {*IDENTITY}
-    for command, name in ((train, "train"), (prepare, "prepare"), (plan, "plan")):
+@pytest.mark.parametrize("command", [train, prepare, plan])
+def test_the_identity_of_a_run_is_not_stated(command: ModuleType) -> None:
+    composed = compose_command(command.__name__.rpartition(".")[2])
+    assert set(composed.identity) == {*IDENTITY}
+    for key in IDENTITY:
+        stated = copy.deepcopy(composed)
+        stated.identity[key] = "../../x"
         with pytest.raises(UserError, match=rf"^identity\.{key}=\.\./\.\./x: computed, not stated: "):
-            command.checked(compose_command(name, [f"identity.{key}=../../x"]))
+            command.checked(stated)
 
 
 def test_a_row_of_ones_own_states_neither_identity_nor_kind(tmp_path: Path) -> None:

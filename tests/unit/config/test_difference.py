@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
 from aiayn.config.difference import LONGEST, in_words, shortened
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import IdentityConfig, TrainConfig
 
 
 def identity(*words: str) -> IdentityConfig:
-    return typed(compose_command("train", list(words)), TrainConfig).identity
+    return to_dataclass(compose_command("train", list(words)), TrainConfig).identity
 
 
 @pytest.mark.parametrize(

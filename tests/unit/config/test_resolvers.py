@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from aiayn.config.identity import configuration_hash, flatten
-from aiayn.config.resolvers import head_width, last_part, register_resolvers, scaled, share
+from aiayn.config.resolvers import head_width, last_part, scaled, share
 from aiayn.errors import UserError
 
 factors = st.floats(1e-6, 1e3)
@@ -90,15 +90,3 @@ def test_a_new_value_and_a_new_fidelity_are_new_identities(content: dict[str, An
     assert configuration_hash({**content, f"model_{key}": "new"}, fidelity="paper") != before
     for neutral in ("paths", "logger", "launch", "callbacks", "scale"):
         assert configuration_hash({**content, neutral: {key: "new"}}, fidelity="paper") == before
-
-
-@given(st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=1, max_size=4))
-def test_a_text_that_was_parsed_before_means_what_stands_around_it_now(sizes: list[tuple[int, int]]) -> None:
-    register_resolvers()
-    texts = {"quotient": "${share:${total},${parts}}", "words": "${total} in ${parts}"}
-    for total, parts in sizes:
-        composed = OmegaConf.create({"total": total, "parts": parts, **texts})
-        for _ in range(2):
-            assert (composed.quotient, composed.words) == (max(1, total // parts), f"{total} in {parts}")
-        composed.total += parts
-        assert composed.quotient == max(1, total // parts + 1)

@@ -1,9 +1,9 @@
-"""What Lightning and W&B would answer in riddles, or after the corpus is prepared, is refused by key and value."""
+"""Arguments that Lightning and W&B would refuse late or not at all are refused by key and value."""
 
 import pytest
+from composed_once import validated
 
-from aiayn.commands import train
-from aiayn.config.compose import compose_command
+from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
 
 REFUSED = {
@@ -31,20 +31,32 @@ REFUSED = {
     "callbacks.latest.monitor=val/ppl": "callbacks.latest.monitor=val/ppl: other commands rely on monitor=step",
     "callbacks.latest.monitor=null": "callbacks.latest.monitor=None: other commands rely on monitor=step",
     "callbacks.latest.save_top_k=0": "callbacks.latest.save_top_k=0: no checkpoint would be kept",
-    "averaging.interval=3": "averaging.interval=3: is for averaging.checkpoints above 0",
     "+callbacks.best.dirpath=elsewhere": "callbacks.best.dirpath: leave it out, checkpoints lie in the run directory",
     "callbacks.latest.save_top_k=1.5": "callbacks.latest.save_top_k=1.5: must be a whole number",
     "logger.project=": "logger.project=: state a name of 1 to 128 characters",
     "logger.project=a/b": "logger.project=a/b: state a name of 1 to 128 characters",
     "logger.entity=''": "logger.entity=: state a user or team",
     "logger._target_=3": "logger._target_=3: state the name of a class",
+    "logger.mode=sometimes": "logger.mode=sometimes: choose from auto, online",
+    "logger.init_timeout=0": "logger.init_timeout=0: must be a number of seconds, greater than 0",
+    "logger.init_timeout=soon": "logger.init_timeout=soon: must be a number of seconds",
+    "logger.finish_timeout=-1": "logger.finish_timeout=-1: must be a number of seconds, at least 0",
+    "logger.finish_timeout=True": "logger.finish_timeout=True: must be a number of seconds",
+    "logger.finish_timeout=inf": "logger.finish_timeout=inf: must be a number of seconds",
+    "logger.samples=-1": "logger.samples=-1: must be a number of sentences",
+    "logger.samples=many": "logger.samples=many: must be a number of sentences",
+    "logger.log_model=sometimes": "logger.log_model=sometimes: choose from false",
+    "+logger.id=mine": "logger.id: leave it out",
+    "+logger.resume=must": "logger.resume: leave it out",
+    "+logger.offline=true": "logger.offline: state logger.mode=offline",
+    "trainer.strategy=ddp_spawn": "trainer.strategy=ddp_spawn: starts processes",
 }
 
 
 @pytest.mark.parametrize("override", REFUSED)
-def test_a_value_that_makes_no_sense_is_refused(override: str) -> None:
+def test_an_argument_is_refused(override: str) -> None:
     with pytest.raises(UserError) as refusal:
-        train.checked(compose_command("train", [override]))
+        validated(override)
     assert str(refusal.value).startswith(REFUSED[override])
     assert "\n" not in str(refusal.value)
 
@@ -61,18 +73,43 @@ def test_a_value_that_makes_no_sense_is_refused(override: str) -> None:
         ["data=toy_trees", "tokenizer=symbols", "callbacks.best.monitor=val/f1", "callbacks.best.mode=max"],
         ["trainer.gradient_clip_val=1.0", "trainer.gradient_clip_algorithm=norm"],
         ["trainer.min_steps=5"],
-        ["callbacks.best.monitor=mine", "+callbacks.mine._target_=mine.Callback"],  # which may log it
+        ["callbacks.best.monitor=mine", "+callbacks.mine._target_=mine.Callback"],  # it may log the metric
     ],
 )
-def test_what_lightning_takes_is_left_to_it(overrides: list[str]) -> None:
-    train.checked(compose_command("train", overrides))
+def test_other_arguments_are_left_to_lightning(overrides: list[str]) -> None:
+    validated(*overrides)
 
 
-def test_a_metric_that_is_not_measured_is_not_waited_for() -> None:
+def test_a_metric_that_is_not_logged_is_not_monitored() -> None:
     with pytest.raises(UserError, match=r"^callbacks\.best\.monitor=val/bleu: choose from step, epoch, val/ppl$"):
-        train.checked(
-            compose_command(
-                "train",
-                ["callbacks.best.monitor=val/bleu", "callbacks.best.mode=max", "decoding.validation_sentences=0"],
-            )
-        )
+        validated("callbacks.best.monitor=val/bleu", "callbacks.best.mode=max", "decoding.validation_sentences=0")
+
+
+@pytest.mark.parametrize("override", ["+logger.api_key=secret", "+logger.settings={api_key: secret}"])
+def test_an_api_key_does_not_belong_in_a_configuration(override: str) -> None:
+    with pytest.raises(UserError, match="WANDB_API_KEY") as refusal:
+        validated(override)
+    assert "secret" not in str(refusal.value)
+
+
+def test_arguments_of_other_trackers_are_not_checked() -> None:
+    validated("logger=none", "+logger._target_=mine.Tracker", "+logger.mode=sometimes")
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("debug=one_step", "trainer.fast_dev_run=true"),
+        ("debug=overfit", "trainer.overfit_batches=10"),
+        ("trainer.fast_dev_run=2", "trainer.fast_dev_run=2"),
+        ("trainer.limit_train_batches=1", "trainer.limit_train_batches=1"),
+        ("trainer.limit_val_batches=0.5", "trainer.limit_val_batches=0.5"),
+        ("debug=none", None),
+        ("trainer.limit_train_batches=1.0", None),
+        ("trainer.overfit_batches=0", None),
+        ("trainer.fast_dev_run=0", None),
+        ("optimization.max_steps=1", None),
+    ],
+)
+def test_a_run_that_is_shortened_is_a_trial(word: str, expected: str | None) -> None:
+    assert trial_reason(validated(word).trainer) == expected

@@ -1,67 +1,140 @@
-"""Whole numbers may be written as YAML's floats; values that make no sense are refused for every key of their type."""
+"""Every number of the schema has a range, which is checked by key; a text has characters, and only printable ones."""
 
-import copy
+import dataclasses
 import math
 
 import pytest
+from composed_once import resolved, settled
 from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from omegaconf.errors import ValidationError
 
-from aiayn.commands import train
-from aiayn.config import store
+from aiayn.config.command_schema import DecodingOverridesConfig, SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.compose import compose_command
+from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
-from aiayn.config.schema import OptimizationConfig
+from aiayn.config.schema import DecodingConfig, TrainConfig
+from aiayn.config.values import Range, check_values
 from aiayn.errors import UserError
 
+finite = st.floats(allow_nan=False, allow_infinity=False)
 
-@given(number=st.floats() | st.integers(-(10**6), 10**6).map(float))
-def test_a_key_that_counts_takes_whole_numbers_however_written(number: float) -> None:
-    store.register()
-    node = OmegaConf.structured(OptimizationConfig)
-    if math.isfinite(number) and number.is_integer():
-        node.max_steps = number
-        assert type(node.max_steps) is int
-        assert node.max_steps == number
-    else:
-        with pytest.raises(ValidationError):
-            node.max_steps = number
+OUT_OF_RANGE = [
+    "model.d_model=0",
+    "model.dropout=-0.1",
+    "model.dropout=1.0",
+    "model.num_layers=0",
+    "model.num_layers=1001",
+    "model.num_heads=0",
+    "model.d_ff=100000000",
+    "model.d_k=-1",
+    "model.neighbourhood=1",
+    "model.layer_norm_epsilon=0",
+    "optimization.label_smoothing=1.5",
+    "optimization.max_steps=0",
+    "optimization.max_steps=99999999999999999999",
+    "optimization.learning_rate_factor=0",
+    "optimization.source_tokens=-1",
+    "optimization.adam_beta2=1",
+    "decoding.beam_size=0",
+    "decoding.beam_size=999999999",
+    "decoding.limit_sentences=0",
+    "decoding.length_penalty_alpha=-1",
+    "decoding.length_penalty_alpha=11",
+    "decoding.max_extra_length=-1",
+    "decoding.max_extra_length=1000000",
+    "decoding.validation_sentences=-1",
+    "averaging.checkpoints=-1",
+    "averaging.interval=0",
+    "launch.timeout_seconds=0",
+    "launch.preparation_processes=100000",
+    "cost.price_per_device_hour=-1",
+    "cost.probe_seconds=900",
+    "scale.width=0",
+    "scale.steps=-1",
+    "data.sentences=0",
+    "data.seed=-1",
+    "data.max_length=1",
+    "data.filters.max_ratio=0.5",
+]
 
 
-def test_a_whole_float_is_the_same_run() -> None:
-    written = [compose_command("train", [f"optimization.max_steps={text}"]) for text in ("1e3", "1000", "1000.0")]
-    assert {each.identity.hash for each in written} == {written[0].identity.hash}
-    assert written[0].optimization.max_steps == 1000
+@given(finite, finite, finite)
+def test_a_range_expects_nothing_of_values_in_it_alone(value: float, first: float, second: float) -> None:
+    least, most = sorted((first, second))
+    assert (Range(least, most).expected(value) is None) == (least <= value <= most)
+    assert (Range(above=least, most=most).expected(value) is None) == (least < value <= most)
+    assert (Range(least, below=most).expected(value) is None) == (least <= value < most)
 
 
-def test_every_key_refuses_what_its_type_cannot_mean() -> None:
+@pytest.mark.parametrize("override", [*OUT_OF_RANGE, "model.dropout=nan", "optimization.learning_rate_factor=inf"])
+def test_a_number_out_of_range_is_named(override: str) -> None:
+    with pytest.raises(UserError) as refusal:
+        to_dataclass(settled(override), TrainConfig)
+    key, _, value = override.partition("=")
+    assert str(refusal.value).startswith((f"{key}={value}: must be ", f"{key}={value}.0: must be "))
+    assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_a_seed_has_64_bits(seed: int) -> None:
+    config = to_dataclass(settled(), TrainConfig)
+    with pytest.raises(UserError, match=f"^seed={seed}: must be at "):
+        check_values(dataclasses.replace(config, seed=seed))
+    check_values(dataclasses.replace(config, seed=2**63 - 1))
+
+
+def test_null_is_named_where_it_is_allowed() -> None:
+    with pytest.raises(UserError, match=r"^decoding\.limit_sentences=0: must be at least 1, or null$"):
+        to_dataclass(settled("decoding.limit_sentences=0"), TrainConfig)
+
+
+def test_every_key_refuses_values_that_its_type_excludes() -> None:
     """One value too large, one that is no number, one without a character: for every key of the schema."""
-    composed = compose_command("train")
-    content = OmegaConf.to_container(composed, resolve=True)
-    assert isinstance(content, dict)
     refused = 0
-    for key, value in flatten({str(key): value for key, value in content.items()}).items():
+    for key, value in flatten(plain(to_dataclass(settled(), TrainConfig))).items():
         if key.startswith(("identity.", "trainer.", "callbacks.", "logger.")) or isinstance(value, bool):
             continue
         wrong = {int: 10**30, float: math.nan, str: " "}.get(type(value))
         if wrong is None:
             continue
-        changed = copy.deepcopy(composed)
+        changed = settled()
         try:
             OmegaConf.update(changed, key, wrong)
         except ValidationError:
-            continue  # an option of few
+            continue  # one of a few choices
         with pytest.raises(UserError, match=rf"^{key}[= ]") as refusal:
-            train.checked(changed)
+            to_dataclass(changed, TrainConfig)
         assert "\n" not in str(refusal.value)
         refused += 1
     assert refused > 40
 
 
 def test_a_line_break_is_shown_and_refused() -> None:
-    composed = compose_command("train")
-    composed.data.name = "a\nb"
     with pytest.raises(UserError, match=r"^data\.name='a\\nb': holds a line break"):
-        train.checked(composed)
+        to_dataclass(settled("data.name='a\nb'"), TrainConfig)
+
+
+def test_keys_added_to_the_schema_are_refused() -> None:
+    with pytest.raises(UserError, match=r"^model\.n_heads: no such key"):
+        to_dataclass(settled("+model.n_heads=3"), TrainConfig)
+
+
+@pytest.mark.parametrize("overrides", [SearchOverridesConfig, DecodingOverridesConfig, TunedOverridesConfig])
+def test_overrides_of_the_search_are_settings_of_a_run_or_null(overrides: type) -> None:
+    fields = {field.name: field.type for field in dataclasses.fields(overrides)}
+    assert fields.keys() <= {field.name for field in dataclasses.fields(DecodingConfig)}
+    node = OmegaConf.structured(overrides)
+    for name in fields:
+        node[name] = None
+        node[name] = resolved().decoding[name]
+    with pytest.raises(ValidationError):
+        node.max_extra_length = "x"
+
+
+def test_overrides_of_the_search_have_its_ranges() -> None:
+    for command in ("evaluate", "tune"):
+        composed = compose_command(command, ["run=here", "decoding.max_extra_length=-1"])
+        with pytest.raises(UserError, match=r"^decoding\.max_extra_length=-1: must be at least 0, or null$"):
+            check_values(OmegaConf.to_object(composed))

@@ -10,7 +10,7 @@ import pytest
 
 from aiayn.config.compose import compose_command
 from aiayn.config.data_schema import TreesDataConfig
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.corpora.corpus import SPLITS, Corpus
 from aiayn.data.corpora.treebank import TreebankCorpus
@@ -117,7 +117,7 @@ def test_the_name_of_the_folder_is_no_glob(files: dict[Any, object], tmp_path: P
 
 
 def test_gum_is_split_by_its_documents(tmp_path: Path) -> None:
-    config = typed(compose_command("train", ["data=gum", f"data.path={tmp_path}"]), TrainConfig).data
+    config = to_dataclass(compose_command("train", ["data=gum", f"data.path={tmp_path}"]), TrainConfig).data
     assert isinstance(config, TreesDataConfig)
     assert len({*config.dev, *config.test}) == len(config.dev) + len(config.test) == 60
     for number, name in enumerate([*config.dev, *config.test, "GUM_news_new.ptb", "GUM_bio_new.ptb"]):

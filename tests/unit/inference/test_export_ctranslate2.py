@@ -9,11 +9,12 @@ from exported_models import SPECIAL, TEXT, TINY, TOKENIZER, drawn_model, exporte
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aiayn.config.model_schema import Attention, Norm, Normalization, Positions
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.errors import UserError
 from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length
-from aiayn.models.architecture import CHOICES, Architecture
+from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 
 ARCHITECTURES = st.builds(
@@ -108,7 +109,14 @@ def test_a_table_of_sinusoids_is_longer_than_learned_positions() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [*((key, value) for key, values in CHOICES.items() for value in values), ("residual", True), ("residual", False)],
+    [
+        *(("attention", value) for value in Attention),
+        *(("positions", value) for value in Positions),
+        *(("norm", value) for value in Norm),
+        *(("normalization", value) for value in Normalization),
+        ("residual", True),
+        ("residual", False),
+    ],
 )
 def test_unsupported_settings_are_named(key: str, value: object) -> None:
     changed = replace(TINY, **{key: value})  # type: ignore[arg-type]

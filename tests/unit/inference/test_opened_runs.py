@@ -7,19 +7,21 @@ import torch
 
 from aiayn.config.command_schema import EvaluateConfig, TranslateConfig
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.inference.opened_runs import merge_decoding, usable_device
 
 
 def test_null_keeps_the_runs_own_setting() -> None:
-    own = typed(compose_command("train"), TrainConfig).decoding
-    nothing = typed(compose_command("translate", ["run=here"]), TranslateConfig).decoding
+    own = to_dataclass(compose_command("train"), TrainConfig).decoding
+    nothing = to_dataclass(compose_command("translate", ["run=here"]), TranslateConfig).decoding
     assert merge_decoding(own, nothing) == own
-    asked = typed(compose_command("translate", ["run=here", "decoding.beam_size=9"]), TranslateConfig).decoding
+    asked = to_dataclass(compose_command("translate", ["run=here", "decoding.beam_size=9"]), TranslateConfig).decoding
     assert merge_decoding(own, asked) == dataclasses.replace(own, beam_size=9)
-    limited = typed(compose_command("evaluate", ["run=here", "decoding.limit_sentences=3"]), EvaluateConfig).decoding
+    limited = to_dataclass(
+        compose_command("evaluate", ["run=here", "decoding.limit_sentences=3"]), EvaluateConfig
+    ).decoding
     assert merge_decoding(own, limited) == dataclasses.replace(own, limit_sentences=3)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import RunFailedError
 from aiayn.launch.dispatch import _clean, launch_run
@@ -78,7 +78,7 @@ def kill_workers(run: Path) -> list[int]:
 @pytest.mark.slow
 def test_a_killed_worker_fails_its_run_and_gives_the_directory_back(tmp_path: Path) -> None:
     paths = (f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path / 'cache'}")
-    config = typed(compose_command("train", [*TINY, *paths]), TrainConfig)
+    config = to_dataclass(compose_command("train", [*TINY, *paths]), TrainConfig)
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     killer = threading.Thread(target=lambda: kill_workers(await_worker(tmp_path)))
     killer.start()

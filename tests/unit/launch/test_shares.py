@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.launch.leases import Lease
@@ -19,7 +19,7 @@ from aiayn.system import machine
 
 
 def job(*overrides: str) -> TrainConfig:
-    return typed(compose_command("train", overrides), TrainConfig)
+    return to_dataclass(compose_command("train", overrides), TrainConfig)
 
 
 @pytest.fixture

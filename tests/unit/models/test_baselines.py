@@ -6,10 +6,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator, GatedConvolution
-from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.recurrent import RecurrentTranslator
-from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.measured_cost import measured_cost
 from aiayn.models.transformer import count_parameters
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from aiayn.models.architecture import CHOICES, Architecture, AttentionName
+from aiayn.config.model_schema import Attention, Normalization, Positions
+from aiayn.models.architecture import Architecture
 from aiayn.models.cost import BYTES_OF_STATE, HALF, SINGLE, has_closed_form, transformer_cost
 from aiayn.models.measured_cost import measured_cost
 from aiayn.models.transformer import Transformer, count_parameters
@@ -24,12 +25,15 @@ architectures = st.builds(
     d_k=sizes,
     d_v=sizes,
     dropout=st.just(0.1),
-    positions=st.sampled_from(sorted({*CHOICES["positions"]} - {"rotary", "concatenated"})),
+    positions=st.sampled_from([kind for kind in Positions if kind not in (Positions.rotary, Positions.concatenated)]),
     norm=st.sampled_from(["post", "pre"]),
     projection_bias=st.booleans(),
     layer_norm_epsilon=st.just(1e-6),
     max_positions=st.integers(40, 80),
-    attention=st.sampled_from(["scaled_dot", "dot", "restricted"]),
+    neighbourhood=st.just(32),
+    attention=st.sampled_from([Attention.scaled_dot, Attention.dot, Attention.restricted]),
+    normalization=st.just(Normalization.layer),
+    tied_embeddings=st.just(True),
 )
 
 
@@ -53,8 +57,8 @@ def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabu
     )
 
 
-@pytest.mark.parametrize("attention", ["general", "additive", "concat"])
-def test_a_variant_has_the_parameters_of_the_model(architecture: Settle, attention: AttentionName) -> None:
+@pytest.mark.parametrize("attention", [Attention.general, Attention.additive, Attention.concat])
+def test_a_variant_has_the_parameters_of_the_model(architecture: Settle, attention: Attention) -> None:
     shape = architecture(attention=attention)
     assert not has_closed_form(shape)
     counted = measured_cost(lambda rows: Transformer(shape, vocabulary_size=rows), vocabulary_size=23)

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
-from aiayn.models.architecture import Architecture
+from aiayn.models.architecture import Architecture, ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.recurrent import RecurrentTranslator
-from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel

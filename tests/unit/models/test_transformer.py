@@ -228,32 +228,6 @@ def test_counting_leaves_out_buffers_and_repetitions(build: Build) -> None:
     assert count_parameters(build(max_positions=32)) == count_parameters(build(max_positions=64))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("d_model", 0),
-        ("d_model", 15),
-        ("d_ff", -1),
-        ("num_layers", 0),
-        ("num_heads", 0),
-        ("d_k", 0),
-        ("d_v", -8),
-        ("dropout", 1.0),
-        ("dropout", -0.1),
-        ("dropout", float("nan")),
-        ("positions", "backwards"),
-        ("norm", "both"),
-        ("layer_norm_epsilon", 0.0),
-        ("max_positions", 0),
-    ],
-)
-def test_settings_out_of_range_are_named(build: Build, key: str, value: object) -> None:
-    with pytest.raises(UserError) as error:
-        build(**{key: value})
-    assert str(error.value).startswith(f"model.{key}={value}: must be ")
-    assert "\n" not in str(error.value)
-
-
 def test_a_sentence_longer_than_the_learned_table_is_refused(build: Build, sentences: Sentences) -> None:
     model = build(positions="learned", max_positions=4)
     with pytest.raises(UserError, match=r"^model\.max_positions=4: too few for 5 tokens"):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import frozen_text, typed
+from aiayn.config.freeze import frozen_text, to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.third_parties import trial_reason
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
 from aiayn.system import files
@@ -71,7 +71,7 @@ def frozen_row() -> Callable[..., TrainConfig]:
 
     @cache
     def compose(row: str, *overrides: str) -> TrainConfig:
-        return typed(compose_command("train", [f"experiment={row}", "scale=nano", *overrides]), TrainConfig)
+        return to_dataclass(compose_command("train", [f"experiment={row}", "scale=nano", *overrides]), TrainConfig)
 
     return compose
 

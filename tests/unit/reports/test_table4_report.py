@@ -12,7 +12,7 @@ import pytest
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import frozen_text
 from aiayn.config.schema import TrainConfig
-from aiayn.config.trials import trial_reason
+from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores

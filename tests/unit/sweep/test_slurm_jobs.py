@@ -9,7 +9,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.freeze import typed
+from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import SlurmConfig, TrainConfig
 from aiayn.config.store import SLURM, conf_directory
 from aiayn.errors import UserError
@@ -24,7 +24,7 @@ def settings(**values: Any) -> SlurmConfig:
 
 
 def shape(*words: str, **values: Any) -> Shape:
-    return shape_of(typed(compose_command("train", words), TrainConfig), settings(**values))
+    return shape_of(to_dataclass(compose_command("train", words), TrainConfig), settings(**values))
 
 
 def test_tasks_follow_from_devices_and_gpus_from_the_accelerator() -> None:

@@ -7,6 +7,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from aiayn.config.schema import BeamSearchConfig, EndsAmong
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
@@ -15,14 +16,16 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.models.architecture import Architecture
 from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import AnyModel, Search, search_all, sentence_likelihoods
+from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
 from aiayn.trees.repair import is_well_formed
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
 
 
-def alone(model: Transformer, source: NDArray[np.int32], tokenizer: AnyTokenizer, search: Search) -> Hypothesis:
+def alone(
+    model: Transformer, source: NDArray[np.int32], tokenizer: AnyTokenizer, search: BeamSearchConfig
+) -> Hypothesis:
     """The best output of one sentence, searched by itself."""
     one = SentencesInMemory.of([source[:-1].tolist()], eos_id=int(source[-1]))
     ((best,),) = search_all(model, one, tokenizer, search, device=CPU)
@@ -69,7 +72,14 @@ def test_translations_come_in_the_order_of_the_split(
     model: Transformer, prepared: PreparedData, budget: int, refills: bool
 ) -> None:
     split, tokenizer = prepared.split("dev"), prepared.tokenizer
-    search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=2, batch_tokens=budget)
+    search = BeamSearchConfig(
+        beam_size=3,
+        length_penalty_alpha=0.6,
+        max_extra_length=2,
+        batch_tokens=budget,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     finished: list[int] = []
     found = search_all(model, split.source, tokenizer, search, device=CPU, advance=finished.append, refills=refills)
     together = tokenizer.decode_batch(best.tokens for best, *_ in found)
@@ -81,7 +91,14 @@ def test_translations_come_in_the_order_of_the_split(
 
 def test_an_output_is_at_most_so_much_longer_than_its_input(model: Transformer, prepared: PreparedData) -> None:
     tokenizer = prepared.tokenizer
-    search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=0, batch_tokens=100)
+    search = BeamSearchConfig(
+        beam_size=2,
+        length_penalty_alpha=0.6,
+        max_extra_length=0,
+        batch_tokens=100,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     for source in prepared.split("test").source:
         output = alone(model, source, tokenizer, search)
         assert len(output.tokens) + output.finished <= len(source)
@@ -97,14 +114,28 @@ def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData
     longest = int(prepared.split("dev").source.lengths.max()) + 3
     learned = replace(architecture, positions="learned", max_positions=longest)
     model = Transformer(learned, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
-    search = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=90, batch_tokens=200)
+    search = BeamSearchConfig(
+        beam_size=2,
+        length_penalty_alpha=0.6,
+        max_extra_length=90,
+        batch_tokens=200,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     found = search_all(model, prepared.split("dev").source, prepared.tokenizer, search, device=CPU)
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
 
 
 def test_more_hypotheses_are_asked_for_and_the_best_stays(model: Transformer, prepared: PreparedData) -> None:
     sources, tokenizer = prepared.split("dev").source, prepared.tokenizer
-    search = Search(beam_size=3, length_penalty_alpha=0.6, max_extra_length=2, batch_tokens=100)
+    search = BeamSearchConfig(
+        beam_size=3,
+        length_penalty_alpha=0.6,
+        max_extra_length=2,
+        batch_tokens=100,
+        ends_among=EndsAmong.candidates,
+        constrained=False,
+    )
     best = search_all(model, sources, tokenizer, search, device=CPU)
     more = search_all(model, sources, tokenizer, search, device=CPU, n_best=3)
     assert [hypotheses[0].tokens for hypotheses in more] == [hypotheses[0].tokens for hypotheses in best]
@@ -122,7 +153,9 @@ def test_a_constrained_search_finds_nothing_but_trees_over_the_words(architectur
     sources = SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
 
     def are_trees(constrained: bool) -> list[bool]:
-        search = Search(3, 0.3, max_extra_length=9, batch_tokens=12, constrained=constrained)
+        search = BeamSearchConfig(
+            3, 0.3, max_extra_length=9, batch_tokens=12, constrained=constrained, ends_among=EndsAmong.candidates
+        )
         found = search_all(model, sources, tokenizer, search, device=CPU, n_best=2, refills=refills)
         return [
             is_well_formed(tokenizer.decode(each.tokens).split(), len(line.split()))

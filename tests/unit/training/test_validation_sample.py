@@ -5,15 +5,23 @@ import copy
 import pytest
 import torch
 
+from aiayn.config.schema import BeamSearchConfig, EndsAmong
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.samples import spread
 from aiayn.models.transformer import Transformer
-from aiayn.training.scoring import Search, search_all
+from aiayn.training.scoring import search_all
 from aiayn.training.validation_sample import ValidationSample
 
 CPU = torch.device("cpu")
-SEARCH = Search(beam_size=2, length_penalty_alpha=0.6, max_extra_length=3, batch_tokens=60)
+SEARCH = BeamSearchConfig(
+    beam_size=2,
+    length_penalty_alpha=0.6,
+    max_extra_length=3,
+    batch_tokens=60,
+    ends_among=EndsAmong.candidates,
+    constrained=False,
+)
 
 
 @pytest.mark.parametrize("sentences", [1, 7, 23, 1000])

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.baselines.convolutional_architecture import ConvolutionalArchitecture
+from aiayn.models.architecture import ConvolutionalArchitecture
 from aiayn.models.baselines.convolutional_state import ConvolutionalState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding

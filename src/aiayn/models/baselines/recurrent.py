@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from aiayn.models.baselines.recurrent_architecture import RecurrentArchitecture
+from aiayn.models.architecture import RecurrentArchitecture
 from aiayn.models.baselines.recurrent_state import Hidden, Memory, RecurrentState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding

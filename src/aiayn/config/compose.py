@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, open_dict, read_write
 
 from aiayn.config import store
 
@@ -29,11 +29,20 @@ def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:
         command: a key of `store.COMMANDS`.
         overrides: as typed on the command line.
     """
+    return without_hydra(compose_with_hydra(command, overrides))
+
+
+def compose_with_hydra(command: str, overrides: Sequence[str] = ()) -> DictConfig:
+    """The same with Hydra's own node."""
     store.register()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(store.conf_directory()), version_base="1.3"):
-        config = compose(command, list(overrides), return_hydra_config=True)
-    HydraConfig.instance().set_config(config)
-    with open_dict(config):
-        del config["hydra"]
-    return config
+        return compose(command, list(overrides), return_hydra_config=True)
+
+
+def without_hydra(composed: DictConfig) -> DictConfig:
+    """Remove Hydra's own node, to which expressions in the configuration still refer."""
+    HydraConfig.instance().set_config(composed)
+    with read_write(composed), open_dict(composed):
+        del composed["hydra"]
+    return composed

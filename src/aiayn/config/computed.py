@@ -1,5 +1,6 @@
 """Keys that follow from others, and are shown but not stated: kinds, the run's identity, Hydra's folders."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -38,18 +39,19 @@ LONGEST_SWEEP = 128
 """Characters of a group's name in W&B, at most."""
 
 
-def refuse_stated(composed: DictConfig, verb: str) -> None:
+def refuse_stated(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
     """Refuse words and files that state what Hydra's folders or the run's identity are.
 
     Args:
         composed: as Hydra composed it, its own node included.
         verb: the command.
+        overrides: of the command line, swept ones included.
 
     Raises:
         UserError: naming the key and what to state instead.
     """
-    typed, swept = _unresolved(composed, "hydra.overrides"), _unresolved(composed, "hydra.sweeper").get("params") or {}
-    words = [*typed["hydra"], *typed["task"], *(f"{key}={value}" for key, value in swept.items())]
+    swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
+    words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
     stated = {word.partition("=")[0].lstrip("+~"): word for word in words}
     for key, word in stated.items():
         if _is_hydras_own(key):
@@ -87,7 +89,7 @@ def _unresolved(composed: DictConfig, key: str) -> Any:
 @cache
 def _files_of(verb: str) -> DictConfig:
     """What the command's own files state of Hydra and of the identity, over what Hydra has by itself."""
-    names = ["train", verb] if verb in ("prepare", "plan") else [verb]
+    names = ["train", verb] if verb in ("prepare", "plan") else ["base", verb]
     files = [OmegaConf.load(conf_directory() / f"{name}.yaml") for name in names]
     stated = [OmegaConf.masked_copy(file, ["hydra", "identity"]) for file in files if isinstance(file, DictConfig)]
     merged = OmegaConf.merge({"hydra": OmegaConf.to_container(OmegaConf.structured(HydraConf))}, *stated)

@@ -49,7 +49,6 @@ def register() -> None:
     register_resolvers()
     accept_whole_floats()
     store = ConfigStore.instance()
-    _keep_it_one()
     for command, node in COMMANDS.items():
         store.store(name=f"{command}_schema", node=node)
     for kind, node in data_schema.DATA_TYPES.items():
@@ -66,15 +65,6 @@ def register() -> None:
     store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
     launcher = OmegaConf.merge(OmegaConf.structured(schema.SlurmConfig), OmegaConf.load(conf_directory() / SLURM))
     store.store(group="hydra/launcher", name="slurm", node=launcher, provider=SLURM)
-
-
-def _keep_it_one() -> None:
-    """Let copies of what holds the store hold the store itself.
-
-    Hydra copies its sources, and with them every schema, for each composition and, in `--help`, for each group: a fifth
-    of the former's time and nine tenths of the latter's. The store is one for the process, and hands out copies.
-    """
-    ConfigStore.__deepcopy__ = lambda store, _: store  # type: ignore[attr-defined]
 
 
 def conf_directory() -> Path:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from aiayn.commands import train
 from aiayn.config.compose import compose_command
 from aiayn.errors import UserError
+from aiayn.sweep.jobs import checked
 
 REFUSED = {
     "trainer.plugins=[a]": "trainer.plugins=['a']: state a list of objects, each with its _target_",
@@ -44,7 +44,7 @@ REFUSED = {
 @pytest.mark.parametrize("override", REFUSED)
 def test_a_value_that_makes_no_sense_is_refused(override: str) -> None:
     with pytest.raises(UserError) as refusal:
-        train.checked(compose_command("train", [override]))
+        checked("train", compose_command("train", [override]))
     assert str(refusal.value).startswith(REFUSED[override])
     assert "\n" not in str(refusal.value)
 
@@ -65,14 +65,15 @@ def test_a_value_that_makes_no_sense_is_refused(override: str) -> None:
     ],
 )
 def test_what_lightning_takes_is_left_to_it(overrides: list[str]) -> None:
-    train.checked(compose_command("train", overrides))
+    checked("train", compose_command("train", overrides))
 
 
 def test_a_metric_that_is_not_measured_is_not_waited_for() -> None:
     with pytest.raises(UserError, match=r"^callbacks\.best\.monitor=val/bleu: choose from step, epoch, val/ppl$"):
-        train.checked(
+        checked(
+            "train",
             compose_command(
                 "train",
                 ["callbacks.best.monitor=val/bleu", "callbacks.best.mode=max", "decoding.validation_sentences=0"],
-            )
+            ),
         )

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from omegaconf.errors import ValidationError
 
-from aiayn.commands import train
 from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.schema import OptimizationConfig
 from aiayn.errors import UserError
+from aiayn.sweep.jobs import checked
 
 
 @given(number=st.floats() | st.integers(-(10**6), 10**6).map(float))
@@ -54,7 +54,7 @@ def test_every_key_refuses_what_its_type_cannot_mean() -> None:
         except ValidationError:
             continue  # an option of few
         with pytest.raises(UserError, match=rf"^{key}[= ]") as refusal:
-            train.checked(changed)
+            checked("train", changed)
         assert "\n" not in str(refusal.value)
         refused += 1
     assert refused > 40
@@ -64,4 +64,4 @@ def test_a_line_break_is_shown_and_refused() -> None:
     composed = compose_command("train")
     composed.data.name = "a\nb"
     with pytest.raises(UserError, match=r"^data\.name='a\\nb': holds a line break"):
-        train.checked(composed)
+        checked("train", composed)

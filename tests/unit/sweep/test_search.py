@@ -140,7 +140,9 @@ def searched(tmp_path: Path) -> Callable[..., Search]:
             study.set_user_attr(str(trial.number), {"run": run, "experiment": "table3/base", "seed": 1})
             if record is not None:
                 record.write(tmp_path / run / "run.json")
-        return Search(study, fixed=fixed, space=space, objective=objective, runs=tmp_path, launcher=BasicLauncher())
+        return Search(
+            study=study, fixed=fixed, space=space, objective=objective, runs=tmp_path, launcher=BasicLauncher()
+        )
 
     return make
 
@@ -168,12 +170,12 @@ def test_only_what_ended_is_told_to_optuna(searched: Callable[..., Search]) -> N
     found = searched(*(a_record(status) for status in Status), None)
     found.settle()
     found.settle()
-    states = dict(zip([*Status, None], (trial.state for trial in found._study.get_trials()), strict=True))
+    states = dict(zip([*Status, None], (trial.state for trial in found.study.get_trials()), strict=True))
     running = optuna.trial.TrialState.RUNNING
     assert states.pop(Status.finished) == optuna.trial.TrialState.COMPLETE
     assert states.pop(Status.failed) == optuna.trial.TrialState.FAIL
     assert set(states.values()) == {running}, "to be taken up again"
-    with pytest.raises(RunFailedError, match=r"^3 trials are not done of 5; the same command takes them up again$"):
+    with pytest.raises(RunFailedError, match=r"^3 trials are not done of 5; rerun the command to resume them$"):
         found.show()
 
 

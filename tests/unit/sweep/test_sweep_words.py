@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiayn.config.compose import compose_command
 from aiayn.config.store import options
 from aiayn.errors import UserError
-from aiayn.sweep.words import SWEEP_VARIABLE, sweep_words
+from aiayn.sweep.words import SWEEP_VARIABLE, write_out_globs
 
 CommandLine = Callable[..., Any]
 
@@ -25,7 +25,7 @@ REFUSED_AT_ONCE = "model.d_ff=0"
 @given(row=st.sampled_from(ROWS), start=st.integers(0, 20), end=st.integers(0, 20), plus=st.sampled_from(["", "+"]))
 def test_a_glob_means_every_option_that_matches(row: str, start: int, end: int, plus: str) -> None:
     pattern = f"{row[:start]}*{row[max(start, end) :]}"
-    (word,) = sweep_words([f"{plus}experiment=glob({pattern})"])
+    (word,) = write_out_globs([f"{plus}experiment=glob({pattern})"])
     assert word == f"{plus}experiment={','.join(name for name in ROWS if fnmatch(name, pattern))}"
     assert row in word
 
@@ -33,20 +33,20 @@ def test_a_glob_means_every_option_that_matches(row: str, start: int, end: int, 
 def test_a_glob_sees_options_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").touch()
-    words = ["experiment=glob([mine,table3/base])", "--config-dir", str(tmp_path)]
-    assert sweep_words(words) == ["experiment=mine,table3/base", *words[1:]]
+    words = ["experiment=glob([mine,table3/base])", f"hydra.searchpath=['file://{tmp_path}']"]
+    assert write_out_globs(words) == ["experiment=mine,table3/base", *words[1:]]
 
 
 @pytest.mark.parametrize(
     "word", ["seed=1", "data.name=glob", "experiment=glob(", "seed=glob(*)", "hydra/launcher=glob(*)"]
 )
 def test_other_words_stay_as_they_are(word: str) -> None:
-    assert sweep_words([word]) == [word]
+    assert write_out_globs([word]) == [word]
 
 
 def test_a_glob_that_matches_nothing_is_refused_with_what_there_is() -> None:
     with pytest.raises(UserError, match=r"^experiment=glob\(table3/x\*\): matches no option; choose from .*table3/big"):
-        sweep_words(["experiment=glob(table3/x*)", "-m"])
+        write_out_globs(["experiment=glob(table3/x*)"])
 
 
 @pytest.mark.parametrize(

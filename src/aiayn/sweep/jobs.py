@@ -170,10 +170,11 @@ class Task:
         return any(outcome.number == number and outcome.has_ended for outcome in self.folder.read())
 
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
+        output = Path(HydraConfig.get().runtime.output_dir)
         try:
             result = _module(self.verb).main(checked(self.verb, composed))
         except (UserError, KeyboardInterrupt):
-            remove_empty(Path(HydraConfig.get().runtime.output_dir))
+            remove_empty(output)
             raise
         return None if result is None else asdict(result)
 

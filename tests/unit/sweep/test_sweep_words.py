@@ -1,4 +1,4 @@
-"""A sweep does what was typed, or says at once that it cannot."""
+"""A sweep runs the stated jobs, or is refused at once."""
 
 import os
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def test_a_glob_means_every_option_that_matches(row: str, start: int, end: int, 
     assert row in word
 
 
-def test_a_glob_sees_options_of_ones_own(tmp_path: Path) -> None:
+def test_a_glob_matches_options_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").touch()
     words = ["experiment=glob([mine,table3/base])", f"hydra.searchpath=['file://{tmp_path}']"]
@@ -40,11 +40,11 @@ def test_a_glob_sees_options_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "word", ["seed=1", "data.name=glob", "experiment=glob(", "seed=glob(*)", "hydra/launcher=glob(*)"]
 )
-def test_other_words_stay_as_they_are(word: str) -> None:
+def test_other_words_do_not_change(word: str) -> None:
     assert write_out_globs([word]) == [word]
 
 
-def test_a_glob_that_matches_nothing_is_refused_with_what_there_is() -> None:
+def test_a_glob_that_matches_nothing_is_refused_with_the_options() -> None:
     with pytest.raises(UserError, match=r"^experiment=glob\(table3/x\*\): matches no option; choose from .*table3/big"):
         write_out_globs(["experiment=glob(table3/x*)"])
 
@@ -92,9 +92,7 @@ def test_the_command_line_wins_over_the_sweep_and_combines_with_it(
     assert said.out.endswith(f"\n{jobs} refused\n")
 
 
-def test_a_sweep_is_named_after_its_file_unless_somebody_says_otherwise(
-    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_is_named_after_its_file_by_default(aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     aiayn("train", "sweeps=seeds", "-m", REFUSED_AT_ONCE)
     assert SWEEP_VARIABLE not in os.environ
     assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "seeds"
@@ -103,7 +101,7 @@ def test_a_sweep_is_named_after_its_file_unless_somebody_says_otherwise(
     assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "ours"
 
 
-def test_a_sweep_of_ones_own_is_known_by_its_name(aiayn: CommandLine, tmp_path: Path) -> None:
+def test_a_sweep_of_the_user_is_found_by_its_name(aiayn: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "my_conf" / "sweeps").mkdir(parents=True)
     text = "# @package _global_\nhydra:\n  mode: MULTIRUN\n  sweeper:\n    params:\n      seed: 4,5\n"
     (tmp_path / "my_conf" / "sweeps" / "mine.yaml").write_text(text)

@@ -149,7 +149,7 @@ def _help(verb: str, overrides: Sequence[str]) -> int:
 
 
 def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str]]":
-    """The configuration without the keys that are swept, Hydra's node included; and the overrides that sweep.
+    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep.
 
     Raises:
         UserError: Hydra cannot parse or compose the words.
@@ -158,11 +158,13 @@ def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str
 
     from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
     from aiayn.config.compose import compose_with_hydra
+    from aiayn.sweep.words import first_value
 
     try:
         parsed = OverridesParser.create().parse_overrides([*overrides])
-        swept = [str(override.input_line) for override in parsed if override.is_sweep_override()]
-        return compose_with_hydra(verb, [word for word in overrides if word not in swept]), swept
+        swept = {str(each.input_line): first_value(each) for each in parsed if each.is_sweep_override()}
+        words = [swept.get(word, word) for word in overrides]
+        return compose_with_hydra(verb, [word for word in words if word is not None]), [*swept]
     except (*MISTAKES, *STUMBLES) as error:
         raise UserError(explain(error, verb, overrides)) from error
 

@@ -87,6 +87,14 @@ def _is_named(key: str) -> bool:
     return key != "seed" and (key.startswith("scale") or not is_neutral(key))
 
 
+def first_value(override: Override) -> str | None:
+    """The override of the first job, as Hydra would sweep it; None for an interval, a glob, or no values."""
+    if not override.is_discrete_sweep() or isinstance(override.value(), Glob):
+        return None
+    value = next(iter(override.sweep_string_iterator()), None)
+    return None if value is None else f"{override.get_key_element()}={value}"
+
+
 def _is_swept(word: str) -> bool:
     override = _parsed(word)
     return override is not None and override.is_sweep_override()

@@ -64,7 +64,7 @@ MISTAKES = {
     # no folder is made above an output
     "report parameters output=no/where/x.md": "output=no/where/x.md: there is no folder no/where; make it",
     "reproduce table3 output=no/x.md": "output=no/x.md: there is no folder no; make it",
-    "report configuration output=/proc/configuration.md": "output=/proc/configuration.md: ",
+    "report paper output=/proc/paper.md": "output=/proc/paper.md: ",
     "train paths.runs=/proc/runs": "/proc/runs: ",
 }
 

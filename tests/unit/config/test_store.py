@@ -1,6 +1,4 @@
-"""Hydra's store is filled once; nobody who composes can change what it holds."""
-
-from copy import deepcopy
+"""Hydra's store is filled once, and composing does not change its content."""
 
 from hydra.core.config_store import ConfigStore
 from omegaconf import OmegaConf
@@ -9,10 +7,9 @@ from aiayn.config.compose import compose_command
 from aiayn.config.store import register
 
 
-def test_there_is_one_store_and_what_it_hands_out_is_not_its_own() -> None:
+def test_the_store_hands_out_copies() -> None:
     register()
     store = ConfigStore.instance()
-    assert deepcopy([store])[0] is store
     before = store.load("train_schema.yaml").node
     store.load("train_schema.yaml").node.seed = 7
     assert OmegaConf.is_missing(before, "seed")

@@ -1,17 +1,16 @@
-"""The sweeper of `sweeps/search.yaml`: Hydra makes sweepers of this namespace and no other.
+"""The sweeper of `sweeps/search.yaml`; Hydra finds sweepers in this namespace only.
 
-Hydra imports this file with every command; what does the work is imported when a search begins.
+Hydra imports this file with every command; Optuna is imported when a search begins.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.plugins import Plugins
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from aiayn.config.schema import Objective
 from aiayn.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,24 +20,18 @@ if TYPE_CHECKING:
 class SearchSweeper(Sweeper):
     """Lets Optuna choose the values of the jobs, one job after the other."""
 
-    def __init__(
-        self, *, params: Mapping[str, str], trials: int, objective: Objective, seed: int, storage: str
-    ) -> None:
-        """Take the settings; `SweeperConfig` in the schema says what they are."""
-        self._params = dict(params)
-        self._trials = trials
-        self._objective = objective
-        self._seed = seed
-        self._storage = storage
-        self._composed: DictConfig | None = None
-        self._context: HydraContext | None = None
-        self._launcher: Launcher | None = None
+    composed: DictConfig
+    context: HydraContext
+    launcher: "Launcher"
+
+    def __init__(self, **_: Any) -> None:
+        """Take no settings: they are read from the configuration, as `SweeperConfig` in the schema."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Hydra's second half of making a sweeper."""
-        self._composed = config
-        self._context = hydra_context
-        self._launcher = Plugins.instance().instantiate_launcher(
+        """Take the parts that Hydra hands to a sweeper."""
+        self.composed = config
+        self.context = hydra_context
+        self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
         )
 
@@ -51,9 +44,6 @@ class SearchSweeper(Sweeper):
         Raises:
             UserError: Optuna is not installed, or a setting is not allowed.
         """
-        assert self._composed is not None
-        assert self._context is not None
-        assert self._launcher is not None
         try:
             from aiayn.sweep.search import search
         except ModuleNotFoundError as error:
@@ -62,15 +52,5 @@ class SearchSweeper(Sweeper):
             raise UserError(
                 "sweeps=search: Optuna is not installed; pip install -e '.[search]' in the checkout"
             ) from None
-        words = [*(f"{key}={value}" for key, value in self._params.items()), *arguments]
-        search(
-            self._composed,
-            words,
-            loader=self._context.config_loader,
-            launcher=self._launcher,
-            objective=self._objective,
-            trials=self._trials,
-            seed=self._seed,
-            storage=self._storage,
-        )
+        search(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
         return ()

@@ -1,6 +1,6 @@
-"""The launcher of `hydra/launcher=slurm`: Hydra makes launchers of this namespace and no other.
+"""The launcher of `hydra/launcher=slurm`; Hydra finds launchers in this namespace only.
 
-Hydra imports this file with every command; what does the work is imported when jobs are launched.
+Hydra imports this file with every command; submitit is imported when jobs are launched.
 """
 
 from collections.abc import Sequence
@@ -17,26 +17,25 @@ from aiayn.errors import UserError
 class SlurmJobsLauncher(Launcher):
     """Makes each job of a sweep a job of Slurm, and waits for all."""
 
+    composed: DictConfig
+    context: HydraContext
+    task: TaskFunction
+
     def __init__(self, **_: Any) -> None:
         """Take no settings: they are read from the configuration, as `SlurmConfig` in the schema."""
-        self._composed: DictConfig | None = None
-        self._context: HydraContext | None = None
-        self._task: TaskFunction | None = None
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
-        """Hydra's second half of making a launcher."""
-        self._composed = config
-        self._context = hydra_context
-        self._task = task_function
+        """Take the parts that Hydra hands to a launcher."""
+        self.composed = config
+        self.context = hydra_context
+        self.task = task_function
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
-        """Do the jobs; what becomes of each is told in its outcome.
+        """Run the jobs; each writes its outcome.
 
         Raises:
             UserError: Slurm or submitit is not installed, or Slurm does not take the jobs.
         """
-        assert self._composed is not None
-        assert self._context is not None
         try:
             from aiayn.sweep.jobs import Task
             from aiayn.sweep.slurm import launch
@@ -46,6 +45,6 @@ class SlurmJobsLauncher(Launcher):
             raise UserError(
                 "hydra/launcher=slurm: submitit is not installed; pip install -e '.[slurm]' in the checkout"
             ) from None
-        assert isinstance(self._task, Task)
-        launch(self._composed, self._context, self._task, [[*words] for words in job_overrides], first=initial_job_idx)
+        assert isinstance(self.task, Task)
+        launch(self.composed, self.context, self.task, job_overrides, first=initial_job_idx)
         return ()

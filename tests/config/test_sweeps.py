@@ -22,7 +22,7 @@ from aiayn.paper.table3 import load_table3
 SEARCH = sweeps_directory() / "search.yaml"
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH})
 OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
-OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "rivals", "fidelity"}
+OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "baselines", "fidelity"}
 TABLE2 = {"table2", "table2_en_de"}
 TABLE4 = {"table4"}
 TABLE3 = {"table3"} | {f"table3_{group}" for group in "abcde"}

@@ -19,7 +19,9 @@ def runs(train: Train, tmp_path: Path) -> Path:
     for row in ("attention/dot", "table3/base"):
         assert train(f"experiment={row}") == 0
     of_no_transformer = [word for word in TINY if not word.startswith(("model.d_ff", "model.num_"))]
-    assert main(["train", *of_no_transformer, "logger=none", "experiment=rivals/gru_fixed", "model.num_layers=1"]) == 0
+    assert (
+        main(["train", *of_no_transformer, "logger=none", "experiment=baselines/gru_fixed", "model.num_layers=1"]) == 0
+    )
     return tmp_path / "runs"
 
 
@@ -62,8 +64,8 @@ def drawn_of(system: dict[str, dict[str, dict[str, list[list[float]]]]]) -> list
         (["output=x.pdf"], "output=x.pdf: the suffix says the format; choose from .md, .json"),
         (["paths.cache=nowhere"], "paths.cache=nowhere: does not hold the data "),
         (
-            ["only.experiment=rivals/*"],
-            "only.experiment=rivals/*: no finished run of a transformer on translations below ",
+            ["only.experiment=baselines/*"],
+            "only.experiment=baselines/*: no finished run of a transformer on translations below ",
         ),
     ],
 )

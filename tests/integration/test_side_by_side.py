@@ -105,7 +105,7 @@ def test_jobs_share_the_machine_and_a_failing_one_stops_no_other(
         before = []
         for line in sweep.stderr:
             before.append(line)
-            if line.startswith("waiting for what others are running"):
+            if line.startswith("waiting for runs of other processes"):
                 break
         assert str(held.path) in before[-1]
     out, err = sweep.communicate(timeout=SECONDS)

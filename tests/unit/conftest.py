@@ -13,7 +13,7 @@ from aiayn.sweep.words import SWEEP_VARIABLE
 
 
 class Said(NamedTuple):
-    """What a command line answered."""
+    """Exit code and output of a command line."""
 
     code: int
     out: str
@@ -26,7 +26,7 @@ CommandLine = Callable[..., Said]
 @pytest.fixture
 def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
     monkeypatch.chdir(tmp_path)
-    # What the front end sets for Hydra is given back after the test.
+    # The front end sets these for Hydra; they are restored after the test.
     monkeypatch.setattr(sys, "argv", sys.argv)
     monkeypatch.setitem(os.environ, "HYDRA_FULL_ERROR", "1")
     monkeypatch.setenv(SWEEP_VARIABLE, "")

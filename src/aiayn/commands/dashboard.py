@@ -5,11 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from omegaconf import DictConfig
-
 from aiayn.config.difference import job_type, row_of
-from aiayn.config.freeze import frozen_content, to_dataclass
-from aiayn.config.outputs import output_folder
+from aiayn.config.freeze import frozen_content
+from aiayn.config.outputs import output_errors, output_folder
 from aiayn.config.report_schema import DashboardConfig
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
@@ -21,20 +19,10 @@ if TYPE_CHECKING:
     from aiayn.reports.wandb_panels import Subject
 
 
-def checked(composed: DictConfig) -> DashboardConfig:
-    """The configuration, as far as it can be judged without files.
-
-    Raises:
-        UserError: the command would refuse it.
-    """
-    return to_dataclass(composed, DashboardConfig)
-
-
-def main(composed: DictConfig) -> None:
-    """Make or update the report and the workspace and print their addresses, or show what they would hold."""
-    config = checked(composed)
+def main(config: DashboardConfig) -> None:
+    """Make or update the report and the workspace and print their URLs, or show their content."""
     if config.output is not None and not config.dry_run:
-        raise UserError(f"output={config.output}: is for what is not sent; state dry_run=true as well")
+        raise UserError(f"output={config.output}: nothing is written unless dry_run=true; state that as well")
     output = None if config.output is None else output_folder(config.output)
     if importlib.util.find_spec("wandb_workspaces") is None:
         raise UserError(
@@ -56,10 +44,10 @@ def main(composed: DictConfig) -> None:
 
 
 def _subject(config: DashboardConfig, table: "Report") -> "Subject":
-    """The table's runs as W&B knows them.
+    """The table's runs in W&B.
 
     Raises:
-        UserError: there is none, or none that W&B could know.
+        UserError: there is no run, or no project.
     """
     from aiayn.reports.wandb_panels import Subject  # imports wandb, which takes a second
 
@@ -94,22 +82,20 @@ def _subject(config: DashboardConfig, table: "Report") -> "Subject":
 
 
 def _identity(content: Mapping[str, Any]) -> tuple[str, str]:
-    """The experiment of a frozen configuration, and what it changes there."""
+    """The experiment of a frozen configuration, and its difference from it."""
     identity = content.get("identity") or {}
     return str(identity.get("experiment")), identity.get("difference") or ""
 
 
 def _show(table: "Report", subject: "Subject", output: Path | None) -> None:
-    """What would be sent, to a folder or to standard output."""
+    """Write the content to a folder, or print it."""
     from aiayn.reports.wandb_dashboard import build_dashboard
 
     content = build_dashboard(table, subject).content()
     if output is None:
         print(json_text(content), end="")  # noqa: T201
         return
-    try:
+    with output_errors(str(output)):
         for name, view in content.items():
             files.write_text(output / f"{name}.json", json_text(view))
-    except OSError as error:
-        raise UserError(f"output={output}: {error.strerror}; choose another folder") from error
     print(output)  # noqa: T201

@@ -9,13 +9,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from importlib import import_module
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiayn import __version__
-from aiayn.commands.flags import ordered
+from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
+from aiayn.commands.words import Words, parse_words
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.progress import say
@@ -30,61 +31,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Command:
-    """A verb of the command line."""
+    """A verb of the command line; the module of its name in this package does it."""
 
     summary: str
-    module: str
-    """Holds `main(composed)`, and `checked(composed)`, which judges what is not on disk. Help does not import it."""
     nouns: tuple[str, ...] = ()
-    """What the verb can be applied to, where it must be said."""
+    """One of them must follow the verb."""
 
 
 COMMANDS = {
-    "train": Command("prepare the corpus, train, evaluate, write the record", "aiayn.commands.train"),
-    "reproduce": Command("a table of the paper: its sweep, then its report", "aiayn.commands.reproduce", TABLES),
-    "prepare": Command("bring a corpus into the cache: tokenizer and token ids", "aiayn.commands.prepare"),
-    "plan": Command("what training would cost: operations, memory, time, disk", "aiayn.commands.plan"),
-    "evaluate": Command("decode and score a checkpoint of a run", "aiayn.commands.evaluate"),
-    "average": Command("the mean of a run's last checkpoints, as a checkpoint", "aiayn.commands.average"),
-    "translate": Command("lines of standard input through a run's model", "aiayn.commands.translate"),
-    "parse": Command("lines of standard input to trees, by a run that parses", "aiayn.commands.parse"),
-    "tune": Command("beam size and length penalty by BLEU on dev", "aiayn.commands.tune"),
-    "score": Command("how likely a run's model finds given translations", "aiayn.commands.score"),
-    "compare": Command("two runs on the same sentences: significance, where, and examples", "aiayn.commands.compare"),
-    "export": Command("a run's model for CTranslate2, or as safetensors", "aiayn.commands.export"),
-    "attention": Command("pictures of what a run's model attends to in sentences", "aiayn.commands.attention"),
-    "status": Command("the runs below paths.runs: state, steps, scores, time left", "aiayn.commands.status"),
-    "dashboard": Command("a report and a workspace of W&B that show Table 3", "aiayn.commands.dashboard"),
-    "sync": Command("send W&B what ran offline, or was cut off", "aiayn.commands.sync"),
-    "report": Command(
-        "tables from records and the paper",
-        "aiayn.commands.report",
-        (
-            "comparison",
-            "configuration",
-            "cost",
-            "fidelity",
-            "matrix",
-            "page",
-            "paper",
-            "parameters",
-            "run",
-            "sharpness",
-            "table1",
-            "table2",
-            "table3",
-            "table4",
-        ),
-    ),
+    "train": Command("prepare the corpus, train, evaluate, write the record"),
+    "reproduce": Command("a table of the paper: its sweep, then its report", TABLES),
+    "prepare": Command("bring a corpus into the cache: tokenizer and token ids"),
+    "plan": Command("the cost of training: operations, memory, time, disk"),
+    "evaluate": Command("decode and score a checkpoint of a run"),
+    "average": Command("the mean of a run's last checkpoints, as a checkpoint"),
+    "translate": Command("translate lines of standard input with a run's model"),
+    "parse": Command("parse lines of standard input with a run's model"),
+    "tune": Command("beam size and length penalty by BLEU on dev"),
+    "score": Command("the likelihood of given translations under a run's model"),
+    "compare": Command("two runs on the same sentences: significance, kinds of sentences, examples"),
+    "export": Command("a run's model for CTranslate2, or as safetensors"),
+    "attention": Command("pictures of the attention weights of a run's model"),
+    "status": Command("the runs below paths.runs: state, steps, scores, time left"),
+    "dashboard": Command("a report and a workspace of W&B that show Table 3"),
+    "sync": Command("send W&B the data of runs that were offline or cut off"),
+    "report": Command("tables from records and the paper", tuple(REPORTS)),
 }
 
 SHELLS = ("bash", "fish", "zsh")
 
-LOOKING = {"--cfg", "-c", "--info", "-i"}
-"""Flags under which nothing is run."""
-
-ANNOUNCED = "+hydra.callbacks.jobs._target_=aiayn.sweep.jobs.Announcement"
-"""Has Hydra tell `Jobs` that a multirun starts."""
+MULTIRUN_CALLBACK = "+hydra.callbacks.jobs._target_=aiayn.sweep.jobs.MultirunStart"
+"""Has Hydra call `Jobs.begin_multirun`."""
 
 COMPLETION_REQUESTS = [[f"{request}={shell}"] for request in ("install", "uninstall", "query") for shell in SHELLS]
 
@@ -110,13 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with ended_as_interrupted():
             return _run(words)
     except UserError as error:
-        _complain(str(error))
+        _print_error(str(error))
         return 2
     except RunFailedError as error:
-        _complain(str(error))
+        _print_error(str(error))
         return 1
     except KeyboardInterrupt as error:
-        _complain(str(error) or "interrupted")
+        _print_error(str(error) or "interrupted")
         return 1
     except BrokenPipeError:  # the reader of our output left
         with suppress(OSError):
@@ -138,10 +115,10 @@ def _run(words: list[str]) -> int:
         raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
     if verb == "reproduce":
         return reproduce(rest, _run)
-    words = ordered(_with_noun(verb, rest))
-    from aiayn.sweep.words import sweep_words  # imports Hydra, which the words above need not wait for
-
-    return _hydra(verb, sweep_words(words))
+    parsed = parse_words(verb, rest, COMMANDS[verb].nouns)
+    if parsed.help:
+        return _help(verb, parsed.overrides)
+    return _hydra(verb, parsed)
 
 
 def _usage() -> str:
@@ -152,76 +129,110 @@ def _usage() -> str:
     return USAGE.format(verbs=verbs).rstrip()
 
 
-def _with_noun(verb: str, words: list[str]) -> list[str]:
-    """Turn the noun, the first bare word, into an override."""
-    nouns = COMMANDS[verb].nouns
-    if nouns and words and "=" not in words[0] and not words[0].startswith("-"):
-        if words[0] not in nouns:
-            raise UserError(f"aiayn {verb} {words[0]}: choose from {', '.join(nouns)}")
-        return [f"noun={words[0]}", *words[1:]]
-    wants_help = any(word.startswith("-") for word in words)
-    if nouns and not wants_help and not any(word.startswith("noun=") for word in words):
-        raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
-    return words
+def _help(verb: str, overrides: Sequence[str]) -> int:
+    """Print a verb's groups and values, between the header and the footer in conf/hydra/help."""
+    from omegaconf import OmegaConf
+
+    from aiayn.config import store
+    from aiayn.config.compose import without_hydra
+
+    composed, _ = _compose(verb, overrides)
+    hydra = composed.hydra
+    folders = [Path(source.path) for source in hydra.runtime.config_sources if source.schema == "file"]
+    groups = {group: store.options(group, folders=folders) for group in hydra.runtime.choices if "hydra" not in group}
+    lines = [f"{group}: {', '.join(options)}" for group, options in sorted(groups.items()) if len(options) > 1]
+    if lines:
+        lines = ["Groups (group=option):", "", *lines, ""]
+    text = [hydra.help.header.rstrip(), *lines, "Values (key=value), explained by aiayn report configuration:", ""]
+    print(*text, OmegaConf.to_yaml(without_hydra(composed)), hydra.help.footer.rstrip(), sep="\n")  # noqa: T201
+    return 0
 
 
-def _hydra(verb: str, words: list[str]) -> int:
-    """Let Hydra parse flags and overrides, compose, and call the command; a multirun's jobs do not stop each other."""
+def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str]]":
+    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep.
+
+    Raises:
+        UserError: Hydra cannot parse or compose the words.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+
+    from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
+    from aiayn.config.compose import compose_with_hydra
+    from aiayn.sweep.words import first_value
+
+    try:
+        parsed = OverridesParser.create().parse_overrides([*overrides])
+        swept = {str(each.input_line): first_value(each) for each in parsed if each.is_sweep_override()}
+        words = [swept.get(word, word) for word in overrides]
+        return compose_with_hydra(verb, [word for word in words if word is not None]), [*swept]
+    except (*MISTAKES, *STUMBLES) as error:
+        raise UserError(explain(error, verb, overrides)) from error
+
+
+def _check(verb: str, words: Words) -> None:
+    """Refuse a configuration before Hydra makes folders or shows it.
+
+    Raises:
+        UserError: the command line sweeps without -m, or states keys that are computed; or the command would refuse
+            the configuration that is to be shown.
+    """
+    from hydra.types import RunMode
+
+    from aiayn.config.compose import without_hydra
+    from aiayn.config.computed import refuse_stated
+    from aiayn.sweep.jobs import checked
+
+    composed, swept = _compose(verb, words.overrides)
+    refuse_stated(composed, verb, words.overrides)
+    if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
+        raise UserError(f"{swept[0]}: several values need -m (a sweep); as one value write it in brackets or quotes")
+    if words.cfg:
+        checked(verb, without_hydra(composed))
+
+
+def _hydra(verb: str, words: Words) -> int:
+    """Let Hydra compose and call the command, once or for each job of a multirun."""
     from concurrent.futures import BrokenExecutor
 
     import hydra
 
-    from aiayn.commands.mistakes import ASSERTED, BEFORE_THE_COMMAND, explain, is_asserted
+    from aiayn.commands.mistakes import MISTAKES, explain
     from aiayn.config import store
     from aiayn.config.compose import register
-    from aiayn.config.hydra_composition import checked_when_composed, mode_known_by
     from aiayn.sweep.jobs import Jobs
+    from aiayn.sweep.words import name_sweep, write_out_globs
 
     register()
+    words.overrides = write_out_globs(words.overrides)
+    name_sweep(words.overrides, is_multirun=words.multirun)
+    _check(verb, words)
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
-    sys.argv = [f"aiayn {verb}", ANNOUNCED, *words]
-    complain = _complain_once if verb == "plan" else _complain  # all jobs of a plan tend to have the same mistake
-    with Jobs(COMMANDS[verb].module, complain=complain) as jobs:
+    sys.argv = [f"aiayn {verb}", MULTIRUN_CALLBACK, *words.hydra_arguments()]
+    print_error = _print_error_once if verb == "plan" else _print_error  # jobs tend to share it
+    with Jobs(verb, print_error=print_error) as jobs:
         try:
-            with mode_known_by(words), checked_when_composed(partial(_check, verb=verb, words=words)):
-                hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
-        except (*BEFORE_THE_COMMAND, *ASSERTED) as error:
-            if isinstance(error, BrokenPipeError) or (jobs.task.was_called and not jobs.are_a_multirun):
-                raise  # not the command line's fault
-            if isinstance(error, ASSERTED) and not is_asserted(error):
-                raise
-            raise UserError(explain(error, verb)) from error
+            hydra.main(config_path=str(store.conf_directory()), config_name=verb, version_base="1.3")(jobs.task)()
+        except BrokenPipeError:
+            raise
+        except MISTAKES as error:
+            if jobs.task.was_called and not jobs.are_a_multirun:
+                raise  # of the command itself
+            raise UserError(explain(error, verb, words.overrides)) from error
         except BrokenExecutor:  # a process of a launcher's pool was killed; the pool then kills the others
             jobs.are_cut_short = True
-        except SystemExit as error:  # Hydra after --help and after a flag it cannot follow
+        except SystemExit as error:  # Hydra has shown something, or a package that is not there
             return 0 if error.code in (None, 0) else 2
         jobs.end()
-        if not jobs.have_begun and not LOOKING & set(words):
-            typed = shlex.join([verb, *words])
+        if not jobs.have_begun and not words.is_only_shown:
+            typed = shlex.join([verb, *words.hydra_arguments()])
             raise UserError(f"aiayn {typed}: no job to run; a swept key has no values: write some out")
         _conclude(verb, jobs)
     return 0
 
 
-def _check(composed: "DictConfig", *, verb: str, words: Sequence[str]) -> None:
-    """Refuse what states keys that are computed; and what is only to be shown, where the command would refuse it.
-
-    Raises:
-        UserError: the command would refuse the configuration.
-    """
-    from aiayn.config.computed import refuse_stated
-    from aiayn.config.hydra_composition import without_hydra
-
-    if {"--help", "-h", "--hydra-help"} & {*words}:
-        return
-    refuse_stated(composed, verb)
-    if {"--cfg", "-c"} & {*words}:
-        import_module(COMMANDS[verb].module).checked(without_hydra(composed))
-
-
 def _conclude(verb: str, jobs: "Jobs") -> None:
-    """Show what came of all jobs, and count those of a multirun that failed."""
+    """Print the results of all jobs, and count the jobs of a multirun that failed."""
     if jobs.show is not None:
         jobs.show()
     elif verb == "plan" and jobs.results:
@@ -239,14 +250,14 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
                 if outcome.swept is not None
             ]
         )
-    if verb == "plan" and jobs.failed:  # nothing was tried: it is a mistake, told above
+    if verb == "plan" and jobs.failed:  # a mistake, shown above
         raise UserError(f"{len(jobs.failed)} of {len(jobs.outcomes)} jobs cannot be planned")
     count = "1 job" if len(jobs.failed) == 1 else f"{len(jobs.failed)} jobs"
     if jobs.are_cut_short:
-        why = "a process of the launcher was killed, which ends the others and what was to come"
-        raise RunFailedError(f"{count} failed of {len(jobs.outcomes)} begun: {why}; the same command goes on")
+        why = "a process of the launcher was killed, which ends all jobs"
+        raise RunFailedError(f"{count} failed of {len(jobs.outcomes)} begun: {why}; rerun the command to continue")
     if jobs.failed and jobs.show is None:
-        rest = "the same command tries again what failed and leaves the others alone"
+        rest = "rerun the command to retry them; finished runs are not repeated"
         raise RunFailedError(f"{count} failed of {len(jobs.outcomes)}; {rest}")
 
 
@@ -294,11 +305,11 @@ def _hydra_completion(verb: str, words: list[str]) -> int:
 
 
 @cache
-def _complain_once(message: str) -> None:
-    _complain(message)
+def _print_error_once(message: str) -> None:
+    _print_error(message)
 
 
-def _complain(message: str) -> None:
+def _print_error(message: str) -> None:
     line = " ".join(message.split())
     speaker = f"aiayn: rank {rank}:" if (rank := processes.rank()) else "aiayn:"
     say(f"{speaker} {line}")

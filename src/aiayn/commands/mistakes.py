@@ -1,63 +1,73 @@
-"""Say in one line what Hydra and OmegaConf say in several."""
+"""One line for the errors of Hydra and OmegaConf, with the nearest key or option."""
 
 import difflib
-import re
-from collections.abc import Iterator
-from pathlib import Path
-from traceback import walk_tb
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import get_type_hints
 
 import yaml
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from aiayn.config import store
+from aiayn.config.compose import compose_with_hydra, without_hydra
+from aiayn.config.data_schema import DATA_TYPES
+from aiayn.config.identity import flatten
+from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.third_parties import STATED_ELSEWHERE
 from aiayn.errors import UserError
+from aiayn.sweep.words import further_folders
 
-BEFORE_THE_COMMAND = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
-"""What Hydra raises while it reads the command line, composes, and makes the folder of a run."""
+MISTAKES = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
+"""Raised while Hydra reads the command line, composes, and makes the folder of a run."""
 
-ASSERTED = (AssertionError, AttributeError, TypeError, RecursionError)
-"""What Hydra and OmegaConf raise besides, on words that their authors did not think of: `model=${head_width:0,0}`."""
+STUMBLES = (AssertionError, AttributeError, TypeError, RecursionError)
+"""Raised besides while Hydra composes unforeseen words, such as `model=${head_width:0,0}`."""
+
+GLOBAL_GROUPS = ("experiment", "debug", "fidelity", "sweeps")
+"""Groups whose files state keys of the whole configuration."""
 
 PREFERRED = ("model.", "optimization.", "decoding.", "data.")
-"""Where a key is looked for first that was typed without its group."""
+"""Groups searched first for a key that was typed without its group."""
 
 
-def explain(error: Exception, verb: str) -> str:
-    """One line naming the key, what is wrong, and the nearest right name.
+def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
+    """One line naming the key, the mistake and the nearest right name.
 
     Args:
-        error: what composing raised.
-        verb: the command that was composed.
+        error: raised while the command was composed.
+        verb: of the command.
+        overrides: of the command line.
     """
     chain = list(_chain(error))
     for cause in chain:
-        if isinstance(cause, UserError):
-            return str(cause)
-    text = "\n".join(str(cause) for cause in chain)
-    return (
-        _unknown_key(text, verb)
-        or _unknown_option(text)
-        or _sweep(text)
-        or _unparsable(error)
-        or _in_a_file(text, verb)
-        or _wrong_type(chain)
-        or _not_yaml(chain)
-        or _file(chain)
-        or _asserted(error)
-        or " ".join(text.splitlines()[: 2 if text.partition("\n")[0].endswith(":") else 1])
-    )
+        match cause:
+            case UserError():
+                return str(cause)
+            case OverrideParseException():
+                quoted = "put special characters in two pairs of quotes: 'key=\"a, b\"'"
+                return f"{cause.override}: not key=value as Hydra reads it; {quoted}"
+            case MissingConfigException(missing_cfg_file=str(file)) if "/" in file:
+                return _no_such_option(file, cause.options or (), overrides)
+            case ConfigKeyError(full_key=str(key)) | ConfigAttributeError(full_key=str(key)):
+                if any(_key(word) == key or key.startswith(f"{_key(word)}.") for word in overrides):
+                    return _no_such_key(key, verb, overrides)
+                return f"{_no_such_key(key, verb, overrides)} ({_first_line(error).partition(':')[0]})"
+            case OmegaConfBaseException(full_key=str(key)) if key:
+                return f"{key}: {_first_line(cause)}"
+            case yaml.MarkedYAMLError(problem_mark=yaml.Mark() as mark):
+                return f"{mark.name}, line {mark.line + 1}: not YAML ({cause.problem}); mend it"
+            case OSError(filename=str(file)):
+                return f"{file}: {cause.strerror}; choose another folder"
+    return _plain(error)
 
 
-def is_asserted(error: Exception) -> bool:
-    """Whether Hydra or OmegaConf stumbled over the words; the same from code of ours is a defect, not a mistake."""
-    if not isinstance(error, ASSERTED):
-        return False
-    *_, (innermost, _) = walk_tb(error.__traceback__)
-    return str(innermost.f_globals.get("__name__", "")).partition(".")[0] in ("hydra", "omegaconf")
+def _plain(error: BaseException) -> str:
+    if isinstance(error, STUMBLES):
+        return f"Hydra cannot compose these words ({type(error).__name__} {_first_line(error)}); see --help"
+    lines = str(error).splitlines() or [type(error).__name__]
+    return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -66,51 +76,42 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-def _unknown_key(text: str, verb: str) -> str | None:
-    match = re.search(r"Could not override '([^']+)'", text)
-    if match is None:
-        return None
-    inside = re.search(r"^Key '\S+' not in '\w+'\n\s*full_key: (\S+)", text, re.MULTILINE)  # of model={a: 1}, a
-    return _no_such_key(inside[1] if inside else match[1], verb)
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def _in_a_file(text: str, verb: str) -> str | None:
-    """A key that a file of the user's own states, and nobody knows."""
-    match = re.search(r"In '([^']+)': .*\nKey '\S+' not in '\w+'\n\s*full_key: (\S+)", text)
-    if match is None:
-        return None
-    file, key = match[1], match[2]
-    if "/" in file and key == file.partition("/")[0]:
-        return f"{file}.yaml: a file of this group opens with the line `# @package _global_`"
-    message = _no_such_key(key, verb)
-    if file.startswith("experiment/"):  # the package's own, most likely, and not for the user to mend
-        message = message.replace(", or leave it out", ", or take another experiment")
-    return f"{message} (in {file}.yaml)"
+def _key(word: str) -> str:
+    return word.partition("=")[0].lstrip("+~")
 
 
-OTHER_KINDS: tuple[list[str], ...] = (
-    [],
-    ["data=text_files"],
-    ["data=treebank"],
-    ["data=toy_trees"],
-    ["data=multi30k"],
-    ["model=recurrent"],
-    ["model=convolutional"],
-)
-"""Choices under which there are other keys."""
+def _no_such_option(file: str, known: Sequence[str], overrides: Sequence[str]) -> str:
+    """The answer to a group's option that is not there.
+
+    Args:
+        file: group and option.
+        known: the options that Hydra finds.
+        overrides: of the command line; some name further folders.
+    """
+    group, _, option = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
+    options = store.options(group, folders=further_folders(overrides)) or list(known)
+    everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
+    return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
 
 
-def _no_such_key(key: str, verb: str) -> str:
-    group, _, argument = key.partition(".")
-    if group == "trainer" and argument in STATED_ELSEWHERE:
-        return f"{key}: {STATED_ELSEWHERE[argument]}"
-    if group == "trainer" and _is_trainer_argument(argument):
+def _no_such_key(key: str, verb: str, overrides: Sequence[str]) -> str:
+    group, _, name = key.partition(".")
+    if key in GLOBAL_GROUPS:
+        option = next((word for word in overrides if _key(word) == key), key)
+        return f"{option}: a file of this group opens with the line `# @package _global_`"
+    if group == "trainer" and name in STATED_ELSEWHERE:
+        return f"{key}: {STATED_ELSEWHERE[name]}"
+    if group == "trainer" and _is_trainer_argument(name):
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
-    keys = _keys(verb)
-    if key in keys:
+    if key in _keys_of_other_kinds():
         return (
             f"{key}: a key of another kind of {group} than the one chosen; choose that with {group}=, or leave it out"
         )
+    keys = _keys(verb, overrides)
     siblings = [
         last for folder, last in map(_split, keys) if folder and folder == _split(key)[0] and last != "_target_"
     ]
@@ -124,73 +125,26 @@ def _is_trainer_argument(name: str) -> bool:
     return name in trainer_arguments()
 
 
-def _unknown_option(text: str) -> str | None:
-    match = re.search(r"Could not (?:find|load) '([^'/]+)/([^']+)'", text)
-    if match is None:
-        return None
-    group, option = match[1], match[2]
-    if group == "hydra":  # a group of Hydra's own, most of whose options are not files of ours
-        group, _, option = f"{group}/{option}".rpartition("/")
-        there = re.search(r"Available options in '[^']+':\n((?:\t.+\n?)+)", text)
-        options = there[1].split() if there else []
-        return f"{group}={option}: no such option; {_nearest(option, options, otherwise=f'choose from {options}')}"
-    searched = [Path(folder) for folder in re.findall(r"path=file://(.+)", text)]  # --config-dir is among them
-    options = store.options(group, folders=searched)
-    everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
-    return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
+def _keys_of_other_kinds() -> set[str]:
+    kinds = [*(("data", kind) for kind in DATA_TYPES.values()), *(("model", kind) for kind in MODEL_TYPES.values())]
+    return {f"{group}.{field}" for group, kind in kinds for field in get_type_hints(kind)}
 
 
-def _sweep(text: str) -> str | None:
-    match = re.search(r"Ambiguous value for argument '(.*?)'", text)
-    return (
-        f"{match[1]}: several values need -m (a sweep); as one value write it in brackets or quotes" if match else None
-    )
+def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
+    """Every key of the command with the options chosen, dotted, and the groups."""
+    composed = compose_with_hydra(verb)
+    groups = [word for word in overrides if _key(word) in composed.hydra.runtime.choices and "," not in word]
+    with suppress(*MISTAKES):  # of these files
+        composed = compose_with_hydra(verb, groups)
+    content = OmegaConf.to_container(without_hydra(composed), resolve=False)
+    assert isinstance(content, dict)
+    return [*flatten({str(key): value for key, value in content.items()}), *map(str, content)]
 
 
-def _unparsable(error: Exception) -> str | None:
-    if not isinstance(error, OverrideParseException):
-        return None
-    return (
-        f"{error.override}: not key=value as Hydra reads it; put special characters in two pairs of quotes: "
-        "'key=\"a, b\"'"
-    )
-
-
-def _wrong_type(chain: list[BaseException]) -> str | None:
-    for cause in chain:
-        key = re.search(r"full_key: (\S+)", str(cause))
-        if key and isinstance(cause, OmegaConfBaseException):
-            return f"{key[1]}: {str(cause).splitlines()[0]}"
-    return None
-
-
-def _not_yaml(chain: list[BaseException]) -> str | None:
-    for cause in chain:
-        if isinstance(cause, yaml.MarkedYAMLError) and cause.problem_mark is not None:
-            where = f"{cause.problem_mark.name}, line {cause.problem_mark.line + 1}"
-            return f"{where}: not YAML ({cause.problem}); mend it"
-    return None
-
-
-def _file(chain: list[BaseException]) -> str | None:
-    for cause in chain:
-        if isinstance(cause, OSError) and cause.filename:
-            return f"{cause.filename}: {cause.strerror}; choose another folder"
-    return None
-
-
-def _asserted(error: Exception) -> str | None:
-    if not isinstance(error, ASSERTED):
-        return None
-    said = " ".join(str(error).split()) or type(error).__name__
-    return f"Hydra cannot compose these words ({said}); write a group's option by its name, a value without ${{...}}"
-
-
-def _nearest(name: str, names: list[str], *, otherwise: str) -> str:
+def _nearest(name: str, names: Sequence[str], *, otherwise: str) -> str:
     """The name meant: one with the same last part, a neighbour that is spelled alike, or one alike as a whole."""
     folder, last = _split(name)
     same = [other for other in names if _split(other)[1] == last]
-    # The group that the paper's symbols live in comes first where several groups have such a key.
     close = sorted(same, key=lambda other: not other.startswith(PREFERRED))
     neighbours = {_split(other)[1]: other for other in names if _split(other)[0] == folder}
     close = close or [neighbours[other] for other in difflib.get_close_matches(last, neighbours, n=1, cutoff=0.6)]
@@ -201,19 +155,6 @@ def _nearest(name: str, names: list[str], *, otherwise: str) -> str:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """A dotted key or an option in a folder: what stands before its last part, and the last part."""
-    parts = re.split(r"[./]", name)
-    return ".".join(parts[:-1]), parts[-1]
-
-
-def _keys(verb: str) -> list[str]:
-    """Every key that the command knows, dotted, whichever kind of corpus or model it belongs to, and the groups."""
-    from aiayn.config.compose import compose_command
-    from aiayn.config.identity import flatten
-
-    found: dict[str, Any] = {}
-    for overrides in OTHER_KINDS if verb in ("train", "prepare", "plan") else ([],):
-        content = OmegaConf.to_container(compose_command(verb, overrides), resolve=False)
-        assert isinstance(content, dict)
-        found |= flatten({str(key): value for key, value in content.items()}) | dict.fromkeys(map(str, content))
-    return list(found)
+    """A dotted key, or an option in a folder, without its last part, and the last part."""
+    folder, _, last = name.replace("/", ".").rpartition(".")
+    return folder, last

@@ -1,28 +1,13 @@
 """`aiayn parse`."""
 
-from omegaconf import DictConfig
-
 from aiayn.config.command_schema import ParseConfig
-from aiayn.config.freeze import to_dataclass
 from aiayn.runs.directory import named_runs, open_run
-from aiayn.system.signals import ended_as_interrupted
 
 
-def checked(composed: DictConfig) -> ParseConfig:
-    """The configuration, as far as it can be judged without files.
-
-    Raises:
-        UserError: the command would refuse it.
-    """
-    return to_dataclass(composed, ParseConfig)
-
-
-def main(composed: DictConfig) -> None:
+def main(config: ParseConfig) -> None:
     """Parse standard input line by line to trees on standard output."""
-    config = checked(composed)
     for name in named_runs(config.run):  # before torch is imported, which takes seconds
         open_run(name)
     from aiayn.inference.parsing import parse_input
 
-    with ended_as_interrupted():
-        parse_input(config)
+    parse_input(config)

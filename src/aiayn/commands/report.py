@@ -1,105 +1,150 @@
 """`aiayn report <noun>`."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hydra.core.hydra_config import HydraConfig
-from omegaconf import DictConfig
-
-from aiayn.config.freeze import to_dataclass
-from aiayn.config.outputs import output_file
-from aiayn.config.report_schema import ReportConfig
+from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
 from aiayn.system.signals import SignalledInterrupt
 
+if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaConf
+    from aiayn.config.report_schema import ReportConfig
+
 PAGE = "report.html"
-"""Where the page goes unless it is said: it is no reading for a terminal."""
+"""The default file of the page, which no terminal can show."""
 
 
-def checked(composed: DictConfig) -> ReportConfig:
-    """The configuration, as far as it can be judged without files.
+@dataclass(frozen=True)
+class Report:
+    """What one report takes, beside `paths` and `output`."""
 
-    Raises:
-        UserError: the command would refuse it.
-    """
-    config = to_dataclass(composed, ReportConfig)
+    keys: tuple[str, ...] = ()
+    chooses_by: tuple[str, ...] = ()
+    """Keys below `only`."""
+    writes: tuple[str, ...] = (".md",)
+    """Suffixes of `output`."""
+
+
+RUNS = ("scale", "data", "sweep", "experiment")
+TABLE = ("scale", "data")
+BOOTSTRAP = ("resamples", "seed")
+MARKDOWN_OR_JSON = (".md", ".json")
+
+REPORTS = {
+    "comparison": Report(("against", *BOOTSTRAP), RUNS, MARKDOWN_OR_JSON),
+    "configuration": Report(),
+    "cost": Report((), RUNS, MARKDOWN_OR_JSON),
+    "fidelity": Report(("profiles",)),
+    "matrix": Report(("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON),
+    "page": Report(("watch", "plotly_bundle", *BOOTSTRAP), (*TABLE, "like"), (".html", ".htm")),
+    "paper": Report(("table",)),
+    "parameters": Report(),
+    "run": Report(("run",)),
+    "sharpness": Report(("sentences", "device"), RUNS, MARKDOWN_OR_JSON),
+    "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
+    "table2": Report(BOOTSTRAP, TABLE, (".md", ".tex", ".json")),
+    "table3": Report(BOOTSTRAP, (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
+    "table4": Report((), TABLE, (".md", ".tex", ".json")),
+}
+"""By noun."""
+
+
+def check(config: "ReportConfig") -> None:
+    """Refuse an unknown report, and keys that it would ignore."""
+    from hydra.core.hydra_config import HydraConfig
+
     if config.noun not in REPORTS:
         raise UserError(f"noun={config.noun}: choose from {', '.join(REPORTS)}")
     for word in HydraConfig.get().overrides.task:
         key = word.partition("=")[0].lstrip("+~")
-        if key in OF_FEW and config.noun not in OF_FEW[key]:
-            raise UserError(f"{word}: is for report {', '.join(OF_FEW[key])}; leave it out")
-    return config
+        takers = [noun for noun, report in REPORTS.items() if key in report.keys]
+        if takers and config.noun not in takers:
+            raise UserError(f"{word}: is for report {', '.join(takers)}; leave it out")
 
 
-def main(composed: DictConfig) -> None:
+def main(config: "ReportConfig") -> None:
     """Print a report, or write it."""
-    config = checked(composed)
     output = output_file(config.output)
-    try:
+    check_output(config.noun, output)
+    for key, value in vars(config.only).items():
+        if value is not None:
+            check_choice(config.noun, f"only.{key}", value)
+    with output_errors(config.output or (PAGE if config.noun == "page" else None)):
         _report(config, output)
-    except OSError as error:
-        if output is None and config.noun != "page":  # nothing was to be written: a file could not be read
-            raise UserError(f"{error.filename}: {error.strerror}; mend the path or its permissions") from error
-        raise UserError(f"output={config.output or PAGE}: {error.strerror}; choose another file") from error
 
 
-def _report(config: ReportConfig, output: Path | None) -> None:
-    writes = WRITES.get(config.noun, (".md",))
+def check_output(noun: str, output: Path | None) -> None:
+    """Refuse a file of a format that the report cannot write."""
+    writes = REPORTS[noun].writes
     if output is not None and output.suffix not in writes:
         raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(writes)}")
-    takes = CHOOSES_BY.get(config.noun, ())
-    for key, value in vars(config.only).items():
-        if value is not None and key not in takes:  # a table of other runs than were asked for would mislead
-            by = f"chooses runs by {', '.join(f'only.{each}' for each in takes)}" if takes else "chooses no runs"
-            raise UserError(f"only.{key}={value}: report {config.noun} {by}")
-    REPORTS[config.noun](config, output)
 
 
-def _comparison(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.comparison_formats import report_comparison
-
-    report_comparison(config, output)
-
-
-def _configuration(_: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.configuration import report_configuration
-
-    report_configuration(output)
+def check_choice(noun: str, key: str, value: str) -> None:
+    """Refuse a choice of runs that the report would ignore: it would be a table of other runs than asked for."""
+    takes = [f"only.{name}" for name in REPORTS[noun].chooses_by]
+    if key not in takes:
+        by = f"chooses runs by {', '.join(takes)}" if takes else "chooses no runs"
+        raise UserError(f"{key}={value}: report {noun} {by}")
 
 
-def _cost(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.cost import report_cost
+def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 (one case for each report)
+    """Write or print a report; each imports what it needs."""
+    match config.noun:
+        case "comparison":
+            from aiayn.reports.comparison_formats import report_comparison
 
-    report_cost(config, output)
+            report_comparison(config, output)
+        case "configuration":
+            from aiayn.reports.configuration import report_configuration
+
+            report_configuration(output)
+        case "cost":
+            from aiayn.reports.cost import report_cost
+
+            report_cost(config, output)
+        case "fidelity":
+            from aiayn.reports.fidelity import report_fidelity
+
+            report_fidelity(config.profiles, output)
+        case "matrix":
+            from aiayn.reports.matrix import report_matrix
+
+            report_matrix(config, output)
+        case "page":
+            _page(config, output)
+        case "paper":
+            from aiayn.reports.paper import report_paper
+
+            report_paper(config.table, output)
+        case "parameters":
+            from aiayn.reports.parameters import report_parameters
+
+            report_parameters(output)
+        case "run":
+            _run(config, output)
+        case "sharpness":
+            _sharpness(config, output)
+        case "table1":
+            from aiayn.reports.tables.table1 import report_table1
+
+            report_table1(output, seed=config.seed)
+        case "table2":
+            from aiayn.reports.tables.table2_formats import report_table2
+
+            report_table2(config, output)
+        case "table3":
+            from aiayn.reports.tables.table3_formats import report_table3
+
+            report_table3(config, output)
+        case "table4":
+            from aiayn.reports.tables.table4_formats import report_table4
+
+            report_table4(config, output)
 
 
-def _fidelity(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.fidelity import report_fidelity
-
-    report_fidelity(config.profiles, output)
-
-
-def _matrix(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.matrix import report_matrix
-
-    report_matrix(config, output)
-
-
-def _paper(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.paper import report_paper
-
-    report_paper(config.table, output)
-
-
-def _parameters(_: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.parameters import report_parameters
-
-    report_parameters(output)
-
-
-def _run(config: ReportConfig, output: Path | None) -> None:
+def _run(config: "ReportConfig", output: Path | None) -> None:
     from aiayn.reports.run import report_run
     from aiayn.runs.directory import open_run
 
@@ -108,7 +153,9 @@ def _run(config: ReportConfig, output: Path | None) -> None:
     report_run(open_run(config.run), output)
 
 
-def _sharpness(config: ReportConfig, output: Path | None) -> None:
+def _sharpness(config: "ReportConfig", output: Path | None) -> None:
+    from functools import partial
+
     from aiayn.inference.sharpness import measure_sharpness
     from aiayn.reports.sharpness import report_sharpness
 
@@ -119,31 +166,7 @@ def _sharpness(config: ReportConfig, output: Path | None) -> None:
     report_sharpness(config, output, measure)
 
 
-def _table1(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table1 import report_table1
-
-    report_table1(output, seed=config.seed)
-
-
-def _table2(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table2_formats import report_table2
-
-    report_table2(config, output)
-
-
-def _table3(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table3_formats import report_table3
-
-    report_table3(config, output)
-
-
-def _table4(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table4_formats import report_table4
-
-    report_table4(config, output)
-
-
-def _page(config: ReportConfig, output: Path | None) -> None:
+def _page(config: "ReportConfig", output: Path | None) -> None:
     from aiayn.reports.page.writing import report_page
 
     try:
@@ -151,64 +174,5 @@ def _page(config: ReportConfig, output: Path | None) -> None:
     except SignalledInterrupt:
         raise
     except KeyboardInterrupt:
-        if not config.watch:
-            raise  # otherwise this is how it is ended
-
-
-CHOOSES_BY: Mapping[str, Sequence[str]] = {
-    "comparison": ("scale", "data", "sweep", "experiment"),
-    "cost": ("scale", "data", "sweep", "experiment"),
-    "page": ("scale", "data", "like"),
-    "sharpness": ("scale", "data", "sweep", "experiment"),
-    "table2": ("scale", "data"),
-    "table3": ("scale", "data", "like"),
-    "table4": ("scale", "data"),
-}
-"""By noun: the keys below `only` that it goes by."""
-
-OF_FEW: Mapping[str, Sequence[str]] = {
-    "run": ("run", "matrix"),
-    "table": ("paper",),
-    "watch": ("page",),
-    "plotly_bundle": ("page",),
-    "profiles": ("fidelity",),
-    "against": ("comparison",),
-    "metrics": ("matrix",),
-    "comet_model": ("matrix",),
-    "sentences": ("sharpness",),
-    "device": ("sharpness",),
-    "resamples": ("comparison", "page", "table2", "table3"),
-    "seed": ("comparison", "page", "table1", "table2", "table3"),
-}
-"""By key: the nouns that heed it; for the others it would change nothing."""
-
-WRITES: Mapping[str, Sequence[str]] = {
-    "comparison": (".md", ".json"),
-    "cost": (".md", ".json"),
-    "matrix": (".md", ".json"),
-    "page": (".html", ".htm"),
-    "sharpness": (".md", ".json"),
-    "table1": (".md", ".json"),
-    "table2": (".md", ".tex", ".json"),
-    "table3": (".md", ".tex", ".csv", ".json"),
-    "table4": (".md", ".tex", ".json"),
-}
-"""By noun: the suffixes of the files that it can write; the others write Markdown alone."""
-
-REPORTS: Mapping[str, Callable[[ReportConfig, Path | None], None]] = {
-    "comparison": _comparison,
-    "configuration": _configuration,
-    "cost": _cost,
-    "fidelity": _fidelity,
-    "matrix": _matrix,
-    "page": _page,
-    "paper": _paper,
-    "parameters": _parameters,
-    "run": _run,
-    "sharpness": _sharpness,
-    "table1": _table1,
-    "table2": _table2,
-    "table3": _table3,
-    "table4": _table4,
-}
-"""By noun; each imports what it needs."""
+        if not config.watch:  # Ctrl-C is how watching ends
+            raise

@@ -1,45 +1,41 @@
-"""`aiayn reproduce <table>`: the table's sweep, then its report; two command lines in one.
-
-It has no configuration of its own: every word is one of `aiayn train`, or one of `aiayn report`.
-"""
+"""`aiayn reproduce <table>`: the table's sweep, then its report; every word goes to `aiayn train` or `aiayn report`."""
 
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from aiayn.commands.report import REPORTS, check_choice, check_output
+from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
 
 TABLES = ("table2", "table3", "table4")
-"""Those that are a sweep: sweeps/<table>.yaml; and a report of the same name."""
+"""Each is a sweep, sweeps/<table>.yaml, and a report."""
 
 SMALLER = {
     "table2": ["sweeps=table2_en_de"],
     "table4": ["-m", "experiment=table4/wsj_only", "data=toy_trees"],
 }
-"""The runs at other scales than the paper's, which have no English-French corpus of their own and no silver trees."""
+"""The runs below scale=paper, where there is no English-French corpus and there are no silver trees."""
 
 OF_THE_REPORT = ("output", "resamples", "only.data", "only.like")
-"""Keys that are for the report alone."""
-
-RESAMPLED = ("table2", "table3")
-"""Tables with intervals from a bootstrap."""
+"""Keys of the report alone."""
 
 OF_BOTH = ("paths.runs", "paths.cache")
 
 SCALE = "demo"
-"""Where none is named, as in conf/train.yaml."""
+"""The default, as in conf/train.yaml."""
 
 HELP = f"""\
 aiayn reproduce {" | ".join(TABLES)} [group=option] [key=value] ...
 
-Does the runs of a table that are not done yet, and prints the table with the paper's beside it:
+Runs the rows of a table that have not finished, and prints the table beside the paper's:
   aiayn train sweeps=<table> [group=option] [key=value] ...
   aiayn report <table> only.scale=<scale>
-Started again it goes on where it was; what is finished is not done again. Keys and groups are those of aiayn train.
-Below scale=paper, table2 is English-German alone: there is no English-French corpus but WMT14; and table4 is the parser
+Rerun the command to resume; finished runs are not repeated. Keys and groups are those of aiayn train.
+Below scale=paper, table2 is English-German alone: the only English-French corpus is WMT14; and table4 is the parser
 WSJ only, on the embedded trees unless data= or data.path= names others.
-Four keys are the report's: output, resamples (not of table4), only.data and only.like (of table3 alone); with
-output=<file> the table is written, too.
+Four keys go to the report: output (writes the table to a file, too), resamples (not of table4), only.data, and
+only.like (of table3 alone).
 
 Examples:
   aiayn reproduce table2 scale=nano
@@ -50,17 +46,17 @@ Examples:
 
 
 def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
-    """Do the sweep of a table, then report it, whatever became of the sweep's jobs.
+    """Run the sweep of a table, then report it, also where jobs failed.
 
     Args:
         words: of the command line: the table's name, then overrides.
-        run: does one command line.
+        run: runs one command line.
 
     Returns:
         The exit code.
 
     Raises:
-        UserError: the words make no such command lines.
+        UserError: a word belongs to neither command line.
         RunFailedError: jobs of the sweep failed; the report was shown nevertheless.
     """
     if {"--help", "-h"} & {*words}:
@@ -78,7 +74,7 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
         if outputs:
             run(["report", *report])
     except UserError as error:
-        if failure is not None:  # which is why there is nothing to report
+        if failure is not None:  # the reason that there is nothing to report
             raise failure from error
         raise
     if failure is not None:
@@ -106,10 +102,10 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
         if word.startswith("-"):
             raise UserError(f"{word}: aiayn reproduce has no flags but --help; aiayn train sweeps={table} has them")
         if key.lstrip("+") == "sweeps":
-            raise UserError(f"{word}: aiayn reproduce {table} is the sweep; aiayn train {word} runs another")
+            raise UserError(f"{word}: aiayn reproduce {table} runs its own sweep; aiayn train {word} runs another")
         if key == "scale":
             if "," in value:
-                raise UserError(f"{word}: one table has one scale; name one after the other")
+                raise UserError(f"{word}: a table has one scale; reproduce one after the other")
             scale = value
         if key in OF_THE_REPORT or key in OF_BOTH:
             _refuse_before_training(table, key, value)
@@ -120,7 +116,7 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _runs(table: str, scale: str, overrides: Sequence[str]) -> list[str]:
-    """The words of `aiayn train` that name the runs of a table, less what overrides state themselves."""
+    """The words of `aiayn train` that name the runs of a table, without those that overrides replace."""
     whole = [f"sweeps={table}"]
     stated = {word.partition("=")[0] for word in overrides}
     if scale == "paper":
@@ -128,28 +124,18 @@ def _runs(table: str, scale: str, overrides: Sequence[str]) -> list[str]:
             raise UserError("aiayn reproduce table4 scale=paper: state data.path=<folder of the WSJ>")
         return whole
     if "data.path" in stated:
-        stated.add("data")  # conf/data/wsj.yaml is the one that wants it
+        stated.add("data")  # the path of data=wsj
     return [word for word in SMALLER.get(table, whole) if word.partition("=")[0] not in stated]
 
 
 def _refuse_before_training(table: str, key: str, value: str) -> None:
-    """Refuse at once what the report would refuse when the runs are done.
-
-    Raises:
-        UserError: the report chooses by no such key, or writes no such file.
-    """
-    from aiayn.commands.report import CHOOSES_BY, WRITES  # imports OmegaConf, which help does without
-    from aiayn.config.outputs import output_file
-
-    name = key.removeprefix("only.")
-    if name != key and name not in CHOOSES_BY[table]:
-        by = ", ".join(f"only.{each}" for each in CHOOSES_BY[table])
-        raise UserError(f"{key}={value}: report {table} chooses runs by {by}")
-    if key == "output" and Path(value).suffix not in WRITES[table]:
-        raise UserError(f"output={value}: the suffix says the format; choose from {', '.join(WRITES[table])}")
+    """Refuse at once a word that the report would refuse after the runs."""
+    if key.startswith("only."):
+        check_choice(table, key, value)
     if key == "output":
+        check_output(table, Path(value))
         output_file(value)
-    if key == "resamples" and table not in RESAMPLED:
+    if key == "resamples" and key not in REPORTS[table].keys:
         raise UserError(f"{key}={value}: report {table} draws no samples; leave it out")
     if key == "resamples" and not value.isdecimal():
         raise UserError(f"resamples={value}: must be a whole number")

@@ -2,25 +2,12 @@
 
 from pathlib import Path
 
-from omegaconf import DictConfig
-
 from aiayn.config.command_schema import StatusConfig
-from aiayn.config.freeze import to_dataclass
 from aiayn.system.signals import SignalledInterrupt
 
 
-def checked(composed: DictConfig) -> StatusConfig:
-    """The configuration, as far as it can be judged without files.
-
-    Raises:
-        UserError: the command would refuse it.
-    """
-    return to_dataclass(composed, StatusConfig)
-
-
-def main(composed: DictConfig) -> None:
+def main(config: StatusConfig) -> None:
     """List the runs, once or until Ctrl-C."""
-    config = checked(composed)
     runs = Path(config.paths.runs)
     if not config.watch:
         from aiayn.reports.status import print_status
@@ -34,4 +21,4 @@ def main(composed: DictConfig) -> None:
     except SignalledInterrupt:
         raise
     except KeyboardInterrupt:
-        pass  # which is how it is ended
+        pass  # Ctrl-C is how watching ends

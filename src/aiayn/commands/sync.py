@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from omegaconf import DictConfig
-
 from aiayn.config.command_schema import SyncConfig
-from aiayn.config.freeze import to_dataclass
 from aiayn.errors import RunFailedError, UserError
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
@@ -15,18 +12,8 @@ from aiayn.system.progress import Bar
 from aiayn.tracking.sync import Patience, Sent, is_unsent, send
 
 
-def checked(composed: DictConfig) -> SyncConfig:
-    """The configuration, as far as it can be judged without files.
-
-    Raises:
-        UserError: the command would refuse it.
-    """
-    return to_dataclass(composed, SyncConfig)
-
-
-def main(composed: DictConfig) -> None:
+def main(config: SyncConfig) -> None:
     """Send W&B data that is only on disk; print a line for each run."""
-    config = checked(composed)
     for key, value in {"retries": config.retries, "timeout": config.timeout}.items():
         if value < 1:
             raise UserError(f"{key}={value}: must be at least 1")

@@ -3,31 +3,19 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import SlurmConfig, SweeperConfig
 from aiayn.config.store import COMMANDS, JOBLIB, SLURM, SWEEPS, conf_directory, sweeps_directory
-
-
-class SharedNodes(dict[str, Any]):
-    """The nodes of Hydra's store, which copies of the store share.
-
-    Hydra copies the store, with every schema in it, for each composition and, in `--help`, for each group: a fifth of
-    the time of the former and nine tenths of the latter. Nodes that the store returns are copies in any case.
-    """
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> "SharedNodes":
-        return self
 
 
 @cache
@@ -51,7 +39,6 @@ def register() -> None:
     store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
     launcher = OmegaConf.merge(OmegaConf.structured(SlurmConfig), OmegaConf.load(conf_directory() / SLURM))
     store.store(group="hydra/launcher", name="slurm", node=launcher, provider=SLURM)
-    store.repo = SharedNodes(store.repo)
 
 
 @contextmanager
@@ -72,11 +59,20 @@ def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:
         command: a key of `store.COMMANDS`.
         overrides: as on the command line.
     """
+    return without_hydra(compose_with_hydra(command, overrides))
+
+
+def compose_with_hydra(command: str, overrides: Sequence[str] = ()) -> DictConfig:
+    """The same with Hydra's own node."""
     register()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf_directory()), version_base="1.3"):
-        config = compose(command, list(overrides), return_hydra_config=True)
-    HydraConfig.instance().set_config(config)
-    with open_dict(config):
-        del config["hydra"]
-    return config
+        return compose(command, list(overrides), return_hydra_config=True)
+
+
+def without_hydra(composed: DictConfig) -> DictConfig:
+    """Remove Hydra's own node, to which expressions in the configuration still refer."""
+    HydraConfig.instance().set_config(composed)
+    with read_write(composed), open_dict(composed):
+        del composed["hydra"]
+    return composed

@@ -1,5 +1,6 @@
 """Keys that are computed and not stated: kinds, the run's identity, Hydra's folders."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -38,18 +39,19 @@ LONGEST_SWEEP = 128
 """Characters of the longest name of a group in W&B."""
 
 
-def refuse_stated(composed: DictConfig, verb: str) -> None:
+def refuse_stated(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
     """Refuse overrides of Hydra's folders and of the run's identity, and files that state Hydra's folders.
 
     Args:
         composed: the composition with Hydra's own node.
         verb: the command.
+        overrides: of the command line, swept ones included.
 
     Raises:
         UserError: naming the key and the remedy.
     """
-    typed, swept = _unresolved(composed, "hydra.overrides"), _unresolved(composed, "hydra.sweeper").get("params") or {}
-    words = [*typed["hydra"], *typed["task"], *(f"{key}={value}" for key, value in swept.items())]
+    swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
+    words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
     stated = {word.partition("=")[0].lstrip("+~"): word for word in words}
     for key, word in stated.items():
         if _is_unused(key):
@@ -87,7 +89,7 @@ def _unresolved(composed: DictConfig, key: str) -> Any:
 @cache
 def _files_of(verb: str) -> DictConfig:
     """Hydra's defaults and, over them, `hydra` and `identity` of the command's own files."""
-    names = ["train", verb] if verb in ("prepare", "plan") else [verb]
+    names = ["train", verb] if verb in ("prepare", "plan") else ["base", verb]
     files = [OmegaConf.load(conf_directory() / f"{name}.yaml") for name in names]
     stated = [OmegaConf.masked_copy(file, ["hydra", "identity"]) for file in files if isinstance(file, DictConfig)]
     merged = OmegaConf.merge({"hydra": OmegaConf.to_container(OmegaConf.structured(HydraConf))}, *stated)

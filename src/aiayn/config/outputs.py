@@ -1,5 +1,7 @@
 """Paths of `output=`: a file or folder in an existing folder."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from aiayn.errors import UserError
@@ -50,3 +52,21 @@ def _in_a_folder(output: str) -> Path:
     if not path.parent.is_dir():
         raise UserError(f"output={output}: there is no folder {path.parent}; make it, or state another place")
     return path
+
+
+@contextmanager
+def output_errors(output: str | None) -> Iterator[None]:
+    """Turn an OSError into one line.
+
+    Args:
+        output: the file or folder that is written; None where files are only read.
+
+    Raises:
+        UserError: naming the output, or the file that cannot be read.
+    """
+    try:
+        yield
+    except OSError as error:
+        if output is None:
+            raise UserError(f"{error.filename}: {error.strerror}; mend the path or its permissions") from error
+        raise UserError(f"output={output}: {error.strerror}; choose another place") from error

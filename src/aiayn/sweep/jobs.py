@@ -1,4 +1,4 @@
-"""The jobs of one command line: a single one, or those of a multirun, whose folder other people may share."""
+"""The jobs of one command line: a single one, or those of a multirun, which may share its folder with others."""
 
 import logging
 import multiprocessing
@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from hydra.core.global_hydra import GlobalHydra
@@ -20,12 +20,14 @@ from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
 
-from aiayn.config.hydra_composition import keep_nothing, keep_what_is_checked
+from aiayn.config import store
+from aiayn.config.computed import refuse_stated_identity
+from aiayn.config.freeze import to_dataclass
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, goes
 from aiayn.runs.directory import HeldDirectoryError
-from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, SLURM, launcher_of, refusal_of, sweeper_of
+from aiayn.sweep.launchers import BASIC, SLURM, launcher_of, refusal_of, remove_empty
 from aiayn.sweep.lines import SweepLines, begin_lines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
@@ -40,101 +42,125 @@ logger = logging.getLogger("aiayn")
 Failure = UserError | RunFailedError | BrokenPipeError
 
 POLL_SECONDS = 1.0
-"""Between two looks at the directories that others hold."""
+"""Between two checks of the run directories that other processes hold."""
 
 STOP_SECONDS = 75.0
 """How long jobs in other processes may take to stop: somewhat more than their workers may take for a checkpoint."""
 
-SECONDS_TO_TELL = 10.0
-"""How long a rank that failed waits for the first one to say so: when it ends, Slurm ends the others."""
+SECONDS_TO_REPORT = 10.0
+"""How long a rank that failed waits for the outcome of the first rank: when it ends, Slurm ends the others."""
+
+
+def checked(verb: str, composed: DictConfig) -> Any:
+    """A command's configuration as its dataclass, judged as far as possible without files.
+
+    Args:
+        verb: of the command.
+        composed: without Hydra's own node.
+
+    Raises:
+        UserError: the command would refuse it.
+    """
+    if "identity" in composed:
+        refuse_stated_identity(composed, verb)
+    config: Any = to_dataclass(composed, store.COMMANDS[verb])
+    check = getattr(_module(verb), "check", None)
+    if check is not None:
+        check(config)
+    return config
+
+
+def _module(verb: str) -> ModuleType:
+    """Holds `main(config)`, which runs one job, and perhaps `check(config)`, which raises UserError."""
+    return import_module(f"aiayn.commands.{verb}")
 
 
 @dataclass
 class Task:
-    """What Hydra calls for each job, in whichever process its launcher does it: it is pickled on the way there."""
+    """Called by Hydra for each job, in the process that the launcher chooses; pickled on the way there."""
 
-    module: str
-    """Holds `main(config)`, which does one job."""
-    complain: Callable[[str], None]
-    """Tells the user of a job of a multirun that failed, at once."""
+    verb: str
+    """Of the command that runs one job."""
+    print_error: Callable[[str], None]
+    """Shows why a job of a multirun failed, at once."""
     process: int = field(default_factory=os.getpid)
     """Of the command."""
     error_file: tuple[int, int] | None = field(default_factory=lambda: _file_of(2))
-    """What standard error is for the user."""
+    """The file behind the command's standard error."""
     folder: OutcomeFolder | None = None
-    """Where the jobs of a multirun tell what became of them."""
-    retaken: tuple[int, ...] = ()
-    """The numbers, in the sweep, of jobs that had been left for later and are now taken up; empty the first time."""
+    """For the outcomes of a multirun's jobs."""
+    relaunched: tuple[int, ...] = ()
+    """The numbers, in the sweep, of held jobs that are launched again; empty at first."""
     was_called: bool = False
     failure: Failure | None = None
     """Of a single job, or of a multirun as a whole."""
     result: dict[str, Any] | None = None
-    """What the command returned of a single job, field by field."""
+    """The fields of the value that the command returned for a single job."""
 
     def __call__(self, composed: DictConfig) -> None:
-        """Do a job as soon as Hydra has composed it."""
+        """Run a job that Hydra has composed."""
         self.was_called = True
         self.failure = refusal_of(HydraConfig.get())
         if self.failure is not None:
             return
         if HydraConfig.get().mode is RunMode.MULTIRUN:
             with ended_as_interrupted():
-                self._do_one_of_many(composed)
+                self._run_swept_job(composed)
             return
         try:
             self.result = self._main(composed)
         except (UserError, RunFailedError, BrokenPipeError) as error:
-            self.failure = error  # past Hydra it would come with Hydra's remarks
+            self.failure = error  # raised through Hydra, it would be printed with Hydra's remarks
 
-    def _do_one_of_many(self, composed: DictConfig) -> None:
-        """Do it; what becomes of it is told and not raised, so that a failing job stops no other."""
+    def _run_swept_job(self, composed: DictConfig) -> None:
+        """Run the job. Failures are written as its outcome, not raised: a failing job stops no other."""
         folder, job = self.folder, HydraConfig.get().job
         assert folder is not None
         exit_if_orphaned()
         if folder.is_stopped:
             return
-        if (self.retaken or goes()) and "force" in composed:
-            composed.force = False  # who held it has started it anew, if anybody should; or this job has
+        if (self.relaunched or goes()) and "force" in composed:
+            composed.force = False  # the run was restarted by the process that held it, or by this job
         number = self.number(job.num)
         if processes.rank() > 0:
-            self._follow(composed, number)
+            self._run_other_rank(composed, number)
             return
         outcome = Outcome.begun(number, composed, tuple(HydraConfig.get().overrides.task))
         folder.write(outcome)
         try:
             outcome = replace(outcome, result=self._main(composed), has_ended=True)
         except RequeuedJobError:
-            pass  # it has not ended
+            pass  # Slurm starts the job again
         except HeldDirectoryError as error:
             logger.info("%s: %s is running here; left for later", error.path, error.holder)
             outcome = replace(outcome, held=f"{error.path} ({error.holder})", has_ended=True)
         except (UserError, RunFailedError, BrokenPipeError) as error:
-            self.complain(str(error))
-            is_told = _file_of(2) == self.error_file
-            outcome = replace(outcome, failure=str(error), is_told=is_told, has_ended=True)
+            self.print_error(str(error))
+            is_shown = _file_of(2) == self.error_file
+            outcome = replace(outcome, failure=str(error), is_shown=is_shown, has_ended=True)
         except KeyboardInterrupt:
             if os.getpid() == self.process:
                 raise
-            outcome = replace(outcome, failure="interrupted", is_told=True, has_ended=True)
+            outcome = replace(outcome, failure="interrupted", is_shown=True, has_ended=True)
         finally:
             folder.write(outcome)
         exit_if_orphaned()
         if (outcome.failure is not None or outcome.held is not None) and launcher_of(HydraConfig.get()) == SLURM:
-            raise SystemExit(1)  # so that Slurm ends the other ranks, and calls the job failed
+            raise SystemExit(1)  # Slurm then ends the other ranks, and the job counts as failed
 
     def number(self, index: int) -> int:
         """The number, in the sweep, of a job of this launch."""
-        return self.retaken[index] if self.retaken else int(index)
+        return self.relaunched[index] if self.relaunched else int(index)
 
-    def _follow(self, composed: DictConfig, number: int) -> None:
-        """Do a rank's part of a job of which the first rank tells what became."""
+    def _run_other_rank(self, composed: DictConfig, number: int) -> None:
+        """Run a rank's part of a job; the first rank writes the outcome."""
         try:
             self._main(composed)
         except RequeuedJobError:
             return
         except (UserError, RunFailedError, BrokenPipeError) as error:
-            self.complain(str(error))
-            end = time.monotonic() + SECONDS_TO_TELL
+            self.print_error(str(error))
+            end = time.monotonic() + SECONDS_TO_REPORT
             while not self._has_ended(number) and time.monotonic() < end:
                 time.sleep(0.1)
             raise SystemExit(1) from None
@@ -144,26 +170,31 @@ class Task:
         return any(outcome.number == number and outcome.has_ended for outcome in self.folder.read())
 
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
-        result = import_module(self.module).main(composed)
+        output = Path(HydraConfig.get().runtime.output_dir)
+        try:
+            result = _module(self.verb).main(checked(self.verb, composed))
+        except (UserError, KeyboardInterrupt):
+            remove_empty(output)
+            raise
         return None if result is None else asdict(result)
 
 
 class Jobs:
-    """The command's view of its jobs, wherever they are done.
+    """The jobs as the command sees them, in whichever processes they run.
 
     Args:
-        module: holds `main(config)`, which does one job.
-        complain: tells the user of a job of a multirun that failed.
+        verb: of the command.
+        print_error: shows why a job of a multirun failed.
     """
 
-    def __init__(self, module: str, *, complain: Callable[[str], None]) -> None:
-        self.task = Task(module, complain)
+    def __init__(self, verb: str, *, print_error: Callable[[str], None]) -> None:
+        self.task = Task(verb, print_error)
         self.outcomes: list[Outcome] = []
         """Of the jobs of a multirun that have begun, in the order of the sweep."""
         self.show: Callable[[], None] | None = None
-        """Says at the end what came of all, for a sweeper that does it in words of its own."""
+        """Prints the results at the end, for a sweeper with a table of its own."""
         self.are_cut_short = False
-        """Whether their launcher broke before they had ended."""
+        """Whether the launcher broke before they had ended."""
         self._multirun: tuple[DictConfig, ConfigLoader] | None = None
         self._lines: SweepLines | None = None
         self._handlers: dict[signal.Signals, Any] = {}
@@ -182,17 +213,17 @@ class Jobs:
 
     @property
     def are_a_multirun(self) -> bool:
-        """Whether a failing job stops no other."""
+        """Whether Hydra has begun a multirun."""
         return self._multirun is not None
 
     @property
     def have_begun(self) -> bool:
-        """Whether there were any, or a sweeper that has something to show without."""
+        """Whether there was any job, or a sweeper has something to show."""
         return self.task.was_called or bool(self.outcomes) or self.show is not None
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """What the command returned of the jobs that did not fail, field by field."""
+        """The fields of the values that the command returned, for the jobs that did not fail."""
         found = [self.task.result, *(outcome.result for outcome in self.outcomes if outcome.failure is None)]
         return [result for result in found if result is not None]
 
@@ -202,29 +233,27 @@ class Jobs:
         return [outcome for outcome in self.outcomes if outcome.failure is not None or not outcome.has_ended]
 
     def begin_multirun(self, config: DictConfig) -> None:
-        """Prepare for the jobs that come, whoever does them.
+        """Make the folder of outcomes and start the lines on the terminal.
 
         Args:
             config: the composed configuration of the multirun itself.
         """
         self._multirun = config, GlobalHydra.instance().config_loader()
-        with suppress(OSError):  # which Hydra, about to make the same folder, reports
+        with suppress(OSError):  # Hydra, about to make the same folder, reports it
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
             self._lines = begin_lines(config, GlobalHydra.instance().config_loader(), self.task.folder)
-        if (launcher_of(config.hydra), sweeper_of(config.hydra)) == (BASIC, BASIC_SWEEPER):
-            keep_what_is_checked(GlobalHydra.instance().config_loader())
         if launcher_of(config.hydra) in (BASIC, SLURM):
             return
-        # A pool that is ended at once leaves semaphores; the process that cleans them away would tell the user.
+        # A pool that is ended at once leaves semaphores; the process that removes them would print a warning.
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]
         os.environ["PYTHONWARNINGS"] = ",".join(filter(None, ignored))
-        logging.getLogger("hydra_plugins").setLevel(logging.WARNING)  # joblib's says how it was called, in its words
+        logging.getLogger("hydra_plugins").setLevel(logging.WARNING)  # joblib's logs its arguments
         for number in (signal.SIGINT, *ENDING):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._stop)
 
     def end(self) -> None:
-        """See what became of the jobs, when their launcher has done with them.
+        """Read the outcomes when the launcher has ended; wait for held jobs, and run them again.
 
         Raises:
             UserError, RunFailedError, BrokenPipeError: of a single job.
@@ -233,11 +262,11 @@ class Jobs:
             raise self.task.failure
         self._read()
         if not self.are_cut_short:
-            self._do_those_left()
+            self._run_held_jobs()
         self._stop_lines()
         for outcome in self.failed:
-            if outcome.failure is not None and not outcome.is_told:
-                self.task.complain(outcome.failure)
+            if outcome.failure is not None and not outcome.is_shown:
+                self.task.print_error(outcome.failure)
 
     def _stop_lines(self) -> None:
         if self._lines is not None:
@@ -248,29 +277,28 @@ class Jobs:
             self.outcomes = self.task.folder.read()
         return self.outcomes
 
-    def _do_those_left(self) -> None:
-        """Wait for the jobs that other processes are at, and show each, or take it up where it was not finished."""
+    def _run_held_jobs(self) -> None:
+        """Launch each job that another process held as soon as it is free: it is shown, or resumed."""
         left = [outcome for outcome in self.outcomes if outcome.held is not None]
         if left:
             holders = ", ".join(str(outcome.held) for outcome in left)
-            logger.info("waiting for what others are running: %s; Ctrl-C ends the waiting", holders)
+            logger.info("waiting for runs of other processes: %s; Ctrl-C ends the waiting", holders)
         while left:
             free = [job for job in left if job.swept is None or job.swept.directory.is_free]
             if free:
-                self._launch_again(free)
+                self._relaunch(free)
                 left = [outcome for outcome in self._read() if outcome.held is not None]
             else:
                 time.sleep(POLL_SECONDS)
 
-    def _launch_again(self, jobs: Sequence[Outcome]) -> None:
-        """Hand jobs to the launcher that had them before."""
+    def _relaunch(self, jobs: Sequence[Outcome]) -> None:
+        """Hand jobs to the launcher again."""
         from hydra._internal.callbacks import Callbacks
         from hydra.core.plugins import Plugins
 
         assert self._multirun is not None
         config, loader = self._multirun
-        keep_nothing(loader)
-        self.task.retaken = tuple(job.number for job in jobs)
+        self.task.relaunched = tuple(job.number for job in jobs)
         launcher = Plugins.instance().instantiate_launcher(
             config=config,
             hydra_context=HydraContext(config_loader=loader, callbacks=Callbacks()),
@@ -280,12 +308,12 @@ class Jobs:
             _ = returned.return_value  # raises what a job raised
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
-        """Let jobs in other processes write their checkpoints before this one ends; the second signal acts at once.
+        """Let jobs in other processes write their checkpoints before this one ends; a second signal ends all at once.
 
-        Their pool would kill them as soon as an exception passes it.
+        The pool would kill its processes as soon as an exception passes it.
         """
         for each in self._handlers:
-            signal.signal(each, self._leave)
+            signal.signal(each, self._end_at_once)
         folder = self.task.folder
         if folder is not None:
             folder.stop()
@@ -298,38 +326,38 @@ class Jobs:
                 time.sleep(0.1)
         raise KeyboardInterrupt
 
-    def _leave(self, _number: int, _frame: FrameType | None) -> None:
-        """End at once; a pool that is left would wait for its jobs. Their workers notice, and stop by themselves."""
+    def _end_at_once(self, _number: int, _frame: FrameType | None) -> None:
+        """Kill the pool, which would wait for its jobs, and end. Workers of the jobs notice and stop by themselves."""
         for child in multiprocessing.active_children():
             if child.pid is not None:  # joblib's processes have no kill() of their own
                 with suppress(ProcessLookupError):
                     os.kill(child.pid, signal.SIGKILL)
         if self.task.folder is not None:
             self.task.folder.remove()
-        self.task.complain("interrupted")
+        self.task.print_error("interrupted")
         os._exit(1)
 
     @staticmethod
     def _running(folder: OutcomeFolder) -> set[int]:
-        """The children of this process that are at a job."""
+        """The children of this process that run a job."""
         children = {child.pid for child in multiprocessing.active_children()}
         return {outcome.process for outcome in folder.read() if not outcome.has_ended} & children
 
 
 JOBS: ContextVar[Jobs] = ContextVar("jobs")
-"""Those of the command line under way, for callbacks and sweepers: Hydra makes them, and hands them nothing of ours."""
+"""Those of the current command line, for callbacks and sweepers, which Hydra makes without them."""
 
 
-class Announcement(Callback):
-    """Hydra's way to tell that a multirun starts; it makes one of its own from the configuration."""
+class MultirunStart(Callback):
+    """Called by Hydra when a multirun starts; Hydra makes one from the configuration."""
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
-        """Tell the jobs of this command."""
+        """Prepare the jobs of this command."""
         JOBS.get().begin_multirun(config)
 
 
 def _file_of(descriptor: int) -> tuple[int, int] | None:
-    """What an open file is, wherever it is open; None where it is closed."""
+    """Device and inode of an open file; None where it is closed."""
     try:
         status = os.fstat(descriptor)
     except OSError:

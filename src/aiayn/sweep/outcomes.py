@@ -1,4 +1,4 @@
-"""What becomes of the jobs of a multirun, told in files: launchers do them in other processes, or on other hosts."""
+"""The outcomes of a multirun's jobs, as files: launchers run the jobs in other processes, or on other hosts."""
 
 import dataclasses
 import json
@@ -18,32 +18,32 @@ from aiayn.system.scratch import make_scratch, remove_scratch
 STOP = "stop"
 
 PREFIX = ".jobs-"
-"""What the names of such folders begin with."""
+"""Of the names of such folders."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One job, from the moment that it begins."""
+    """The state of one job that has begun."""
 
     number: int
     """In the order of the sweep."""
     overrides: tuple[str, ...]
-    """All that it was composed with, Hydra's own keys aside."""
+    """All but those of Hydra's own keys."""
     process: int
     host: str
     swept: SweptJob | None
-    """What the table of a sweep says of a run of `aiayn train`."""
+    """Of a run of `aiayn train`: its line in the table of the sweep."""
     has_ended: bool = False
     failure: str | None = None
     """Why it was refused or failed, in one line."""
     held: str | None = None
-    """The directory that another process is at, and who that is; the job was then left for later."""
+    """The run directory that another process holds, and that process; the job runs later."""
     is_lost: bool = False
-    """Whether it was ended, by a scheduler, before it could say so itself."""
-    is_told: bool = False
-    """Whether the user has read of the failure."""
+    """Whether a scheduler ended it before it could write its outcome."""
+    is_shown: bool = False
+    """Whether the failure has been printed."""
     result: dict[str, Any] | None = None
-    """What the command returned, field by field."""
+    """The fields of the value that the command returned."""
 
     @classmethod
     def begun(cls, number: int, composed: DictConfig, overrides: tuple[str, ...]) -> Self:
@@ -62,7 +62,7 @@ class Outcome:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """As it was written."""
+        """Read it from its file."""
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         content["overrides"] = tuple(content["overrides"])
         if content["swept"] is not None:
@@ -79,21 +79,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class OutcomeFolder:
-    """The folder of one multirun's outcomes: it lies among the runs, which every process of the multirun can reach."""
+    """The folder of one multirun's outcomes, among the runs, which every process of the multirun can reach."""
 
     path: Path
 
     @classmethod
     def make(cls, runs: Path) -> Self:
-        """An empty one for the multirun of this process."""
+        """Make an empty one for the multirun of this process."""
         return cls(make_scratch(runs.absolute(), prefix=PREFIX))
 
     def remove(self) -> None:
-        """Take it away; what is written afterwards is lost."""
+        """Remove it; later outcomes are dropped."""
         remove_scratch(self.path)
 
     def write(self, outcome: Outcome) -> None:
-        """Tell how a job stands, unless nobody asks any more."""
+        """Write the state of a job, unless the folder has been removed."""
         if self.path.is_dir():
             files.write_text(self.path / f"{outcome.number}.json", outcome.text())
 

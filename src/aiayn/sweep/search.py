@@ -1,7 +1,7 @@
-"""A search by Optuna: its trials are runs of `aiayn train`, in a study that goes on where it was left.
+"""A search by Optuna: its trials are runs of `aiayn train`, in a study that can be resumed.
 
-The study holds which values were asked for; what came of them stands in the records of the runs and is told to Optuna
-from there. So a trial that was stopped is taken up as any run is, and those who start the same search share its trials.
+The study holds the values that were asked for; Optuna gets the results from the records of the runs. A stopped trial is
+therefore resumed like any run, and several commands with the same search share its trials.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from aiayn.config.schema import Objective
+from aiayn.config.schema import Objective, SweeperConfig
 from aiayn.config.store import SWEEPS
 from aiayn.errors import RunFailedError, UserError
 from aiayn.reports.sweep import print_best, print_sweep
@@ -39,72 +40,57 @@ from aiayn.sweep.jobs import JOBS
 logger = logging.getLogger("aiayn")
 
 DIGITS = 4
-"""Significant ones of a value that is searched: what is run is what can be read and typed."""
+"""Significant digits of a searched value, so that the value of a run can be read and typed."""
 
 DIRECTIONS = {Objective.ppl: StudyDirection.MINIMIZE, Objective.bleu: StudyDirection.MAXIMIZE}
 
-Space = Mapping[str, BaseDistribution]
 
-
-def search(
-    composed: DictConfig,
-    words: Sequence[str],
-    *,
-    loader: ConfigLoader,
-    launcher: Launcher,
-    objective: Objective,
-    trials: int,
-    seed: int,
-    storage: str,
-) -> None:
-    """Take up the trials that are not done, and ask for new ones until there are so many in all.
+def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoader, launcher: Launcher) -> None:
+    """Resume the unfinished trials, and ask for new ones until there are `hydra.sweeper.trials` in all.
 
     Args:
-        composed: the configuration without what is searched, Hydra's node included.
-        words: overrides of the sweep and then of the command line; of two of one key the later one counts.
+        composed: the configuration without the keys that are searched, Hydra's node included.
+        arguments: overrides of the command line, which win over those of the sweep.
         loader: composes a job.
         launcher: runs it.
-        objective: what is sought, on the development set.
-        trials: of the study in all, those of earlier commands included.
-        seed: what the choice of values derives from.
-        storage: of the study, as Optuna names it.
 
     Raises:
         UserError: a setting is not allowed, or the storage cannot be used.
     """
-    if composed.hydra.job.config_name != "train":
-        raise UserError(
-            f"aiayn {composed.hydra.job.config_name} sweeps=search: only aiayn train searches; leave it out"
-        )
-    if trials < 1:
-        raise UserError(f"hydra.sweeper.trials={trials}: must be at least 1")
-    if seed < 0:
-        raise UserError(f"hydra.sweeper.seed={seed}: must not be negative")
+    settings = OmegaConf.to_object(composed.hydra.sweeper)
+    assert isinstance(settings, SweeperConfig)
+    verb = composed.hydra.job.config_name
+    if verb != "train":
+        raise UserError(f"aiayn {verb} sweeps=search: only aiayn train searches; leave it out")
+    if settings.trials < 1:
+        raise UserError(f"hydra.sweeper.trials={settings.trials}: must be at least 1")
+    if settings.seed < 0:
+        raise UserError(f"hydra.sweeper.seed={settings.seed}: must not be negative")
+    words = [*(f"{key}={value}" for key, value in settings.params.items()), *arguments]
     fixed, space = split_words(words, composed)
-    some = {key: _lowest(distribution) for key, distribution in space.items()}
-    # A mistake is found before anything is kept.
-    lowest = loader.load_sweep_config(composed, job_words(fixed, some))
-    HydraConfig.instance().set_config(lowest)  # which expressions in the run's name refer to
-    # Another space, or another value of what is fixed, is another study: its trials are not comparable.
-    digest = hashlib.sha256(f"{lowest.identity.hash} {sorted(space.items())}".encode()).hexdigest()[:8]
-    name = f"{lowest.identity.experiment}/{lowest.identity.scale}-seed{lowest.seed}-{digest} {objective.value}"
+    lowest = {key: _lowest(distribution) for key, distribution in space.items()}
+    job = loader.load_sweep_config(composed, job_words(fixed, lowest))  # a mistake is found before a study is made
+    HydraConfig.instance().set_config(job)  # expressions in the run's name refer to it
+    # Another space, or another value of a fixed key, is another study: its trials are not comparable.
+    digest = hashlib.sha256(f"{job.identity.hash} {sorted(space.items())}".encode()).hexdigest()[:8]
+    name = f"{job.identity.experiment}/{job.identity.scale}-seed{job.seed}-{digest} {settings.objective.value}"
     HydraConfig.instance().set_config(composed)
     runs = Path(composed.paths.runs).expanduser()
     runs.mkdir(parents=True, exist_ok=True)
-    study = open_study(storage, name, objective)
-    found = Search(study, fixed=fixed, space=space, objective=objective, runs=runs, launcher=launcher)
+    study = open_study(settings.storage, name, settings.objective)
+    found = Search(study=study, fixed=fixed, space=space, objective=settings.objective, runs=runs, launcher=launcher)
     JOBS.get().show = found.show
-    found.go_on(trials, seed=seed)
+    found.run_until(settings.trials, seed=settings.seed)
 
 
 def split_words(words: Sequence[str], composed: DictConfig) -> tuple[list[str], dict[str, BaseDistribution]]:
-    """What every trial has, as typed, and the values to choose from by key.
+    """The overrides of every trial, and the values to choose from by key.
 
     Ranges, lists and globs are choices without an order; an interval is of whole numbers where the key holds one.
 
     Args:
         words: overrides, of which the last one of a key counts.
-        composed: the configuration without what is searched.
+        composed: the configuration without the searched keys.
 
     Raises:
         UserError: nothing is left to choose, or an interval has no values.
@@ -157,7 +143,7 @@ def _lowest(distribution: BaseDistribution) -> Any:
 
 
 def open_study(storage: str, name: str, objective: Objective) -> Study:
-    """The study of a name, made where there is none.
+    """Open the study of that name, or make it.
 
     Raises:
         UserError: the storage cannot be used.
@@ -175,82 +161,66 @@ def open_study(storage: str, name: str, objective: Objective) -> Study:
         raise UserError(f"hydra.sweeper.storage={storage}: {str(error).partition(chr(10))[0]}") from None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Search:
     """A study, and the runs that are its trials."""
 
-    def __init__(
-        self,
-        study: Study,
-        *,
-        fixed: Sequence[str],
-        space: Space,
-        objective: Objective,
-        runs: Path,
-        launcher: Launcher,
-    ) -> None:
-        """Take what belongs together.
+    study: Study
+    fixed: Sequence[str]
+    """The overrides of every trial."""
+    space: Mapping[str, BaseDistribution]
+    """The values to choose from, by key."""
+    objective: Objective
+    runs: Path
+    """The folder of all runs."""
+    launcher: Launcher
 
-        Args:
-            study: which values were asked for, and what is known of them.
-            fixed: the overrides of every trial.
-            space: the values to choose from.
-            objective: what is sought.
-            runs: the folder of all runs.
-            launcher: runs a job.
-        """
-        self._study = study
-        self._fixed = fixed
-        self._space = dict(space)
-        self._objective = objective
-        self._runs = runs
-        self._launcher = launcher
-
-    def go_on(self, trials: int, *, seed: int) -> None:
-        """Take up the trials that are not done, then ask for new ones until there are so many in all."""
+    def run_until(self, trials: int, *, seed: int) -> None:
+        """Resume the unfinished trials, then ask for new ones until there are `trials` in all."""
         self.settle()
-        known = self._study.get_trials()
+        known = self.study.get_trials()
         done = sum(trial.state.is_finished() for trial in known)
-        logger.info("study %s: %d of %d trials done", self._study.study_name, done, trials)
+        logger.info("study %s: %d of %d trials done", self.study.study_name, done, trials)
         for trial in known:
             if not trial.state.is_finished():
                 self._run(trial.number, trial.params)
-        while (number := len(self._study.get_trials())) < trials:
-            # One seed for each trial: one for all would draw the first values again whenever the search goes on.
+        while (number := len(self.study.get_trials())) < trials:
+            # One seed for each trial: one for all would draw the first values again whenever the search is resumed.
             drawn = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
-            self._study.sampler = optuna.samplers.TPESampler(seed=drawn)
-            new = self._study.ask(self._space)
+            self.study.sampler = optuna.samplers.TPESampler(seed=drawn)
+            new = self.study.ask(dict(self.space))
             self._run(new.number, new.params)
 
     def _run(self, number: int, values: Mapping[str, Any]) -> None:
-        (job,) = self._launcher.launch([job_words(self._fixed, values)], initial_job_idx=number)
-        _ = job.return_value  # raises what is nobody's fault but ours
+        (job,) = self.launcher.launch([job_words(self.fixed, values)], initial_job_idx=number)
+        _ = job.return_value  # raises the exception of a defect
         assert job.hydra_cfg is not None
         assert job.cfg is not None
         hydra = job.hydra_cfg.hydra
         place = {
-            "run": os.path.relpath(hydra.runtime.output_dir, self._runs),
+            "run": os.path.relpath(hydra.runtime.output_dir, self.runs),
             "experiment": hydra.runtime.choices.experiment,
             "seed": job.cfg.seed,
         }
-        self._study.set_user_attr(str(number), place)
+        self.study.set_user_attr(str(number), place)
         self.settle()
 
     def settle(self) -> None:
-        """Tell Optuna what the records say of the trials that it has heard nothing of."""
-        for trial in self._study.get_trials(states=[TrialState.RUNNING]):
+        """Report the results in the records to Optuna, of trials that it knows as running."""
+        for trial in self.study.get_trials(states=[TrialState.RUNNING]):
             job = self._job(trial)
             if job is None or not job.directory.record.is_file():
                 continue  # not begun yet, or refused
             entry = read_entry(job.directory)
             if entry.state in (State.finished, State.trial):
-                self._study.tell(trial.number, self._value(entry), skip_if_finished=True)
+                self.study.tell(trial.number, self._value(entry), skip_if_finished=True)
             elif entry.state is State.failed:
-                self._study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+                self.study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
 
     def _value(self, entry: Entry) -> float:
         assert entry.record is not None
         dev = entry.record.scores["dev"]
-        return dev.ppl if self._objective is Objective.ppl else dev.quality.score
+        return dev.ppl if self.objective is Objective.ppl else dev.quality.score
 
     def show(self) -> None:
         """Print a table of all trials, and the best one with the command that is its run.
@@ -259,15 +229,15 @@ class Search:
             RunFailedError: trials are not done, or none has finished.
         """
         self.settle()
-        trials = self._study.get_trials()
+        trials = self.study.get_trials()
         print_sweep([job for trial in trials if (job := self._job(trial)) is not None])
         has_best = any(trial.state is TrialState.COMPLETE for trial in trials)
         if has_best:
-            self._show_best(self._study.best_trial)
+            self._show_best(self.study.best_trial)
         left = sum(not trial.state.is_finished() for trial in trials)
         if left:
             count = "1 trial is" if left == 1 else f"{left} trials are"
-            raise RunFailedError(f"{count} not done of {len(trials)}; the same command takes them up again")
+            raise RunFailedError(f"{count} not done of {len(trials)}; rerun the command to resume them")
         if not has_best:
             raise RunFailedError(
                 f"none of {len(trials)} trials has finished; more hydra.sweeper.trials try other values"
@@ -278,16 +248,13 @@ class Search:
         assert job is not None
         assert trial.value is not None
         words = [word for word in job.overrides if word.partition("=")[0].lstrip("+") != SWEEPS]
-        score = f"{self._objective.value.upper()} {trial.value:.2f} (dev)"
+        score = f"{self.objective.value.upper()} {trial.value:.2f} (dev)"
         print_best(job, score, command=shlex.join(["aiayn", "train", *words]))
 
-    def _words(self, trial: FrozenTrial) -> list[str]:
-        return job_words(self._fixed, trial.params)
-
     def _job(self, trial: FrozenTrial) -> SweptJob | None:
-        """The run that a trial is; None where nobody has begun it."""
-        place: dict[str, Any] | None = self._study.user_attrs.get(str(trial.number))
+        """The run of a trial; None where it has not begun."""
+        place: dict[str, Any] | None = self.study.user_attrs.get(str(trial.number))
         if place is None:
             return None
-        directory = RunDirectory(self._runs / place["run"])
-        return SweptJob(place["experiment"], place["seed"], tuple(self._words(trial)), directory)
+        directory = RunDirectory(self.runs / place["run"])
+        return SweptJob(place["experiment"], place["seed"], tuple(job_words(self.fixed, trial.params)), directory)

@@ -24,15 +24,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
-from aiayn.config.compose import register
-from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import SlurmConfig, TrainConfig
-from aiayn.config.validation import validate
 from aiayn.errors import UserError
 from aiayn.launch.slurm import ask
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
-from aiayn.sweep.jobs import Task
+from aiayn.sweep.jobs import Task, checked
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
 from aiayn.system import processes
@@ -42,12 +39,12 @@ from aiayn.system.signals import ended_as_interrupted
 logger = logging.getLogger("aiayn")
 
 PYTHON = shlex.join(["sh", "-c", 'trap "" USR1; exec "$0" "$@"', sys.executable])
-"""A process that is still loading libraries must not die of a warning; a job that is preempted then starts again."""
+"""A process that is still importing ignores the signal that warns of preemption, and dies by the next one."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What a job needs of Slurm, by which the jobs of a sweep may differ."""
+    """The resources of a job; an array of Slurm has jobs of one shape."""
 
     nodes: int = 1
     tasks_per_node: int = 1
@@ -56,15 +53,15 @@ class Shape:
 
 @dataclass(frozen=True)
 class Job:
-    """One job of a sweep, as it goes to Slurm."""
+    """One job of a sweep, before it is submitted."""
 
     words: tuple[str, ...]
-    """All that it is composed with."""
+    """The overrides that it is composed with."""
     index: int
     """Among the jobs of this launch."""
     shape: Shape
     outcome: Outcome
-    """As it stands before it has begun."""
+    """Its state before it begins."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Starter:
-    """Composes a job and does it, here or in each task of a job of Slurm: it is pickled on the way there."""
+    """Composes and runs a job, here or in each task of a job of Slurm; pickled on the way there."""
 
     composed: DictConfig
     """The configuration of the sweep."""
@@ -87,21 +84,21 @@ class Starter:
     state: dict[type, Singleton]
 
     def __call__(self, words: Sequence[str], index: int) -> None:
-        """What submitit calls in each task.
+        """Called by submitit in each task.
 
-        Its own handlers of signals would requeue the job without a checkpoint; they are replaced.
+        submitit's signal handlers would requeue the job without a checkpoint; they are replaced.
         """
         logging.getLogger("submitit").setLevel(logging.WARNING)
-        register()
+        compose.register()
         Singleton.set_state(self.state)
         setup_globals()
         for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, signal.SIG_DFL)
         with ended_as_interrupted():
-            self.do(words, index)
+            self.run(words, index)
 
-    def do(self, words: Sequence[str], index: int) -> None:
-        """Do a job in this process."""
+    def run(self, words: Sequence[str], index: int) -> None:
+        """Run a job in this process."""
         returned = run_job(
             hydra_context=self.context,
             task_function=self.task,
@@ -113,7 +110,7 @@ class Starter:
 
     @contextmanager
     def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
-        """The configuration of a job and Hydra's part of it, which expressions in it refer to."""
+        """The configuration of a job, and Hydra's node of it, to which expressions in it refer."""
         composed = self._compose(words, index)
         outside = HydraConfig.instance().cfg
         HydraConfig.instance().set_config(composed)
@@ -135,17 +132,17 @@ class Starter:
 def launch(
     composed: DictConfig, context: HydraContext, task: Task, jobs: Sequence[Sequence[str]], *, first: int
 ) -> None:
-    """Do the jobs of a sweep, each as a job of Slurm; those that have finished are shown from here.
+    """Run the jobs of a sweep, each as a job of Slurm; runs that have finished are shown without one.
 
     Args:
         composed: the configuration of the sweep.
-        context: what composes a job.
-        task: does it.
+        context: composes a job.
+        task: runs it.
         jobs: the overrides of each.
         first: the number of the first one.
 
     Raises:
-        UserError: Slurm is not here, or does not take the jobs.
+        UserError: Slurm is not installed, or does not take the jobs.
     """
     if shutil.which("sbatch") is None:
         raise UserError("hydra/launcher=slurm: no sbatch here; start the command where jobs are submitted")
@@ -165,14 +162,14 @@ def launch(
         _wait(submissions, task, folder, poll_seconds=settings.poll_seconds)
     except KeyboardInterrupt:
         ids = " ".join(_arrays(submissions))
-        logger.warning("the jobs stay with Slurm, which goes on with them; `scancel %s` ends them", ids)
+        logger.warning("Slurm keeps the jobs; `scancel %s` ends them", ids)
         raise
 
 
 def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
-    """What a run needs: a task for each device.
+    """The resources of a run: a task for each device.
 
-    `trainer.accelerator=auto` asks for no GPU: where the command is typed says nothing about the nodes.
+    `trainer.accelerator=auto` requests no GPU: the devices of this host say nothing about the nodes.
 
     Raises:
         UserError: the number of devices is not stated.
@@ -180,7 +177,7 @@ def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
     devices = stated_devices(config.trainer)
     if not isinstance(devices, int):
         stated = config.trainer.get("devices")
-        raise UserError(f"trainer.devices={stated}: Slurm has to know how many a node; state a number")
+        raise UserError(f"trainer.devices={stated}: Slurm needs the number of devices of a node; state a number")
     gpus = settings.gpus_per_node
     if gpus is None and config.trainer.get("accelerator") in ("gpu", "cuda"):
         gpus = devices
@@ -221,20 +218,18 @@ def parameters(settings: SlurmConfig, shape: Shape) -> dict[str, Any]:
 
 
 def _prepare(starter: Starter, words: Sequence[str], index: int, settings: SlurmConfig) -> Job | None:
-    """What to submit for a job; None where it was refused, or is finished and was shown."""
+    """The job to submit; None where it was refused, or has finished and was shown."""
     with starter.composed_job(words, index) as (composed, hydra):
         outcome = Outcome.begun(starter.task.number(index), composed, tuple(hydra.overrides.task))
         shape = Shape(gpus_per_node=settings.gpus_per_node)
         if hydra.job.config_name == "train":
             assert outcome.swept is not None
             if _is_finished(outcome.swept.directory) and not composed.force:
-                starter.do(words, index)
+                starter.run(words, index)
                 return None
             try:
-                config = to_dataclass(composed, TrainConfig)
-                validate(config)
-                shape = shape_of(config, settings)
-            except UserError as error:  # now, and not when its turn has come
+                shape = shape_of(checked("train", composed), settings)
+            except UserError as error:  # before it waits in the queue
                 _end(outcome, str(error), starter.task)
                 return None
     return Job(tuple(words), index, shape, outcome)
@@ -245,10 +240,10 @@ def _is_finished(directory: RunDirectory) -> bool:
 
 
 def _end(outcome: Outcome, message: str, task: Task) -> None:
-    """Make an end of a job that cannot do so itself."""
-    task.complain(message)
+    """Print and write the failure of a job that cannot do so itself."""
+    task.print_error(message)
     assert task.folder is not None
-    task.folder.write(replace(outcome, failure=message, has_ended=True, is_told=True))
+    task.folder.write(replace(outcome, failure=message, has_ended=True, is_shown=True))
 
 
 def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> list[Submission]:
@@ -272,18 +267,18 @@ def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> lis
         submitted += [Submission(each.job_id, job, each.paths.stdout) for each, job in zip(taken, alike, strict=True)]
     count = "1 job" if len(submitted) == 1 else f"{len(submitted)} jobs"
     logs = settings.submitit_folder.replace("%j", "<job>")
-    logger.info("Slurm has %s: %s; logs in %s; Ctrl-C leaves them there", count, " ".join(_arrays(submitted)), logs)
+    logger.info("Slurm has %s: %s; logs in %s; Ctrl-C leaves them running", count, " ".join(_arrays(submitted)), logs)
     return submitted
 
 
 def _arrays(submissions: Sequence[Submission]) -> list[str]:
-    """What `scancel` calls them."""
+    """Their ids for `scancel`."""
     return list(dict.fromkeys(each.id.partition("_")[0] for each in submissions))
 
 
 @contextmanager
 def _outside_of_jobs() -> Iterator[None]:
-    """Hide what Slurm says of the job in which this command may run itself: a new job would take it for its own."""
+    """Hide the variables of the Slurm job in which this command may run; new jobs would inherit them."""
     hidden: dict[str, str] = {}
     if "SLURM_JOB_ID" in os.environ:
         names = [
@@ -297,7 +292,7 @@ def _outside_of_jobs() -> Iterator[None]:
 
 
 def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, *, poll_seconds: float) -> None:
-    """Return when every job has told its end, or Slurm says that it has ended without."""
+    """Return when every job has written its end, or has ended without, as Slurm says."""
     queue, said = Queue(), ""
     left = {each.id: each for each in submissions}
     while True:
@@ -308,7 +303,7 @@ def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, 
         if looked is not None:
             there, ended = looked
             if ended:
-                _drop_ended(left, task, folder)  # which they may have told just now
+                _drop_ended(left, task, folder)  # they may have ended by themselves just now
             for job, state in ended.items():
                 if job in left:
                     _give_up(left.pop(job), state, task)
@@ -321,21 +316,21 @@ def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, 
 
 
 def _drop_ended(left: dict[str, Submission], task: Task, folder: OutcomeFolder) -> None:
-    """Forget the jobs that have told their end, and tell the user of those that failed."""
+    """Drop the jobs that have written their end, and print those that failed."""
     outcomes = {outcome.number: outcome for outcome in folder.read()}
     for job, submission in [*left.items()]:
         outcome = outcomes[submission.job.outcome.number]
         if not outcome.has_ended:
             continue
         del left[job]
-        if outcome.failure is not None and not outcome.is_told:
+        if outcome.failure is not None and not outcome.is_shown:
             lost = lost_task(submission.log)
-            task.complain(f"Slurm job {job}: {'' if lost is None else f'{lost}; '}{outcome.failure}")
-            folder.write(replace(outcome, is_told=True))
+            task.print_error(f"Slurm job {job}: {'' if lost is None else f'{lost}; '}{outcome.failure}")
+            folder.write(replace(outcome, is_shown=True))
 
 
 def _give_up(submission: Submission, state: str, task: Task) -> None:
-    """Tell of a job whose processes were ended before they could."""
+    """Report a job whose processes were ended before they could."""
     outcome = submission.job.outcome
     directory = None if outcome.swept is None else outcome.swept.directory
     message = explain_end(submission.id, state, directory=directory, log=submission.log)

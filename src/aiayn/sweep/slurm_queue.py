@@ -1,4 +1,4 @@
-"""What Slurm says of jobs that were submitted; clusters without accounting too, where `sacct` says nothing."""
+"""The states of submitted jobs by `squeue`: `sacct` is empty on clusters without accounting."""
 
 import datetime
 import logging
@@ -29,13 +29,13 @@ FINAL = frozenset(
         "TIMEOUT",
     }
 )
-"""States that a job does not leave, unless it is put back into the queue at that moment."""
+"""States that a job does not leave, unless it is requeued at that moment."""
 
 GONE = "gone from the queue"
-"""Of a job that Slurm no longer knows: it has ended some time ago."""
+"""The state of a job that Slurm no longer lists."""
 
-GO = "Starting with JobEnvironment"
-"""What submitit writes first, each time that a job starts."""
+ATTEMPT = "Starting with JobEnvironment"
+"""The first line of submitit, each time that a job starts."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class QueuedJob:
 
     state: str
     reason: str
-    """Why it waits, such as Priority or Resources."""
+    """Why it is pending, such as Priority or Resources."""
 
     def __str__(self) -> str:
         waits = self.state == "PENDING" and self.reason not in ("", "None")
@@ -52,43 +52,38 @@ class QueuedJob:
 
 
 def read_queue(text: str) -> dict[str, QueuedJob]:
-    """The jobs of lines such as `12_1|PENDING|Priority`, by id."""
+    """Parse lines such as `12_1|PENDING|Priority`; jobs by id."""
     rows = (line.split("|", 2) for line in text.splitlines() if line.count("|") >= 2)
     return {job.strip(): QueuedJob(state.strip(), reason.strip().strip("()")) for job, state, reason in rows}
 
 
 def lost_task(log: Path) -> str | None:
-    """The first process that was killed in the last go of a job, by what `srun` wrote of it: "rank 1 on n2: Killed"."""
+    """The first rank that was killed in the last attempt of a job, by the log of `srun`: "rank 1 on n2: Killed"."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    found = re.search(r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(GO)[2], re.M)
+    found = re.search(
+        r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(ATTEMPT)[2], re.M
+    )
     return None if found is None else f"rank {found[2]} on {found[1]}: {found[3]}"
 
 
 class Queue:
-    """The queue, looked at now and again.
-
-    One look asks for all jobs of this user at once. A job has ended when two looks in a row say so, or do not find it.
-    """
+    """The queue of Slurm. A job has ended when two looks in a row show a final state or do not find it."""
 
     def __init__(self) -> None:
         self._suspects: dict[str, str] = {}
         self._is_silent = False
 
     def look(self, jobs: Collection[str]) -> tuple[dict[str, QueuedJob], dict[str, str]] | None:
-        """The jobs that Slurm still has, and the final states of those that have ended.
+        """The queued jobs among some ids, and the final states of those that have ended.
 
-        Args:
-            jobs: the ids asked for.
-
-        Returns:
-            None where Slurm does not answer, which is said once.
+        None where Slurm does not answer, which is logged once.
         """
         words = ["squeue", "--me", "--array", "--states=all", "--noheader", "--format=%i|%T|%r"]
         try:
             found = read_queue(ask(words))
         except RunFailedError as error:
             if not self._is_silent:
-                logger.warning("Slurm does not answer (%s); the jobs go on, and so does the waiting", error)
+                logger.warning("Slurm does not answer (%s); still waiting for the jobs", error)
             self._is_silent = True
             return None
         if self._is_silent:
@@ -102,13 +97,13 @@ class Queue:
 
 
 def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Path) -> str:
-    """Why a job ended that could not say so itself; the record of its run says it too, where that says running.
+    """Why a job ended without an outcome; the record of its run is corrected where it says running.
 
     Args:
         job: its id.
-        state: the last that Slurm says of it.
+        state: its last, by Slurm.
         directory: of the run, if it is one.
-        log: what the job has written.
+        log: of the job.
     """
     if not log.exists():
         return f"Slurm job {job}: cancelled before it began"
@@ -129,5 +124,5 @@ def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Pa
                 record.ended = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
                 record.write(directory.record)
     except HeldDirectoryError:
-        pass  # somebody has taken the run up
+        pass  # another process has resumed the run
     return message

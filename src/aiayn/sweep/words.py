@@ -3,8 +3,11 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Glob, Override
+from hydra.errors import HydraException
 
 from aiayn.config import store
 from aiayn.config.difference import SWEPT_VARIABLE
@@ -21,83 +24,93 @@ LONGEST_SWEEP_NAME = 120
 """W&B refuses names of groups beyond 128 characters."""
 
 
-def sweep_words(words: Sequence[str]) -> list[str]:
-    """The words with their globs written out, and the multirun's name in the environment.
+def write_out_globs(words: Sequence[str]) -> list[str]:
+    """Replace each `group=glob(pattern)` by the matching options.
+
+    Hydra itself finds only options directly below a group, and runs no job where it finds none.
 
     Raises:
-        UserError: a glob matches nothing, or several files of sweeps/ are named.
+        UserError: a glob matches nothing.
     """
-    words = _with_options_for_globs(words)
-    files = [word for word in words if word.partition("=")[0].lstrip("+") == store.SWEEPS]
-    if len(files) > 1 or any("," in word for word in files):
-        raise UserError(f"{' '.join(files)}: one sweep at a time; run one after the other")
-    _announce_sweep(words, has_file=bool(files))
-    return words
+    return [_with_options(word, further_folders(words)) if "glob(" in word else word for word in words]
 
 
-def _with_options_for_globs(words: Sequence[str]) -> list[str]:
-    """Write out what `group=glob(pattern)` stands for.
-
-    Hydra itself finds only options directly below a group, not those in its folders, and where it finds none it does
-    nothing and calls that a success.
-    """
-    folders = [Path(folder) for flag, folder in pairwise(words) if flag in ("--config-dir", "-cd")]
-    return [_with_options(word, folders) if "glob(" in word else word for word in words]
+def further_folders(words: Sequence[str]) -> list[Path]:
+    """The folders of configuration that `hydra.searchpath` names."""
+    found = [_value(word) for word in words if word.startswith("hydra.searchpath=")]
+    return [Path(str(path).removeprefix("file://")) for paths in found if isinstance(paths, list) for path in paths]
 
 
 def _with_options(word: str, folders: Sequence[Path]) -> str:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import Glob
-    from hydra.errors import HydraException
-
-    try:
-        override = OverridesParser.create().parse_override(word)
-    except HydraException:  # Hydra says what is wrong with it
+    glob, override = _value(word), _parsed(word)
+    if override is None or not isinstance(glob, Glob):
         return word
-    glob: object = override.value()
-    there = store.options(override.key_or_group, folders=folders)
-    if not isinstance(glob, Glob) or not there:
+    options = store.options(override.key_or_group, folders=folders)
+    if not options:
         return word
-    matching = glob.filter(there)
+    matching = glob.filter(options)
     if not matching:
-        raise UserError(f"{word}: matches no option; choose from {', '.join(there)}")
+        raise UserError(f"{word}: matches no option; choose from {', '.join(options)}")
     return f"{override.get_key_element()}={','.join(matching)}"
 
 
-def _announce_sweep(words: Sequence[str], *, has_file: bool) -> None:
-    """Put what is swept, and the name of a typed multirun, into the environment of its jobs.
+def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
+    """Put the swept keys, and the name of a multirun that no file names, into the environment of its jobs.
 
-    The name is what was typed, swept words first. The seed and what changes no result are left out: the same multirun
+    The name is made of the words, swept ones first, without the seed and keys that change no result: the same multirun
     with one more seed has the same name, and its runs the same group in W&B.
+
+    Args:
+        words: the overrides.
+        is_multirun: whether -m is stated.
+
+    Raises:
+        UserError: several files of sweeps/ are named.
     """
-    is_multirun = has_file or bool({"-m", "--multirun"} & set(words))
-    overrides = [word for word in words if "=" in word and not word.startswith(("-", "hydra"))]
-    swept = [word for word in overrides if is_multirun and _is_swept(word)]
+    files = [word for word in words if _key(word) == store.SWEEPS]
+    if len(files) > 1 or any("," in word for word in files):
+        raise UserError(f"{' '.join(files)}: one sweep at a time; run one after the other")
+    own = [word for word in words if "=" in word and not word.startswith("hydra")]
+    swept = [word for word in own if (is_multirun or files) and _is_swept(word)]
     os.environ[SWEPT_VARIABLE] = " ".join(map(_key, swept))
-    if has_file or not is_multirun:  # conf/train.yaml names a sweep after its file
+    if files or not is_multirun:  # conf/train.yaml names a sweep after its file
         return
-    in_order = sorted(overrides, key=lambda word: word not in swept)
-    named = [word for word in in_order if _key(word) != "seed" and not _changes_nothing(word)]
-    name = " ".join(named) or SEEDS
+    in_order = sorted(own, key=lambda word: word not in swept)
+    name = " ".join(word for word in in_order if _is_named(_key(word))) or SEEDS
     if len(name) > LONGEST_SWEEP_NAME:
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
         name = f"{name[: LONGEST_SWEEP_NAME - 12]}... {digest}"
     os.environ.setdefault(SWEEP_VARIABLE, name)
 
 
+def _is_named(key: str) -> bool:
+    return key != "seed" and (key.startswith("scale") or not is_neutral(key))
+
+
+def first_value(override: Override) -> str | None:
+    """The override of the first job, as Hydra would sweep it; None for an interval, a glob, or no values."""
+    if not override.is_discrete_sweep() or isinstance(override.value(), Glob):
+        return None
+    value = next(iter(override.sweep_string_iterator()), None)
+    return None if value is None else f"{override.get_key_element()}={value}"
+
+
 def _is_swept(word: str) -> bool:
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.errors import HydraException
+    override = _parsed(word)
+    return override is not None and override.is_sweep_override()
 
+
+def _value(word: str) -> object:
+    override = _parsed(word)
+    return None if override is None else override.value()
+
+
+def _parsed(word: str) -> Override | None:
+    """None for a word that Hydra refuses when it composes."""
     try:
-        return bool(OverridesParser.create().parse_override(word).is_sweep_override())
-    except HydraException:  # Hydra says what is wrong with it
-        return False
-
-
-def _changes_nothing(word: str) -> bool:
-    """Whether a word changes no result, and is no choice of a scale."""
-    return is_neutral(_key(word)) and not _key(word).startswith("scale")
+        return OverridesParser.create().parse_override(word)
+    except HydraException:
+        return None
 
 
 def _key(word: str) -> str:

@@ -1,4 +1,4 @@
-"""Whatever stands after a verb, the answer is a composed configuration or one line; never a traceback."""
+"""Any words after a verb give a composed configuration or one line; never a traceback."""
 
 import contextlib
 import io
@@ -81,4 +81,4 @@ def test_any_words_compose_or_are_answered_in_one_line(here: None, words: list[s
     if code == 2:
         assert said.getvalue().startswith("aiayn: ")
         assert said.getvalue().count("\n") == 1
-    assert not list(Path.cwd().iterdir()), "looking makes nothing"
+    assert not list(Path.cwd().iterdir()), "no file is made"

@@ -1,4 +1,4 @@
-"""Bash completes verbs, nouns, groups, options and keys, as it is told to by `aiayn -sc install=bash`."""
+"""Bash completes verbs, nouns, groups, options and keys after `aiayn -sc install=bash`."""
 
 import os
 import shutil
@@ -62,7 +62,7 @@ EXPERIMENTS = {
 
 @pytest.fixture(scope="module")
 def completed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What bash offers for each line, all asked of one shell."""
+    """The completions of each line, by one shell."""
     lines = [*COMPLETIONS, *EXPERIMENTS]
     result = subprocess.run(
         ["bash", "-c", COMPLETE],
@@ -74,7 +74,7 @@ def completed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         check=True,
     )
     (rule,) = result.stderr.splitlines()
-    assert rule.endswith(" aiayn"), "the program's name, whatever it was started as"
+    assert rule.endswith(" aiayn"), "the name of the program"
     return {line: set(answer.split()) for line, answer in zip(lines, result.stdout.splitlines(), strict=True)}
 
 

@@ -22,9 +22,8 @@ SCRIPT = Path(sysconfig.get_path("scripts")) / "aiayn"
 CLEAN = {key: value for key, value in os.environ.items() if key != "HYDRA_FULL_ERROR"}
 
 
-@pytest.mark.parametrize("word", ["--help", "-h", "help"])
-def test_help_lists_every_verb_and_noun(aiayn: CommandLine, word: str) -> None:
-    said = aiayn(word)
+def test_help_lists_every_verb_and_noun(aiayn: CommandLine) -> None:
+    said = aiayn("--help")
     assert (said.code, said.err) == (0, "")
     for verb, command in COMMANDS.items():
         (line,) = (line for line in said.out.splitlines() if line.startswith(f"  {verb} "))
@@ -32,7 +31,7 @@ def test_help_lists_every_verb_and_noun(aiayn: CommandLine, word: str) -> None:
         assert all(noun in line for noun in command.nouns)
 
 
-def test_without_a_word_the_help_is_shown_and_nothing_was_done(aiayn: CommandLine) -> None:
+def test_without_a_word_the_help_is_shown_and_the_code_is_two(aiayn: CommandLine) -> None:
     said = aiayn()
     assert (said.code, said.out) == (2, aiayn("--help").out)
 
@@ -55,55 +54,48 @@ def test_help_of_a_verb_shows_its_keys_and_its_examples_compose(aiayn: CommandLi
         assert compose_command(verb, overrides)
 
 
-@pytest.mark.parametrize(
-    "overrides", [[], ["experiment=table3/a_h1"], ["scale=paper", "experiment=table3/big", "model.d_k=3"]]
-)
-def test_what_would_run_is_printed_as_yaml(aiayn: CommandLine, overrides: list[str], tmp_path: Path) -> None:
+def test_the_configuration_is_printed_as_yaml(aiayn: CommandLine, tmp_path: Path) -> None:
+    overrides = ["scale=paper", "experiment=table3/big", "model.d_k=3"]
     said = aiayn("train", *overrides, "--cfg", "job", "--resolve")
     assert (said.code, said.err) == (0, "")
     printed, composed = yaml.safe_load(said.out), compose_command("train", overrides)
     assert printed["identity"] == dict(composed.identity)
     assert printed["model"]["d_k"] == composed.model.d_k
-    assert list(tmp_path.iterdir()) == [], "looking makes no folder"
+    assert list(tmp_path.iterdir()) == [], "no folder is made"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--cfg=job", "seed=5", "scale=nano"],
-        ["seed=5", "-c", "job", "scale=nano"],
-    ],
-)
-def test_flags_stand_anywhere(aiayn: CommandLine, words: list[str]) -> None:
-    assert aiayn("train", *words) == aiayn("train", "seed=5", "scale=nano", "--cfg", "job")
+def test_flags_stand_anywhere(aiayn: CommandLine) -> None:
+    said = aiayn("train", "seed=5", "-c", "job", "scale=nano")
+    assert said == aiayn("train", "seed=5", "scale=nano", "--cfg=job")
+    assert said.code == 0
 
 
 def test_a_noun_is_a_bare_word_or_a_value(aiayn: CommandLine) -> None:
     assert aiayn("report", "run", "--cfg", "job") == aiayn("report", "noun=run", "--cfg", "job")
 
 
-def test_a_report_is_written_where_it_was_asked_for(aiayn: CommandLine, tmp_path: Path) -> None:
+def test_a_report_is_written_to_its_output(aiayn: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "deep").mkdir()
     assert aiayn("report", "parameters", "output=deep/parameters.md") == (0, "deep/parameters.md\n", "")
     assert [path.name for path in tmp_path.rglob("*.*")] == ["parameters.md"]
 
 
 def test_every_verb_is_documented_by_a_file() -> None:
-    files = {path.stem for path in store.conf_directory().glob("*.yaml")}
-    assert files == set(store.COMMANDS) == set(COMMANDS) - {"reproduce"}, "which is two others"
+    files = {path.stem for path in store.conf_directory().glob("*.yaml") if not path.stem.startswith("base")}
+    assert files == set(store.COMMANDS) == set(COMMANDS) - {"reproduce"}
 
 
-@pytest.mark.parametrize("words", [["--version"], ["train", "seed=3", "--cfg", "job"], ["report"]])
-def test_the_module_is_the_script(words: list[str], tmp_path: Path) -> None:
+def test_the_module_is_the_script(tmp_path: Path) -> None:
+    words = ["report"]
     script, module = (
         subprocess.run([*program, *words], cwd=tmp_path, env=CLEAN, capture_output=True, text=True, check=False)
         for program in ([str(SCRIPT)], [sys.executable, "-m", "aiayn"])
     )
     assert (module.returncode, module.stdout, module.stderr) == (script.returncode, script.stdout, script.stderr)
-    assert module.stdout or module.stderr
+    assert module.stderr
 
 
-def test_a_reader_that_leaves_is_no_mistake(tmp_path: Path) -> None:
+def test_a_closed_pipe_is_no_mistake(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "aiayn", "train", "--cfg", "job"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=CLEAN, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -122,21 +114,19 @@ def test_a_reader_that_leaves_is_no_mistake(tmp_path: Path) -> None:
         ("scale=nano experiment=table3/base,table3/big", "experiment=table3/base,table3/big scale=nano"),
     ],
 )
-def test_a_multirun_is_named_by_what_was_typed_whatever_the_seeds(
+def test_a_multirun_is_named_by_its_words_whatever_the_seeds(
     words: str, name: str, aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for more in ([], ["seed=1,2,3", "paths.runs=elsewhere", "logger.mode=offline", "trainer.devices=1"]):
         monkeypatch.delenv(SWEEP_VARIABLE, raising=False)
-        aiayn("train", *words.split(), *more, "hydra.verbose=false", "--cfg", "job", "--multirun")
+        aiayn("train", *words.split(), *more, "--cfg", "job", "--multirun")
         assert os.environ[SWEEP_VARIABLE] == name
     composed = compose_command("train", ["seed=1"])
     assert composed.identity.sweep == name
     assert composed.identity.hash == compose_command("train", ["seed=1", "identity.sweep=other"]).identity.hash
 
 
-def test_a_long_name_of_a_multirun_is_cut_but_stays_its_own(
-    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_name_of_a_multirun_is_cut_but_stays_unique(aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     names = set()
     for last in (98, 99):
         monkeypatch.delenv(SWEEP_VARIABLE, raising=False)

@@ -34,12 +34,6 @@ BROKEN: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
         "data.train: {here}/train.en has 3 lines and {here}/train.de has 4; they must be aligned line by line",
     ),
     "not UTF-8": ({"test.de": b"good\n\xff bad\ngood\n"}, [], "data.test.target: {here}/test.de, line 2: not UTF-8 ("),
-    "empty": ({"train.en": b"", "train.de": b""}, [], "data.train: the files hold no sentence; name others"),
-    "blank": (
-        {"train.en": b"\n\n \n"},
-        [],
-        "data: the train split has no sentence pairs left, 3 empty on one side",
-    ),
     "too long": (
         {},
         ["data.max_length=2"],
@@ -50,13 +44,6 @@ BROKEN: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
         [],
         "data.train.source: {here}/train.en is a damaged gzip file after line ",
     ),
-    "another number of files": (
-        {},
-        ["data.dev.source=[dev.en,test.en]"],
-        "data.dev.source names 2 files and data.dev.target 1; name as many on both sides",
-    ),
-    "a folder": ({}, ["data.dev.source=."], "data.dev.source: {here} is a directory; name its files"),
-    "a glob without a match": ({}, ["data.dev.source=*.fr"], "data.dev.source: the glob {here}/*.fr matches no file"),
 }
 
 

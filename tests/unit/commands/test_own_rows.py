@@ -1,4 +1,4 @@
-"""Rows of one's own, in a folder named by --config-dir."""
+"""Rows in a folder of the user's, named by --config-dir."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +16,11 @@ ROW = "# @package _global_\n# Mine.\nmodel:\n  num_heads: 4\n"
 BROKEN = {
     "unknown": (
         "# @package _global_\nmodel:\n  d_modle: 3\n",
-        "model.d_modle: no such key; did you mean model.d_model? (in experiment/unknown.yaml)",
+        "model.d_modle: no such key; did you mean model.d_model? (In 'experiment/unknown')",
     ),
     "elsewhere": (
         "model:\n  num_heads: 4\n",
-        "experiment/elsewhere.yaml: a file of this group opens with the line `# @package _global_`",
+        "experiment=elsewhere: a file of this group opens with the line `# @package _global_`",
     ),
     "typed": ("# @package _global_\nmodel: 3\n", "In 'experiment/typed': "),
     "listed": ("# @package _global_\n- 3\n", "In 'experiment/listed': "),
@@ -39,9 +39,8 @@ def own(tmp_path: Path, aiayn: CommandLine) -> Path:
 
 
 @pytest.mark.parametrize("row", ["mine", "own/x"])
-@pytest.mark.parametrize("flag", ["--config-dir", "-cd"])
-def test_a_row_of_ones_own_is_composed_under_its_name(aiayn: CommandLine, own: Path, row: str, flag: str) -> None:
-    said = aiayn("train", flag, str(own), f"experiment={row}", "--cfg", "job", "--resolve")
+def test_a_users_row_is_composed_under_its_name(aiayn: CommandLine, own: Path, row: str) -> None:
+    said = aiayn("train", "--config-dir", str(own), f"experiment={row}", "--cfg", "job", "--resolve")
     assert (said.code, said.err) == (0, "")
     composed = yaml.safe_load(said.out)
     assert composed["identity"]["experiment"] == row
@@ -49,12 +48,12 @@ def test_a_row_of_ones_own_is_composed_under_its_name(aiayn: CommandLine, own: P
     assert composed["model"]["num_heads"] == 4
 
 
-def test_the_papers_rows_stay_at_hand(aiayn: CommandLine, own: Path) -> None:
+def test_the_papers_rows_stay_available(aiayn: CommandLine, own: Path) -> None:
     said = aiayn("train", f"--config-dir={own}", "experiment=table3/a_h1", "--cfg", "job")
     assert (said.code, yaml.safe_load(said.out)["model"]["num_heads"]) == (0, 1)
 
 
-def test_an_unknown_row_is_answered_with_ones_own_too(aiayn: CommandLine, own: Path) -> None:
+def test_an_unknown_row_is_answered_with_the_users_too(aiayn: CommandLine, own: Path) -> None:
     said = aiayn("train", "--config-dir", str(own), "experiment=qwxyz")
     everything = ", ".join(sorted([*options("experiment"), "mine", "own/x"]))
     assert said == (2, "", f"aiayn: experiment=qwxyz: no such option; choose from {everything}\n")
@@ -76,16 +75,15 @@ def test_a_row_that_cannot_be_used_is_named_in_one_line(aiayn: CommandLine, own:
     assert said.err.startswith(f"aiayn: {answer}")
 
 
-@pytest.mark.parametrize("text", ["model: [", "model:\n\td_ff: 3", "model: *nothing"])
-def test_a_row_that_is_no_yaml_is_named_with_its_line(aiayn: CommandLine, own: Path, text: str) -> None:
+def test_a_row_that_is_no_yaml_is_named_with_its_line(aiayn: CommandLine, own: Path) -> None:
     path = own / "experiment" / "torn.yaml"
-    path.write_text(f"# @package _global_\n{text}\n")
+    path.write_text("# @package _global_\nmodel: [\n")
     said = aiayn("train", "--config-dir", str(own), "experiment=torn")
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert said.err.startswith(f"aiayn: {path.absolute()}, line ")
     assert ": not YAML (" in said.err
 
 
-def test_a_folder_that_is_not_there_is_named(aiayn: CommandLine, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_named(aiayn: CommandLine) -> None:
     said = aiayn("train", "--config-dir", "nowhere")
-    assert said == (2, "", f"aiayn: Additional config directory '{tmp_path / 'nowhere'}' not found\n")
+    assert said == (2, "", "aiayn: --config-dir nowhere: no such folder\n")

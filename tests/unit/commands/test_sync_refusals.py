@@ -1,4 +1,4 @@
-"""`aiayn sync` refuses in one line, before W&B is asked, what cannot be done."""
+"""`aiayn sync` refuses mistakes in one line before it connects to W&B."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_a_mistake_is_one_line(aiayn: CommandLine, words: list[str], blamed: str
     assert blamed in line
 
 
-def test_where_there_is_nothing_to_send_nobody_has_to_be_logged_in(aiayn: CommandLine, tmp_path: Path) -> None:
+def test_without_data_to_send_no_login_is_needed(aiayn: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     said = aiayn("sync")
     assert (said.code, said.err) == (0, "")

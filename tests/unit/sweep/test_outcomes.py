@@ -1,4 +1,4 @@
-"""What a job tells is what the command reads, whoever has done the job."""
+"""The command reads the outcomes that its jobs write, in any process."""
 
 import subprocess
 import sys
@@ -44,15 +44,15 @@ def test_a_multirun_reads_its_jobs_in_order_and_leaves_nothing(tmp_path: Path) -
     assert (before, folder.is_stopped) == (False, True)
     folder.remove()
     folder.write(Outcome(3, (), 1, "here", None))
-    assert list((tmp_path / "runs").iterdir()) == [], "nobody asks any more"
+    assert list((tmp_path / "runs").iterdir()) == [], "the folder has been removed"
 
 
-def test_what_a_killed_command_left_is_not_read(tmp_path: Path) -> None:
+def test_outcomes_of_a_killed_command_are_not_read(tmp_path: Path) -> None:
     OutcomeFolder.make(tmp_path).write(Outcome(1, (), 1, "here", None))
     assert OutcomeFolder.make(tmp_path).read() == []
 
 
-def test_a_job_that_asks_for_more_than_there_is_is_refused_beside_others(aiayn: Any, tmp_path: Path) -> None:
+def test_a_job_with_too_many_devices_is_refused_in_its_process(aiayn: Any, tmp_path: Path) -> None:
     words = ("trainer=cpu", "trainer.devices=4096", "logger=none", "hydra/launcher=joblib")
     said = aiayn("train", "-m", *words)
     compose.register.cache_clear()  # a job in this process has made Hydra's launchers register their own defaults again
@@ -64,7 +64,7 @@ def test_a_job_that_asks_for_more_than_there_is_is_refused_beside_others(aiayn: 
 
 
 @pytest.mark.slow
-def test_what_jobs_return_comes_back_from_other_processes(tmp_path: Path) -> None:
+def test_return_values_come_back_from_other_processes(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "aiayn", "plan", "-m", "experiment=table3/base,table3/a_h1", "scale=paper"]
     alone, beside = (
         subprocess.run([*line, *more], cwd=tmp_path, capture_output=True, text=True, check=True).stdout

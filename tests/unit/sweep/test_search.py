@@ -1,4 +1,4 @@
-"""A search chooses within what was typed, and knows from the records what came of its trials."""
+"""A search chooses within the stated values, and reads the results of its trials from records."""
 
 import gc
 import math
@@ -51,13 +51,13 @@ def test_an_interval_is_of_the_kind_that_the_key_holds_and_lists_are_choices() -
     }
 
 
-def test_what_the_command_line_states_is_not_searched() -> None:
+def test_a_key_with_one_value_on_the_command_line_is_not_searched() -> None:
     fixed, space = split_words(["a.rate=interval(0.1, 0.2)", "b=interval(0.1, 0.2)", "a.rate=0.15"], NOW)
     assert (fixed, list(space)) == (["a.rate=0.15"], ["b"])
 
 
 @given(st.floats(0, 1e6), st.integers(), st.sampled_from(["x,y", "[1,2]"]))
-def test_what_is_run_is_short_and_near_what_was_chosen(rate: float, steps: int, text: str) -> None:
+def test_the_value_of_a_run_is_short_and_near_the_chosen_one(rate: float, steps: int, text: str) -> None:
     first, *rest = job_words(["seed=1"], {"rate": rate, "steps": steps, "text": text})
     assert (first, rest[1:]) == ("seed=1", [f"steps={steps}", f"text={text}"])
     written = rest[0].removeprefix("rate=")
@@ -140,7 +140,9 @@ def searched(tmp_path: Path) -> Callable[..., Search]:
             study.set_user_attr(str(trial.number), {"run": run, "experiment": "table3/base", "seed": 1})
             if record is not None:
                 record.write(tmp_path / run / "run.json")
-        return Search(study, fixed=fixed, space=space, objective=objective, runs=tmp_path, launcher=BasicLauncher())
+        return Search(
+            study=study, fixed=fixed, space=space, objective=objective, runs=tmp_path, launcher=BasicLauncher()
+        )
 
     return make
 
@@ -164,16 +166,16 @@ def test_the_best_trial_is_shown_with_the_command_that_is_its_run(
     assert "sweeps=" not in command
 
 
-def test_only_what_ended_is_told_to_optuna(searched: Callable[..., Search]) -> None:
+def test_only_ended_trials_are_reported_to_optuna(searched: Callable[..., Search]) -> None:
     found = searched(*(a_record(status) for status in Status), None)
     found.settle()
     found.settle()
-    states = dict(zip([*Status, None], (trial.state for trial in found._study.get_trials()), strict=True))
+    states = dict(zip([*Status, None], (trial.state for trial in found.study.get_trials()), strict=True))
     running = optuna.trial.TrialState.RUNNING
     assert states.pop(Status.finished) == optuna.trial.TrialState.COMPLETE
     assert states.pop(Status.failed) == optuna.trial.TrialState.FAIL
-    assert set(states.values()) == {running}, "to be taken up again"
-    with pytest.raises(RunFailedError, match=r"^3 trials are not done of 5; the same command takes them up again$"):
+    assert set(states.values()) == {running}, "to be resumed"
+    with pytest.raises(RunFailedError, match=r"^3 trials are not done of 5; rerun the command to resume them$"):
         found.show()
 
 

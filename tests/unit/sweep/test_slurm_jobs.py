@@ -1,4 +1,4 @@
-"""What a job asks of Slurm, and what is said where there is none."""
+"""The resources that a job requests of Slurm, and the errors without Slurm."""
 
 import subprocess
 import sys
@@ -35,12 +35,12 @@ def test_tasks_follow_from_devices_and_gpus_from_the_accelerator() -> None:
 
 
 @pytest.mark.parametrize("devices", ["auto", "-1", "[0,1]"])
-def test_devices_must_be_counted(devices: str) -> None:
+def test_the_number_of_devices_must_be_stated(devices: str) -> None:
     with pytest.raises(UserError, match=r"trainer\.devices=.*state a number"):
         shape(f"trainer.devices={devices}")
 
 
-def test_what_is_null_is_left_to_the_cluster() -> None:
+def test_null_leaves_a_setting_to_the_cluster() -> None:
     asked = parameters(settings(), Shape())
     assert {key for key, value in asked.items() if value is None} == {
         *("partition", "account", "qos", "constraint", "gres", "gpus_per_node", "mem", "time", "wckey")
@@ -48,7 +48,7 @@ def test_what_is_null_is_left_to_the_cluster() -> None:
     assert asked["additional_parameters"] == {"signal": "USR1@120", "requeue": True}
 
 
-def test_what_is_stated_is_asked_for() -> None:
+def test_stated_settings_are_requested() -> None:
     stated = settings(requeue=False, mem_gb=1.5, timeout_min=90, signal_delay_s=60, setup=["module load cuda"])
     asked = parameters(stated, Shape(2, 8, 8))
     assert (asked["nodes"], asked["ntasks_per_node"], asked["gpus_per_node"]) == (2, 8, 8)

@@ -1,4 +1,4 @@
-"""A job has ended when Slurm has said so twice, and not when Slurm says nothing."""
+"""A job has ended when two looks at the queue agree, not when Slurm does not answer."""
 
 import logging
 import os
@@ -45,7 +45,7 @@ def test_two_looks_make_an_end(shown: Path) -> None:
     assert str(back) == "pending (BeginTime)"
 
 
-def test_silence_is_no_end_and_is_told_once(shown: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_answer_is_no_end_and_is_logged_once(shown: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "aiayn")
     queue = Queue()
     for _ in range(3):
@@ -70,7 +70,7 @@ srun: error: n1: tasks 0,2: Exited with exit code 1
         ("srun: error: n1: task 1: Terminated\n", None),
     ],
 )
-def test_the_rank_that_was_killed_is_named_for_the_last_go(tmp_path: Path, last: str, said: str | None) -> None:
+def test_the_rank_that_was_killed_is_named_for_the_last_attempt(tmp_path: Path, last: str, said: str | None) -> None:
     log = tmp_path / "log"
     assert lost_task(log) is None
     log.write_text(LOG + last)
@@ -84,7 +84,7 @@ def record_in(path: Path, status: Status) -> RunDirectory:
     return directory
 
 
-def test_a_record_that_says_running_is_brought_to_its_end(tmp_path: Path) -> None:
+def test_a_record_that_says_running_is_marked_failed(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.touch()
     running = record_in(tmp_path / "running", Status.running)
@@ -99,7 +99,7 @@ def test_a_record_that_says_running_is_brought_to_its_end(tmp_path: Path) -> Non
     assert read_record(stopped.record).status is Status.interrupted
 
 
-def test_a_run_that_somebody_has_taken_up_is_left_alone(tmp_path: Path) -> None:
+def test_a_run_that_another_process_has_resumed_is_left_alone(tmp_path: Path) -> None:
     running = record_in(tmp_path / "running", Status.running)
     with running.locked():
         explain_end("12", "NODE_FAIL", directory=running, log=running.record)

@@ -1,4 +1,4 @@
-"""A sweep does what was typed, or says at once that it cannot."""
+"""A sweep runs the stated jobs, or is refused at once."""
 
 import os
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiayn.config.compose import compose_command
 from aiayn.config.store import options
 from aiayn.errors import UserError
-from aiayn.sweep.words import SWEEP_VARIABLE, sweep_words
+from aiayn.sweep.words import SWEEP_VARIABLE, write_out_globs
 
 CommandLine = Callable[..., Any]
 
@@ -25,28 +25,28 @@ REFUSED_AT_ONCE = "model.d_ff=0"
 @given(row=st.sampled_from(ROWS), start=st.integers(0, 20), end=st.integers(0, 20), plus=st.sampled_from(["", "+"]))
 def test_a_glob_means_every_option_that_matches(row: str, start: int, end: int, plus: str) -> None:
     pattern = f"{row[:start]}*{row[max(start, end) :]}"
-    (word,) = sweep_words([f"{plus}experiment=glob({pattern})"])
+    (word,) = write_out_globs([f"{plus}experiment=glob({pattern})"])
     assert word == f"{plus}experiment={','.join(name for name in ROWS if fnmatch(name, pattern))}"
     assert row in word
 
 
-def test_a_glob_sees_options_of_ones_own(tmp_path: Path) -> None:
+def test_a_glob_matches_options_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "experiment").mkdir()
     (tmp_path / "experiment" / "mine.yaml").touch()
-    words = ["experiment=glob([mine,table3/base])", "--config-dir", str(tmp_path)]
-    assert sweep_words(words) == ["experiment=mine,table3/base", *words[1:]]
+    words = ["experiment=glob([mine,table3/base])", f"hydra.searchpath=['file://{tmp_path}']"]
+    assert write_out_globs(words) == ["experiment=mine,table3/base", *words[1:]]
 
 
 @pytest.mark.parametrize(
     "word", ["seed=1", "data.name=glob", "experiment=glob(", "seed=glob(*)", "hydra/launcher=glob(*)"]
 )
-def test_other_words_stay_as_they_are(word: str) -> None:
-    assert sweep_words([word]) == [word]
+def test_other_words_do_not_change(word: str) -> None:
+    assert write_out_globs([word]) == [word]
 
 
-def test_a_glob_that_matches_nothing_is_refused_with_what_there_is() -> None:
+def test_a_glob_that_matches_nothing_is_refused_with_the_options() -> None:
     with pytest.raises(UserError, match=r"^experiment=glob\(table3/x\*\): matches no option; choose from .*table3/big"):
-        sweep_words(["experiment=glob(table3/x*)", "-m"])
+        write_out_globs(["experiment=glob(table3/x*)"])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_two_sweeps_at_once_are_refused(aiayn: CommandLine, words: list[str]) ->
 def test_a_sweep_without_a_job_is_refused(aiayn: CommandLine) -> None:
     said = aiayn("train", "-m", "seed=range(3,1)")
     assert (said.code, said.out) == (2, "")
-    assert said.err.splitlines()[-1].startswith("aiayn: aiayn train 'seed=range(3,1)' -m: no job to run; ")
+    assert said.err.splitlines()[-1].startswith("aiayn: aiayn train 'seed=range(3,1)' --multirun: no job to run; ")
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,7 @@ def test_the_command_line_wins_over_the_sweep_and_combines_with_it(
     assert said.out.endswith(f"\n{jobs} refused\n")
 
 
-def test_a_sweep_is_named_after_its_file_unless_somebody_says_otherwise(
-    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_is_named_after_its_file_by_default(aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     aiayn("train", "sweeps=seeds", "-m", REFUSED_AT_ONCE)
     assert SWEEP_VARIABLE not in os.environ
     assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "seeds"
@@ -103,7 +101,7 @@ def test_a_sweep_is_named_after_its_file_unless_somebody_says_otherwise(
     assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "ours"
 
 
-def test_a_sweep_of_ones_own_is_known_by_its_name(aiayn: CommandLine, tmp_path: Path) -> None:
+def test_a_sweep_of_the_user_is_found_by_its_name(aiayn: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "my_conf" / "sweeps").mkdir(parents=True)
     text = "# @package _global_\nhydra:\n  mode: MULTIRUN\n  sweeper:\n    params:\n      seed: 4,5\n"
     (tmp_path / "my_conf" / "sweeps" / "mine.yaml").write_text(text)

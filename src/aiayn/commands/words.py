@@ -1,0 +1,86 @@
+"""The words after a verb: its noun, overrides, and flags, which may stand anywhere."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from aiayn.errors import UserError
+
+
+class Words(argparse.Namespace):
+    """A command line without its verb."""
+
+    overrides: list[str]
+    help: bool
+    hydra_help: bool
+    resolve: bool
+    multirun: bool
+    cfg: str | None
+    package: str | None
+    info: str | None
+
+    @property
+    def is_only_shown(self) -> bool:
+        """Whether no job is to run."""
+        return bool(self.cfg or self.info or self.hydra_help)
+
+    def hydra_arguments(self) -> list[str]:
+        """As Hydra's own parser takes them: overrides on one side of the flags."""
+        flags = []
+        for name in ("hydra_help", "resolve", "multirun", "cfg", "package", "info"):
+            value = getattr(self, name)
+            if value:
+                flags += [f"--{name.replace('_', '-')}", *([] if value is True else [value])]
+        return [*self.overrides, *flags]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UserError(f"{message}; see --help")
+
+
+def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str]) -> Words:
+    """Parse the words after a verb.
+
+    Args:
+        verb: of the command.
+        words: noun, flags and overrides.
+        nouns: that the verb takes; the first bare word must be one of them.
+
+    Raises:
+        UserError: an unknown noun or flag, or a flag without its value.
+    """
+    parser = _Parser(prog=f"aiayn {verb}", add_help=False, allow_abbrev=False)
+    parser.add_argument("overrides", nargs="*")
+    for flags in (["--help", "-h"], ["--hydra-help"], ["--resolve"], ["--multirun", "-m"]):
+        parser.add_argument(*flags, action="store_true")
+    parser.add_argument("--cfg", "-c", choices=["job", "hydra", "all"])
+    parser.add_argument("--package", "-p")
+    parser.add_argument("--config-dir", "-cd", type=Path)
+    information = ["all", "config", "defaults", "defaults-tree", "plugins", "searchpath"]
+    parser.add_argument("--info", "-i", nargs="?", const="all", choices=information)
+    parsed, unknown = parser.parse_known_intermixed_args(words, Words())
+    if unknown:
+        raise UserError(f"{unknown[0]}: no such flag; an override has no dashes, as in key=value; see --help")
+    if parsed.package and not parsed.cfg:
+        raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
+    if nouns and not parsed.help:
+        parsed.overrides = _with_noun(verb, parsed.overrides, nouns)
+    if parsed.config_dir:
+        if not parsed.config_dir.is_dir():
+            raise UserError(f"--config-dir {parsed.config_dir}: no such folder")
+        parsed.overrides.append(f"hydra.searchpath=['file://{parsed.config_dir.absolute()}']")
+    return parsed
+
+
+def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[str]:
+    """Turn the noun, the first bare word, into an override."""
+    first = overrides[0] if overrides else ""
+    if first and "=" not in first:
+        if first not in nouns:
+            raise UserError(f"aiayn {verb} {first}: choose from {', '.join(nouns)}")
+        return [f"noun={first}", *overrides[1:]]
+    if not any(word.startswith("noun=") for word in overrides):
+        raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
+    return overrides

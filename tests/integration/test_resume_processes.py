@@ -130,7 +130,7 @@ def test_another_number_of_processes_takes_a_run_up(start: Start, tmp_path: Path
         expected = (0, Status.finished) if stop is None else (1, Status.interrupted)
         assert (result.returncode, record.status) == expected, result.stderr
         own = steps(cut / f"until-{stop}")
-        assert list(own) == list(range(done, record.steps)), "each go begins where the one before ended"
+        assert list(own) == list(range(done, record.steps)), "each attempt begins where the one before ended"
         assert all(len(batches) == (8 if processes == 4 else processes) for batches in own.values())
         gone |= sentences(own)
         done = record.steps

@@ -18,7 +18,7 @@ from wandb_server import KEY, SentRun, StandIn
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
-from aiayn.tracking.wandb_attempts import wandb_goes
+from aiayn.tracking.wandb_attempts import wandb_attempts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nobody")]
 
@@ -41,7 +41,7 @@ def steps(run: SentRun) -> list[int]:
     return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
 
 
-def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
+def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
@@ -68,7 +68,7 @@ def test_the_goes_of_a_run_become_one_run_and_are_sent_once(
     assert run.described("program") == "aiayn"
     assert any(" INFO:aiayn:dev: " in line for line in run.console)
     (line,) = capfd.readouterr().out.splitlines()
-    assert "2 goes sent" in line
+    assert "2 attempts sent" in line
     assert line.endswith(f"/aiayn/runs/{run_id}")
 
     count = len(server.requests)
@@ -81,9 +81,9 @@ def test_nothing_is_lost_where_the_server_fails_and_what_a_kill_tore_is_sent_onc
     train: Train, only_run: Find, server: StandIn, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert train(tracker="wandb") == 0
-    (go,) = wandb_goes(RunDirectory(only_run()))
-    whole = go.file.read_bytes()
-    go.file.write_bytes(whole[: len(whole) * 2 // 3])
+    (attempt,) = wandb_attempts(RunDirectory(only_run()))
+    whole = attempt.file.read_bytes()
+    attempt.file.write_bytes(whole[: len(whole) * 2 // 3])
     log_in()
     for failing in ("RunResumeStatus", "file_stream"):
         server.fails_from, server.refusal = failing, None
@@ -93,14 +93,14 @@ def test_nothing_is_lost_where_the_server_fails_and_what_a_kill_tore_is_sent_onc
         (line,) = told.err.splitlines()
         assert "nothing is lost" in line
         assert server.url.removeprefix("http://") in line
-        assert not go.is_sent, failing
+        assert not attempt.is_sent, failing
     server.fails_from = server.refusal = None
     assert main(["sync", *HASTE]) == 0
     _, run = server.only_run()
     assert steps(run)
     assert steps(run) == list(range(1, len(steps(run)) + 1))
     assert run.exit_codes == [1]
-    assert go.is_sent
+    assert attempt.is_sent
 
 
 def test_a_run_that_was_online_is_sent_where_its_server_has_not_taken_all(
@@ -149,7 +149,7 @@ def test_who_is_told_to_stop_leaves_no_process_and_no_mark_behind(
     assert not left
     directory = RunDirectory(only_run())
     assert directory.is_free
-    assert not [go for go in wandb_goes(directory) if go.is_sent]
+    assert not [attempt for attempt in wandb_attempts(directory) if attempt.is_sent]
 
 
 def processes_of(address: str) -> list[str]:

@@ -8,12 +8,12 @@ from typing import Any
 
 
 def kept_records(folder: Path) -> list[dict[str, Any]]:
-    """Everything in the folder of one go, in order."""
+    """Everything in the folder of one attempt, in order."""
     return [json.loads(line) for line in _inspected(folder, "--json").splitlines()]
 
 
 def kept_summary(folder: Path) -> dict[str, Any]:
-    """Configuration, summary, state and exit code of one go."""
+    """Configuration, summary, state and exit code of one attempt."""
     content: dict[str, Any] = json.loads(_inspected(folder, "--summary", "--json"))
     return content
 

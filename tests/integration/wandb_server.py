@@ -25,7 +25,7 @@ VANISH = "/vanish"
 
 @dataclass
 class SentRun:
-    """What the client has said of one run, all its goes together."""
+    """What the client has said of one run, all its attempts together."""
 
     upserts: list[dict[str, Any]] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)

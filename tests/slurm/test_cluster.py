@@ -56,11 +56,11 @@ def test_a_signal_reaches_every_task(cluster: Cluster) -> None:
 
 
 def test_a_requeued_job_begins_again(cluster: Cluster) -> None:
-    job = cluster.submit("echo go ${SLURM_RESTART_COUNT:-0}; test $SLURM_RESTART_COUNT || sleep 300")
-    cluster.wait_for("its first go", lambda: lines(cluster, job)["go 0"] == 1)
+    job = cluster.submit("echo attempt ${SLURM_RESTART_COUNT:-0}; test $SLURM_RESTART_COUNT || sleep 300")
+    cluster.wait_for("its first attempt", lambda: lines(cluster, job)["attempt 0"] == 1)
     cluster.call("scontrol", "requeue", job)
     wait_for_state(cluster, job, "COMPLETED")
-    assert lines(cluster, job)["go 1"] == 1
+    assert lines(cluster, job)["attempt 1"] == 1
 
 
 @pytest.fixture

@@ -176,7 +176,7 @@ def test_a_preempted_job_goes_on_where_it_stood(start: Start, cluster: Cluster, 
     assert (record.status, record.run_id, record.started) == (Status.finished, first.run_id, first.started)
     assert curve(run) == curve(only_run(tmp_path / "undisturbed"))
     folders = list((run.path / "wandb").glob("offline-run-*"))
-    assert len(folders) == 2, "a folder for each go"
+    assert len(folders) == 2, "a folder for each attempt"
     assert {folder.name.rpartition("-")[2] for folder in folders} == {record.run_id}
 
 

@@ -168,7 +168,7 @@ def build_session(
     by_srun: bool = False,
     is_patient: bool = False,
 ) -> TrainingSession:
-    """The trainer of one go; steps, accumulation and validation follow from `optimization`.
+    """The trainer of one attempt; steps, accumulation and validation follow from `optimization`.
 
     Args:
         config: the run's configuration.

@@ -71,7 +71,7 @@ def _line(sent: Sent) -> str:
         return f"{sent.directory.path}: left out, {sent.holder} is running here; say it again when that has ended"
     if sent.failure is not None:
         return f"{sent.directory.path}: {sent.failure}"
-    return f"{sent.directory.path}: {'sent' if sent.goes == 1 else f'{sent.goes} goes sent'}, {sent.url}"
+    return f"{sent.directory.path}: {'sent' if sent.attempts == 1 else f'{sent.attempts} attempts sent'}, {sent.url}"
 
 
 def _count(number: int, what: str) -> str:

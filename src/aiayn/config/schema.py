@@ -307,7 +307,7 @@ class SlurmConfig:
     mem_gb: float | None = MISSING
     """Memory of each node."""
     timeout_min: int | None = MISSING
-    """Minutes of one go, checkpoint included."""
+    """Minutes of one attempt, checkpoint included."""
     signal_delay_s: int = MISSING
     """How long before that Slurm warns: time enough for a step, a validation and a checkpoint."""
     requeue: bool = MISSING

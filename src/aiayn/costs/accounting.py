@@ -20,7 +20,7 @@ from aiayn.costs.energy import Energy, gpu_counters, processor_counters
 from aiayn.models.cost import ModelCost
 from aiayn.models.products import linear
 from aiayn.paper.recipe import load_recipe
-from aiayn.runs.cost import Basis, Devices, Go, RunCost
+from aiayn.runs.cost import Attempt, Basis, Devices, RunCost
 from aiayn.runs.provenance import processor
 from aiayn.runs.record import json_text
 from aiayn.system import files
@@ -115,22 +115,28 @@ def together(ranks: Sequence[OwnDevice]) -> tuple[Devices, ...]:
 
 @final
 class CostMeter:
-    """The account of a run to which a go is being added, on its first rank.
+    """The account of a run to which an attempt is being added, on its first rank.
 
     Args:
         path: where it is kept meanwhile.
-        earlier: the goes before.
-        go: this one, with nothing spent.
+        earlier: the attempts before.
+        attempt: this one, with nothing spent.
         gpus: UUIDs of its GPUs; empty where it has none, or where another host has some.
         is_one_host: whether all its processes are here: the energy of other hosts is not known.
     """
 
     def __init__(
-        self, path: Path, *, earlier: Sequence[Go], go: Go, gpus: Sequence[str] = (), is_one_host: bool = True
+        self,
+        path: Path,
+        *,
+        earlier: Sequence[Attempt],
+        attempt: Attempt,
+        gpus: Sequence[str] = (),
+        is_one_host: bool = True,
     ) -> None:
         self._path = path
         self._earlier = tuple(earlier)
-        self._go = go
+        self._attempt = attempt
         self._gpu_energy = Energy(gpu_counters(gpus) if gpus and is_one_host else [])
         self._processor_energy = Energy(processor_counters() if is_one_host else [])
         self._spent = Spent()
@@ -150,31 +156,31 @@ class CostMeter:
         try:
             yield
         finally:
-            self._go = dataclasses.replace(self._go, evaluation_seconds=self._evaluation_seconds())
+            self._attempt = dataclasses.replace(self._attempt, evaluation_seconds=self._evaluation_seconds())
             self._evaluating_since = None
 
     def _evaluation_seconds(self) -> float:
         since = self._evaluating_since
-        return self._go.evaluation_seconds + (0.0 if since is None else time.perf_counter() - since)
+        return self._attempt.evaluation_seconds + (0.0 if since is None else time.perf_counter() - since)
 
     def account(self) -> RunCost:
         """What the run has cost so far."""
         with self._lock:
             return RunCost.of([*self._earlier, self._present()])
 
-    def _present(self) -> Go:
+    def _present(self) -> Attempt:
         spent, model = dataclasses.replace(self._spent), self._model
-        go = dataclasses.replace(
-            self._go,
+        attempt = dataclasses.replace(
+            self._attempt,
             evaluation_seconds=self._evaluation_seconds(),
             gpu_joules=self._gpu_energy.joules(),
             processor_joules=self._processor_energy.joules(),
             **dataclasses.asdict(spent),
         )
         if model is None:
-            return go
+            return attempt
         return dataclasses.replace(
-            go,
+            attempt,
             flops=model.training_flops(source_tokens=spent.source_tokens, target_tokens=spent.target_tokens),
             padded_flops=model.training_flops(
                 source_tokens=spent.padded_source_tokens, target_tokens=spent.padded_target_tokens
@@ -208,18 +214,18 @@ def cost_meter(
     path: Path,
     config: CostConfig,
     *,
-    earlier: Sequence[Go],
+    earlier: Sequence[Attempt],
     started: str,
     device: torch.device,
     precision: str,
     group: ProcessGroup = ALONE,
 ) -> CostMeter | None:
-    """The meter of a go; all ranks take part, and the first one has it.
+    """The meter of an attempt; all ranks take part, and the first one has it.
 
     Args:
         path: where the account is kept meanwhile.
         config: prices, and how long to measure.
-        earlier: the goes before.
+        earlier: the attempts before.
         started: when this one began, UTC, ISO 8601.
         device: of this rank.
         precision: as Lightning names it.
@@ -228,7 +234,7 @@ def cost_meter(
     ranks = group.gather(own_device(device, precision=precision, probe_seconds=config.probe_seconds))
     if not group.is_leader:
         return None
-    go = Go(
+    attempt = Attempt(
         started=started,
         devices=together(ranks),
         price_per_device_hour=config.price_per_device_hour,
@@ -236,4 +242,4 @@ def cost_meter(
     )
     uuids = [rank.uuid for rank in ranks if rank.uuid is not None]
     is_one_host = len({rank.host for rank in ranks}) == 1
-    return CostMeter(path, earlier=earlier, go=go, gpus=uuids, is_one_host=is_one_host)
+    return CostMeter(path, earlier=earlier, attempt=attempt, gpus=uuids, is_one_host=is_one_host)

@@ -71,7 +71,7 @@ def _hold_and_run(
             logger.info("%s: finished already; shown, not done again%s", directory.path, _other_code(record))
             tell_agent(config, directory, record)
             return record
-        for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
+        for left_over in directory.path.rglob("*.partial"):  # by an attempt that was killed while it wrote
             if left_over.is_file():  # a folder is an export's, which may be under way
                 left_over.unlink(missing_ok=True)
         config.identity.title = _title(directory) or config.identity.title
@@ -110,7 +110,7 @@ def _is_finished(directory: RunDirectory) -> bool:
 
 
 def _title(directory: RunDirectory) -> str | None:
-    """What an earlier go called the run, which keeps its name; None where there was none."""
+    """What an earlier attempt called the run, which keeps its name; None where there was none."""
     earlier = frozen_content(directory.config) if directory.config.is_file() else {}
     return (earlier.get("identity") or {}).get("title")
 
@@ -197,7 +197,7 @@ def _report(directory: RunDirectory, last: str, *, code: int, before: bytes | No
         directory: of the run, which is held.
         last: what is known of their end.
         code: their exit code.
-        before: the record before they began. One that is as it was tells of an earlier go.
+        before: the record before they began. One that is as it was tells of an earlier attempt.
 
     Raises:
         UserError: they refused what the user asked for.

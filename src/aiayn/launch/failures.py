@@ -67,7 +67,7 @@ def read_failures(directory: RunDirectory) -> list[Failure]:
 
 
 def forget_failures(directory: RunDirectory) -> None:
-    """Remove what an earlier go told."""
+    """Remove what an earlier attempt told."""
     for path in directory.failures.glob("*"):
         path.unlink(missing_ok=True)
     with suppress(OSError):  # there is none

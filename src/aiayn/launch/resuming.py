@@ -1,4 +1,4 @@
-"""Where an earlier go at a run left off: the newest checkpoint that can be trusted."""
+"""Where an earlier attempt at a run left off: the newest checkpoint that can be trusted."""
 
 import logging
 from pathlib import Path
@@ -47,7 +47,7 @@ def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[in
 
 
 def misses_validation(directory: RunDirectory, step: int, *, interval: int) -> bool:
-    """Whether the go before was killed in the validation that is due after this optimizer step, or before it.
+    """Whether the attempt before was killed in the validation that is due after this optimizer step, or before it.
 
     Args:
         directory: the run's folder.

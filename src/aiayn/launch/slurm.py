@@ -37,7 +37,7 @@ def job_id() -> str | None:
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID")
 
 
-def goes() -> int:
+def restarts() -> int:
     """How often Slurm has started this process's job before."""
     return int(os.environ.get("SLURM_RESTART_COUNT", "0"))
 
@@ -93,7 +93,7 @@ class Standing:
 
     state: str
     """Such as RUNNING, PENDING, CANCELLED."""
-    goes: int
+    restarts: int
     """How often it was started anew, or is about to be."""
     may_be_requeued: bool
     is_preempted: bool
@@ -105,7 +105,7 @@ class Standing:
         found = dict(re.findall(r"\b(JobState|Requeue|Restarts|BatchFlag|PreemptTime)=(\S+)", text))
         return cls(
             state=found.get("JobState", "UNKNOWN"),
-            goes=int(found.get("Restarts", "0")),
+            restarts=int(found.get("Restarts", "0")),
             may_be_requeued=found.get("Requeue") == found.get("BatchFlag") == "1",
             is_preempted=found.get("PreemptTime", "None") not in ("None", "Unknown", "N/A"),
         )
@@ -152,7 +152,7 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
 
     Args:
         stopped_by: the signal.
-        has_advanced: whether training came further than where this go found it.
+        has_advanced: whether training came further than where this attempt found it.
 
     Raises:
         RunFailedError: the job may not be started again, or would come no further.
@@ -162,7 +162,7 @@ def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
     job = job_id()
     assert job is not None
     standing = Standing.read(ask(["scontrol", "show", "job", job]))
-    if standing.goes > goes():  # Slurm has seen to it already
+    if standing.restarts > restarts():  # Slurm has seen to it already
         return True
     if standing.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or standing.is_preempted):
         return False

@@ -68,7 +68,7 @@ class Job:
     record: Record
     group: ProcessGroup
     is_adopted: bool = False
-    """Whether an agent has given the run another id, under which nobody knows of its earlier goes."""
+    """Whether an agent has given the run another id, under which nobody knows of its earlier attempts."""
 
     def write_record(self) -> None:
         """Write the record, if this rank is the one that does."""
@@ -193,7 +193,7 @@ def _train(
     *,
     last: tuple[int, Path] | None,
 ) -> TranslationModule:
-    """Train to the end, from the last checkpoint of an earlier go if there is one."""
+    """Train to the end, from the last checkpoint of an earlier attempt if there is one."""
     config, record = job.config, job.record
     step, resume_from = last or (0, None)
     interval = config.optimization.validation_interval
@@ -281,12 +281,12 @@ def _scores(
 
 @contextmanager
 def _metered(job: Job) -> Iterator[CostMeter | None]:
-    """Count the costs of this go, however it ends; ranks other than the first have no meter."""
+    """Count the costs of this attempt, however it ends; ranks other than the first have no meter."""
     record = job.record
     meter = cost_meter(
         job.directory.cost,
         job.config.cost,
-        earlier=record.cost.goes if record.cost else (),
+        earlier=record.cost.attempts if record.cost else (),
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         device=build.device_of(job.config, local_rank=processes.local_rank()),
         precision=record.precision or "",

@@ -12,7 +12,7 @@ logger = logging.getLogger("aiayn")
 
 
 def agent_run_id(config: TrainConfig) -> str | None:
-    """The id that `wandb agent` has given to this go, or None where no agent asks or W&B does not track."""
+    """The id that `wandb agent` has given to this attempt, or None where no agent asks or W&B does not track."""
     is_tracked = str(config.logger.get("_target_")).endswith("WandbLogger")
     return os.environ.get("WANDB_RUN_ID") if is_tracked and "WANDB_SWEEP_ID" in os.environ else None
 

@@ -111,7 +111,7 @@ def _kind(error: BaseException) -> Kind:
 
 
 def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, is_leader: bool) -> Record:
-    """The record of an earlier go, taken up again, or a new one."""
+    """The record of an earlier attempt, taken up again, or a new one."""
     if is_leader and directory.record.is_file():
         record = read_record(directory.record)
         if record.config_hash != config.identity.hash:

@@ -1,4 +1,4 @@
-"""What a run has cost: an account of every go, also of what a kill made vain, and their sum."""
+"""What a run has cost: an account of every attempt, also of what a kill made vain, and their sum."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ class Basis(StrEnum):
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices of one kind that a go had, one a process."""
+    """The devices of one kind that an attempt had, one a process."""
 
     name: str
     """As torch, or for processors the operating system, has it."""
@@ -41,8 +41,8 @@ class Devices:
 
 
 @dataclass(frozen=True)
-class Go:
-    """What one go at a run has cost; a run that was never stopped has had one."""
+class Attempt:
+    """What one attempt at a run has cost; a run that was never stopped has had one."""
 
     started: str | None
     """UTC, ISO 8601."""
@@ -94,7 +94,7 @@ class Go:
 
 @dataclass(frozen=True)
 class Total:
-    """All goes together; None is "not known", never 0."""
+    """All attempts together; None is "not known", never 0."""
 
     training_seconds: float
     validation_seconds: float | None
@@ -115,23 +115,23 @@ class Total:
     currency: str | None
 
     @classmethod
-    def of(cls, goes: Sequence[Go]) -> Self:
-        """The sum of goes, of one run or of several."""
-        timed = [go for go in goes if go.seconds > 0]
-        prices = {go.currency for go in timed if go.price_per_device_hour is not None}
+    def of(cls, attempts: Sequence[Attempt]) -> Self:
+        """The sum of attempts, of one run or of several."""
+        timed = [attempt for attempt in attempts if attempt.seconds > 0]
+        prices = {attempt.currency for attempt in timed if attempt.price_per_device_hour is not None}
         currency = prices.pop() if len(prices) == 1 else None
         return cls(
-            training_seconds=sum(go.training_seconds for go in goes),
-            validation_seconds=_known_sum(go.validation_seconds for go in goes),
-            evaluation_seconds=sum(go.evaluation_seconds for go in goes),
-            device_hours=sum(go.seconds * go.count for go in goes) / 3600,
-            flops=sum(go.flops for go in goes),
-            padded_flops=_known_sum(go.padded_flops for go in goes),
-            paper_flops=_known_sum(_times(go.fitting_seconds, go, _sustained) for go in timed),
-            mfu=_mfu([go for go in goes if go.training_seconds > 0]),
-            gpu_kwh=_kwh(go.gpu_joules for go in timed),
-            processor_kwh=_kwh(go.processor_joules for go in timed),
-            price=None if currency is None else _known_sum(_price(go) for go in timed),
+            training_seconds=sum(attempt.training_seconds for attempt in attempts),
+            validation_seconds=_known_sum(attempt.validation_seconds for attempt in attempts),
+            evaluation_seconds=sum(attempt.evaluation_seconds for attempt in attempts),
+            device_hours=sum(attempt.seconds * attempt.count for attempt in attempts) / 3600,
+            flops=sum(attempt.flops for attempt in attempts),
+            padded_flops=_known_sum(attempt.padded_flops for attempt in attempts),
+            paper_flops=_known_sum(_times(attempt.fitting_seconds, attempt, _sustained) for attempt in timed),
+            mfu=_mfu([attempt for attempt in attempts if attempt.training_seconds > 0]),
+            gpu_kwh=_kwh(attempt.gpu_joules for attempt in timed),
+            processor_kwh=_kwh(attempt.processor_joules for attempt in timed),
+            price=None if currency is None else _known_sum(_price(attempt) for attempt in timed),
             currency=currency,
         )
 
@@ -158,16 +158,16 @@ def _peak(devices: Devices) -> float | None:
     return devices.peak_flops
 
 
-def _times(seconds: float, go: Go, of: Callable[[Devices], float | None]) -> float | None:
-    rate = go.flops_in_a_second(of)
+def _times(seconds: float, attempt: Attempt, of: Callable[[Devices], float | None]) -> float | None:
+    rate = attempt.flops_in_a_second(of)
     return None if rate is None else seconds * rate
 
 
-def _mfu(goes: Sequence[Go]) -> float | None:
-    if any(go.validation_seconds is None for go in goes):
+def _mfu(attempts: Sequence[Attempt]) -> float | None:
+    if any(attempt.validation_seconds is None for attempt in attempts):
         return None  # their training time is not known by itself
-    possible = _known_sum(_times(go.training_seconds, go, _peak) for go in goes)
-    return sum(go.flops for go in goes) / possible if possible else None
+    possible = _known_sum(_times(attempt.training_seconds, attempt, _peak) for attempt in attempts)
+    return sum(attempt.flops for attempt in attempts) / possible if possible else None
 
 
 def _kwh(joules: Iterable[float | None]) -> float | None:
@@ -175,23 +175,23 @@ def _kwh(joules: Iterable[float | None]) -> float | None:
     return None if known is None else known / JOULES_OF_A_KWH
 
 
-def _price(go: Go) -> float | None:
-    price = go.price_per_device_hour
-    return None if price is None else price * go.seconds * go.count / 3600
+def _price(attempt: Attempt) -> float | None:
+    price = attempt.price_per_device_hour
+    return None if price is None else price * attempt.seconds * attempt.count / 3600
 
 
 @dataclass(frozen=True)
 class RunCost:
     """The account of a run, as its record holds it."""
 
-    goes: tuple[Go, ...]
+    attempts: tuple[Attempt, ...]
     """In order; the last one may be under way."""
     total: Total = field(default_factory=lambda: Total.of(()))
 
     @classmethod
-    def of(cls, goes: Iterable[Go]) -> Self:
-        """The account of these goes."""
-        every = tuple(goes)
+    def of(cls, attempts: Iterable[Attempt]) -> Self:
+        """The account of these attempts."""
+        every = tuple(attempts)
         return cls(every, Total.of(every))
 
     @classmethod
@@ -201,11 +201,11 @@ class RunCost:
         Raises:
             KeyError, TypeError, ValueError: they are no account.
         """
-        return cls.of(_go(go) for go in content["goes"])
+        return cls.of(_attempt(attempt) for attempt in content["attempts"])
 
     @classmethod
     def kept(cls, path: Path) -> Self | None:
-        """What a go that is under way, or was killed, has left of its account; None where there is none.
+        """What an attempt that is under way, or was killed, has left of its account; None where there is none.
 
         Raises:
             UserError: something else is there.
@@ -222,9 +222,9 @@ class RunCost:
         return dataclasses.asdict(self)
 
 
-def _go(content: Mapping[str, Any]) -> Go:
+def _attempt(content: Mapping[str, Any]) -> Attempt:
     devices = tuple(
         Devices(**{**each, "basis": None if each["basis"] is None else Basis(each["basis"])})
         for each in content["devices"]
     )
-    return Go(**{**content, "devices": devices})
+    return Attempt(**{**content, "devices": devices})

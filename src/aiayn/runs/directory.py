@@ -84,7 +84,7 @@ class RunDirectory:
 
     @property
     def cost(self) -> Path:
-        """What the goes have cost so far, while one is under way, and after it was killed."""
+        """What the attempts have cost so far, while one is under way, and after it was killed."""
         return self.path / ".cost.json"
 
     @property

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.errors import UserError
-from aiayn.runs.cost import Devices, Go, RunCost
+from aiayn.runs.cost import Attempt, Devices, RunCost
 from aiayn.system import files
 
 SCHEMA_VERSION = 1
@@ -200,7 +200,7 @@ class Record:
     tokens: int = 0
     """Source and target tokens trained on, pads excluded, end marks included."""
     seconds: float = 0.0
-    """Wall time of training over all goes, validation included, preparation and evaluation excluded."""
+    """Wall time of training over all attempts, validation included, preparation and evaluation excluded."""
     tokens_per_second: float | None = None
     flops: float | None = None
     """Training FLOPs: 6 per matrix weight and token that it meets; attention's products are not counted."""
@@ -211,18 +211,18 @@ class Record:
     scores: dict[str, SplitScores] = field(default_factory=dict)
     """By split: dev, test."""
     cost: RunCost | None = None
-    """What every go has cost, and their sum; None in records of older versions."""
+    """What every attempt has cost, and their sum; None in records of older versions."""
 
     @property
     def account(self) -> RunCost:
-        """`cost`, or as much of it as a record of an older version tells: goes that were killed are missing there."""
+        """`cost`, or what a record of an older version has of it: killed attempts are missing there."""
         if self.cost is not None or not self.has_begun:
             return self.cost or RunCost.of(())
         names = self.hardware.get("gpus") or [str(self.hardware.get("processor"))]
         used = int(self.hardware.get("processes", 1))
         return RunCost.of(
             [
-                Go(
+                Attempt(
                     started=self.started,
                     devices=(Devices(names[0], used),),
                     training_seconds=self.seconds,

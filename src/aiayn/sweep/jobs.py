@@ -23,7 +23,7 @@ from omegaconf import DictConfig
 from aiayn.config.hydra_composition import keep_nothing, keep_what_is_checked
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
-from aiayn.launch.slurm import RequeuedJobError, goes
+from aiayn.launch.slurm import RequeuedJobError, restarts
 from aiayn.runs.directory import HeldDirectoryError
 from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, SLURM, launcher_of, refusal_of, sweeper_of
 from aiayn.sweep.lines import SweepLines, begin_lines
@@ -93,7 +93,7 @@ class Task:
         exit_if_orphaned()
         if folder.is_stopped:
             return
-        if (self.retaken or goes()) and "force" in composed:
+        if (self.retaken or restarts()) and "force" in composed:
             composed.force = False  # who held it has started it anew, if anybody should; or this job has
         number = self.number(job.num)
         if processes.rank() > 0:

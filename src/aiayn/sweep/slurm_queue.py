@@ -34,7 +34,7 @@ FINAL = frozenset(
 GONE = "gone from the queue"
 """Of a job that Slurm no longer knows: it has ended some time ago."""
 
-GO = "Starting with JobEnvironment"
+ATTEMPT = "Starting with JobEnvironment"
 """What submitit writes first, each time that a job starts."""
 
 
@@ -58,9 +58,11 @@ def read_queue(text: str) -> dict[str, QueuedJob]:
 
 
 def lost_task(log: Path) -> str | None:
-    """The first process that was killed in the last go of a job, by what `srun` wrote of it: "rank 1 on n2: Killed"."""
+    """The first process killed in the last attempt of a job, from the output of `srun`: "rank 1 on n2: Killed"."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    found = re.search(r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(GO)[2], re.M)
+    found = re.search(
+        r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(ATTEMPT)[2], re.M
+    )
     return None if found is None else f"rank {found[2]} on {found[1]}: {found[3]}"
 
 

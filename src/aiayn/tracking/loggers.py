@@ -18,7 +18,7 @@ class RunDescription:
     """What a dashboard shows of a run besides its numbers."""
 
     run_id: str
-    """The same over all goes."""
+    """The same over all attempts."""
     name: str
     is_swept: bool
     """Whether it is one of several runs that one command, or one agent, makes."""

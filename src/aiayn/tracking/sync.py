@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.system.disk import refusals_explained
-from aiayn.tracking.wandb_attempts import PROGRAM, WandbGo, wandb_goes
+from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 SHOWN_AT = re.compile(r"\] View run .* at (\S+)$", re.MULTILINE)
 """Said when the server has taken the run up."""
@@ -52,7 +52,7 @@ class Sent:
     """What came of one run."""
 
     directory: RunDirectory
-    goes: int = 0
+    attempts: int = 0
     """How many were sent now."""
     url: str | None = None
     """Where the server shows it; None where it was not even taken up."""
@@ -64,11 +64,11 @@ class Sent:
 
 def is_unsent(directory: RunDirectory) -> bool:
     """Whether W&B has kept anything of a run that its server may not have."""
-    return any(not go.is_sent for go in wandb_goes(directory))
+    return any(not attempt.is_sent for attempt in wandb_attempts(directory))
 
 
 def send(directory: RunDirectory, patience: Patience, *, meanwhile: Callable[[], object] = lambda: None) -> Sent:
-    """Send what is unsent of a run; its goes are sent in their order, and W&B appends them to one another.
+    """Send what is unsent of a run; its attempts are sent in their order, and W&B appends them to one another.
 
     The directory is held, so that nobody trains there meanwhile, or sends the same.
 
@@ -82,31 +82,31 @@ def send(directory: RunDirectory, patience: Patience, *, meanwhile: Callable[[],
     """
     try:
         with refusals_explained(str(directory.path)), directory.locked():
-            return _send_goes(directory, patience, meanwhile)
+            return _send_attempts(directory, patience, meanwhile)
     except HeldDirectoryError as error:
         return Sent(directory, holder=error.holder)
 
 
-def _send_goes(directory: RunDirectory, patience: Patience, meanwhile: Callable[[], object]) -> Sent:
-    """Send the goes of a run that are unsent, up to the first that fails: what follows would come before it."""
+def _send_attempts(directory: RunDirectory, patience: Patience, meanwhile: Callable[[], object]) -> Sent:
+    """Send the attempts of a run that are unsent, up to the first that fails: what follows would come before it."""
     url, count = None, 0
-    for go in [go for go in wandb_goes(directory) if not go.is_sent]:
-        said = _wandb_sync(go, patience, meanwhile)
+    for attempt in [attempt for attempt in wandb_attempts(directory) if not attempt.is_sent]:
+        said = _wandb_sync(attempt, patience, meanwhile)
         shown = SHOWN_AT.search(said)
         url = shown[1] if shown else url
         errors = [error for error in ERROR.findall(said) if TORN not in error]
-        if errors or not (go.is_sent or TORN in said):
-            go.unmark()  # W&B marks what its server has refused for good, too
+        if errors or not (attempt.is_sent or TORN in said):
+            attempt.unmark()  # W&B marks what its server has refused for good, too
             failure = errors[0] if errors else (said.strip().splitlines() or ["nothing was said"])[-1]
             return Sent(directory, count, url, failure=textwrap.shorten(failure, 200).rstrip("."))
-        go.mark_as_sent()
+        attempt.mark_as_sent()
         count += 1
     return Sent(directory, count, url)
 
 
-def _wandb_sync(go: WandbGo, patience: Patience, meanwhile: Callable[[], object]) -> str:
+def _wandb_sync(attempt: WandbAttempt, patience: Patience, meanwhile: Callable[[], object]) -> str:
     """What W&B's command says; whatever happens, neither it nor the process that it starts is left behind."""
-    command = [sys.executable, "-m", "wandb", "sync", "--include-online", str(go.file.absolute())]
+    command = [sys.executable, "-m", "wandb", "sync", "--include-online", str(attempt.file.absolute())]
     with subprocess.Popen(
         command,
         env=_environment(os.environ) | patience.environment(),

@@ -1,4 +1,4 @@
-"""What W&B has kept on disk of a run: a folder for each go, and whether the server has all of it."""
+"""What W&B has kept on disk of a run: a folder for each attempt, and whether the server has all of it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,8 @@ REFUSED = ("filestream: fatal error", "file transfer: upload: failed")
 
 
 @dataclass(frozen=True)
-class WandbGo:
-    """One go of a run as W&B has written it down, whether it was online or not.
+class WandbAttempt:
+    """One attempt of a run as W&B has written it down, whether it was online or not.
 
     W&B's client marks a file that it has sent by an empty one beside it, and leaves out what is marked. Of what is sent
     while a run goes on it makes no mark; `WandbTracker` does.
@@ -28,7 +28,7 @@ class WandbGo:
 
     @property
     def run_id(self) -> str:
-        """The id of the W&B run; goes of one run have one id, but for those that an agent named."""
+        """The id of the W&B run; attempts of one run have one id, but for those that an agent named."""
         return self.file.stem.removeprefix("run-")
 
     @property
@@ -50,22 +50,22 @@ class WandbGo:
 
 
 def mark_if_sent(folder: Path) -> None:
-    """Mark a go that was online to its end, unless W&B's log says that the server has refused a part of it for good.
+    """Mark an attempt that was online to its end, unless W&B's log says that the server refused a part of it.
 
-    W&B tells nobody else: to the run such a go ends as any other.
+    W&B tells nobody else: to the run such an attempt ends as any other.
 
     Args:
-        folder: of the go.
+        folder: of the attempt.
     """
     log = folder / "logs" / "debug-internal.log"
     if log.is_file() and not any(mark in log.read_text(encoding="utf-8", errors="replace") for mark in REFUSED):
         for file in folder.glob("run-*.wandb"):
-            WandbGo(file).mark_as_sent()
+            WandbAttempt(file).mark_as_sent()
 
 
-def wandb_goes(directory: RunDirectory) -> list[WandbGo]:
-    """The goes of a run in which W&B has written anything, the earliest first."""
+def wandb_attempts(directory: RunDirectory) -> list[WandbAttempt]:
+    """The attempts of a run in which W&B has written anything, the earliest first."""
     folders = [path for path in (directory.path / FOLDER).glob("*run-*") if not path.is_symlink()]  # latest-run is one
     in_order = sorted(folders, key=lambda path: path.name.removeprefix(OFFLINE))  # which begin with the time
     files = [file for folder in in_order for file in sorted(folder.glob("run-*.wandb"))]
-    return [WandbGo(file) for file in files if file.stat().st_size]
+    return [WandbAttempt(file) for file in files if file.stat().st_size]

@@ -83,7 +83,7 @@ def open_wandb(
         settings: the `logger` group: `_target_`, the keys of `OURS`, and arguments of WandbLogger and wandb.init.
         description: what to call the run.
         folder: the run directory; W&B's files go to `wandb` in it.
-        best: the lowest `val/ppl` of earlier goes.
+        best: the lowest `val/ppl` of earlier attempts.
 
     Raises:
         UserError: W&B refuses an argument, such as the name of the project.
@@ -138,7 +138,7 @@ class WandbTracker(Logger):
     @property
     def uploading(self) -> str:
         """The command that sends what W&B has not sent."""
-        directory = Path(self._logger.experiment.dir).parents[2]  # above wandb/<go>/files
+        directory = Path(self._logger.experiment.dir).parents[2]  # above wandb/<attempt>/files
         return f"aiayn sync run={shlex.quote(str(directory))}"
 
     @property
@@ -235,7 +235,7 @@ def _start(arguments: Mapping[str, Any], mode: str, folder: Path) -> WandbLogger
     Args:
         arguments: of WandbLogger, but for the mode.
         mode: online, offline or shared.
-        folder: where W&B makes its folder for this go.
+        folder: where W&B makes its folder for this attempt.
     """
     before = set(folder.glob("*run-*"))
     made = make({**arguments, "mode": mode}, key="logger")

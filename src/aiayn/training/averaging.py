@@ -46,7 +46,7 @@ class WeightsKeeper(Callback):
         self._checkpoints = checkpoints
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Remove what a go that was killed has left from steps that will be done again."""
+        """Remove what an attempt that was killed has left from steps that will be done again."""
         if trainer.is_global_zero:
             for step, path in self._there():
                 if step > trainer.global_step:

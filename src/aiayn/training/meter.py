@@ -12,7 +12,7 @@ from aiayn.evaluation.perplexity import perplexity
 
 @dataclass
 class Progress:
-    """What a run has done over all its goes; kept in every checkpoint."""
+    """What a run has done over all its attempts; kept in every checkpoint."""
 
     source_tokens: int = 0
     """Real source tokens trained on, over all ranks."""
@@ -26,7 +26,7 @@ class Progress:
 
 @dataclass
 class Spent:
-    """What this go alone has done, also what a later one will do again after a kill."""
+    """What this attempt alone has done, also what a later one will do again after a kill."""
 
     source_tokens: int = 0
     """Real source tokens trained on, over all ranks."""

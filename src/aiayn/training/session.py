@@ -52,7 +52,7 @@ class Budget:
 
 @final
 class TrainingSession:
-    """One go at a run.
+    """One attempt at a run.
 
     Args:
         settings: the Trainer's `_target_` and arguments, `precision` and `strategy` already concrete or "auto".
@@ -125,7 +125,7 @@ class TrainingSession:
 
     @property
     def stopped_by(self) -> signal.Signals | None:
-        """The signal that ended this go before its time, or None."""
+        """The signal that ended this attempt before its time, or None."""
         return self._stop.received
 
     @property
@@ -171,7 +171,7 @@ class TrainingSession:
             self._remove_left_over(newest=last)
 
     def _remove_left_over(self, *, newest: Path) -> None:
-        """Remove what an earlier go left when it was interrupted: no callback knows of it, none would remove it."""
+        """Remove checkpoints of an interrupted attempt, which no callback knows of."""
         callbacks = [each for each in self._trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
         if not self._trainer.is_global_zero or any(each.monitor is None for each in callbacks):
             return  # without a monitor a callback keeps no list of what it wrote

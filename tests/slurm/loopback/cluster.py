@@ -145,7 +145,7 @@ class Cluster:
         return self.call("sbatch", "--parsable", *options, f"--wrap={script}").strip()
 
     def output(self, job: str) -> str:
-        """What the job has written so far, all of its goes."""
+        """What the job has written so far, all of its attempts."""
         file = self.folder / f"job-{job}.out"
         return file.read_text() if file.exists() else ""
 

@@ -1,4 +1,4 @@
-"""The meter of a go counts what training counts, and leaves it where a kill finds it."""
+"""The meter of an attempt counts what training counts, and leaves it where a kill finds it."""
 
 import time
 from pathlib import Path
@@ -12,12 +12,12 @@ from aiayn.costs import accounting
 from aiayn.costs.accounting import CostMeter, OwnDevice, cost_meter, gpu, own_device, product_flops, together
 from aiayn.models.cost import Cost
 from aiayn.paper.recipe import load_recipe
-from aiayn.runs.cost import Basis, Devices, Go, RunCost
+from aiayn.runs.cost import Attempt, Basis, Devices, RunCost
 from aiayn.training.meter import Spent
 
 CPU = torch.device("cpu")
 MODEL = Cost(TINY, 100)
-GO = Go("2026-11-22T00:00:00+00:00", (Devices("P100", 8, 9.5e12, 9.5e12, Basis.paper),), 1.5, "USD")
+ATTEMPT = Attempt("2026-11-22T00:00:00+00:00", (Devices("P100", 8, 9.5e12, 9.5e12, Basis.paper),), 1.5, "USD")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_ranks_on_devices_of_one_name_stand_together() -> None:
 
 
 def test_operations_are_those_of_the_tokens_that_were_counted(tmp_path: Path) -> None:
-    meter = CostMeter(tmp_path / "cost.json", earlier=[GO], go=GO)
+    meter = CostMeter(tmp_path / "cost.json", earlier=[ATTEMPT], attempt=ATTEMPT)
     spent = Spent()
     meter.follow(spent, MODEL)
     for step in (1, 2):
@@ -86,34 +86,44 @@ def test_operations_are_those_of_the_tokens_that_were_counted(tmp_path: Path) ->
         spent.padded_source_tokens += 75
         spent.padded_target_tokens += 90
         spent.training_seconds += 2.0
-        earlier, present = meter.account().goes
-        assert earlier == GO
+        earlier, present = meter.account().attempts
+        assert earlier == ATTEMPT
         assert present.flops == MODEL.training_flops(source_tokens=70 * step, target_tokens=80 * step)
         assert present.padded_flops == MODEL.training_flops(source_tokens=75 * step, target_tokens=90 * step)
         assert meter.account().total.paper_flops == 2.0 * step * 8 * 9.5e12
 
 
-def test_what_was_spent_is_on_disk_while_the_go_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_spent_is_on_disk_while_the_attempt_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accounting, "BEAT_SECONDS", 0.01)
     path, spent = tmp_path / "cost.json", Spent()
-    meter = CostMeter(path, earlier=[], go=GO)
+    meter = CostMeter(path, earlier=[], attempt=ATTEMPT)
     with meter.counting(), meter.evaluating():
         assert RunCost.kept(path) is not None
         meter.follow(spent, MODEL)
         spent.source_tokens, spent.training_seconds = 70, 2.0
         end = time.monotonic() + 30
-        while not ((kept := RunCost.kept(path)) and kept.goes[0].source_tokens and kept.goes[0].evaluation_seconds):
+        while not (
+            (kept := RunCost.kept(path)) and kept.attempts[0].source_tokens and kept.attempts[0].evaluation_seconds
+        ):
             assert time.monotonic() < end
             time.sleep(0.01)
-    assert kept.goes[0].training_seconds == 2.0
-    (go,) = meter.account().goes
-    assert go.evaluation_seconds >= kept.goes[0].evaluation_seconds > 0
-    assert meter.account().goes[0].evaluation_seconds == go.evaluation_seconds, "it is over"
+    assert kept.attempts[0].training_seconds == 2.0
+    (attempt,) = meter.account().attempts
+    assert attempt.evaluation_seconds >= kept.attempts[0].evaluation_seconds > 0
+    assert meter.account().attempts[0].evaluation_seconds == attempt.evaluation_seconds, "it is over"
 
 
-def test_a_go_begins_with_its_device_and_its_price(tmp_path: Path) -> None:
+def test_an_attempt_begins_with_its_device_and_its_price(tmp_path: Path) -> None:
     config = CostConfig(price_per_device_hour=3.0, currency="EUR", probe_seconds=0.0)
-    meter = cost_meter(tmp_path / "cost.json", config, earlier=[GO], started="now", device=CPU, precision="32-true")
+    meter = cost_meter(
+        tmp_path / "cost.json", config, earlier=[ATTEMPT], started="now", device=CPU, precision="32-true"
+    )
     assert meter is not None
-    earlier, go = meter.account().goes
-    assert (earlier, go.count, go.price_per_device_hour, go.currency, go.seconds) == (GO, 1, 3.0, "EUR", 0.0)
+    earlier, attempt = meter.account().attempts
+    assert (earlier, attempt.count, attempt.price_per_device_hour, attempt.currency, attempt.seconds) == (
+        ATTEMPT,
+        1,
+        3.0,
+        "EUR",
+        0.0,
+    )

@@ -146,7 +146,7 @@ def test_the_user_decides(slurm: Slurm) -> None:
         goes_back(signal.SIGUSR1, has_advanced=True)
 
 
-def test_steps_count_from_where_the_go_began(slurm: Slurm, tmp_path: Path) -> None:
+def test_steps_count_from_where_the_attempt_began(slurm: Slurm, tmp_path: Path) -> None:
     slurm()
     directory = RunDirectory(tmp_path / "run")
     directory.checkpoints.mkdir(parents=True)

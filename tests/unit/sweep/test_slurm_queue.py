@@ -70,7 +70,7 @@ srun: error: n1: tasks 0,2: Exited with exit code 1
         ("srun: error: n1: task 1: Terminated\n", None),
     ],
 )
-def test_the_rank_that_was_killed_is_named_for_the_last_go(tmp_path: Path, last: str, said: str | None) -> None:
+def test_the_rank_that_was_killed_is_named_for_the_last_attempt(tmp_path: Path, last: str, said: str | None) -> None:
     log = tmp_path / "log"
     assert lost_task(log) is None
     log.write_text(LOG + last)

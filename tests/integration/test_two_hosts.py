@@ -1,4 +1,4 @@
-"""One run on two hosts, each with its torchrun: as one process does it, and nothing is lost with the connection."""
+"""One run on two hosts, each with its torchrun, gives the results of one process and survives a lost connection."""
 
 import json
 import os
@@ -161,7 +161,7 @@ def test_two_hosts_train_as_one_process(start: Start, tmp_path: Path, alone: Run
     assert [said.count("this run") for said in attempt.said] == [1, 0], "one of them shows the run"
 
 
-def test_a_pulled_cable_fails_both_and_the_same_commands_go_on(
+def test_a_lost_connection_fails_both_and_the_run_resumes(
     start: Start, hosts: Hosts, tmp_path: Path, alone: RunDirectory
 ) -> None:
     pulled = tmp_path / "pulled"

@@ -14,7 +14,7 @@ from aiayn.config.outputs import output_folder
 from aiayn.config.values import whole
 from aiayn.errors import UserError
 from aiayn.runs.directory import open_run
-from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.signals import signals_as_interrupts
 
 if TYPE_CHECKING:
     from aiayn.runs.attention_maps import AttentionMaps
@@ -49,11 +49,11 @@ def main(composed: DictConfig) -> None:
         raise UserError(f"output={folder}: no folder can be made there ({error.strerror}); state another") from error
     from aiayn.inference.sentence_attention import attend_to_input
     from aiayn.inference.text_stream import progress_bar
-    from aiayn.system.disk import refusals_explained
+    from aiayn.system.resource_errors import disk_errors_explained
 
-    with ended_as_interrupted():
+    with signals_as_interrupts():
         maps = attend_to_input(config)
-        with refusals_explained(f"output={folder}"), progress_bar("draw", " pictures") as advance:
+        with disk_errors_explained(f"output={folder}"), progress_bar("draw", " pictures") as advance:
             for path in _pictures(config, maps, folder, layers=layers, heads=heads):
                 print(path, flush=True)  # noqa: T201
                 advance(1)

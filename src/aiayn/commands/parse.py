@@ -5,7 +5,7 @@ from omegaconf import DictConfig
 from aiayn.config.command_schema import ParseConfig
 from aiayn.config.freeze import typed
 from aiayn.runs.directory import named_runs, open_run
-from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.signals import signals_as_interrupts
 
 
 def checked(composed: DictConfig) -> ParseConfig:
@@ -24,5 +24,5 @@ def main(composed: DictConfig) -> None:
         open_run(name)
     from aiayn.inference.parsing import parse_input
 
-    with ended_as_interrupted():
+    with signals_as_interrupts():
         parse_input(config)

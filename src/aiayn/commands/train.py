@@ -16,7 +16,7 @@ from aiayn.config.freeze import typed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.errors import UserError
-from aiayn.launch.slurm import job_id, put_back_if_stopped
+from aiayn.launch.slurm import job_id, requeued_if_stopped
 from aiayn.runs.directory import RunDirectory
 from aiayn.sweep.launchers import BASIC, SLURM, launcher_of, remove_empty
 from aiayn.sweep.outcomes import PREFIX
@@ -65,7 +65,7 @@ def _train(composed: DictConfig) -> None:
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_swept and _are_side_by_side(hydra) else None
     is_slurms = launcher_of(hydra) == SLURM
     is_whole_job = job_id() is not None and (is_slurms or not is_swept)
-    with put_back_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
+    with requeued_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
         record = launch_run(config, command=command, fresh_process=is_swept and not is_slurms, share=share)
     if processes.rank() == 0 and not (shown() is Shown.lines and sys.stdout.isatty()):  # where its line would be
         print_row(record, directory.path)

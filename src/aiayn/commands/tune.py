@@ -8,7 +8,7 @@ from aiayn.config.outputs import output_file
 from aiayn.config.values import whole as whole_number
 from aiayn.errors import UserError
 from aiayn.runs.directory import named_runs, open_run
-from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.signals import signals_as_interrupts
 
 
 def checked(composed: DictConfig) -> TuneConfig:
@@ -36,7 +36,7 @@ def main(composed: DictConfig) -> None:
     from aiayn.inference.tuning import tune_decoding
     from aiayn.reports.tuning import report_tuning
 
-    with ended_as_interrupted():
+    with signals_as_interrupts():
         tuning = tune_decoding(config, beam_sizes=beam_sizes, alphas=alphas)
         try:
             report_tuning(tuning, output)

@@ -13,7 +13,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf, base
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
 from aiayn.errors import UserError
 from aiayn.system import machine
-from aiayn.system.devices import stated_devices
+from aiayn.system.processes import stated_devices
 from aiayn.system.scratch import make_scratch, remove_scratch
 
 

@@ -16,8 +16,8 @@ from aiayn.errors import UserError
 from aiayn.models.cost import ModelCost
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.allocator import keep_memory
-from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.loss import output_losses
 
 logger = logging.getLogger("aiayn")
@@ -70,7 +70,7 @@ def seconds_per_step(
     most = MOST_TOKENS_ON_CPU if device.type == "cpu" else max(source_tokens, target_tokens)
     share = min(1.0, most / max(source_tokens, target_tokens))
     assert config.hardware.calibration_seconds is not None
-    with shortage_explained("optimization.max_tokens_per_device"):
+    with memory_errors_explained("optimization.max_tokens_per_device"):
         timing = _measured(
             model,
             sentences=max(1, round(share * max(source_tokens, target_tokens) / SENTENCE_LENGTH)),

@@ -23,7 +23,7 @@ from aiayn.inference.export_ctranslate2 import SpecialTokens, refuse_what_cannot
 from aiayn.inference.opened_run import OpenedRun, open_for_use
 from aiayn.models.architecture import Architecture
 from aiayn.system import files
-from aiayn.system.disk import refusals_explained
+from aiayn.system.resource_errors import disk_errors_explained
 
 VERSION = 2
 """Of what an export holds; another one is made where a run directory keeps one of an older version."""
@@ -47,7 +47,7 @@ def export_run(request: ExportConfig) -> Path:
         allowed = ", ".join(each.value for each in SAFETENSORS_TYPES)
         raise UserError(f"quantization={request.quantization.value}: {setting} takes {allowed}")
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch)
-    with refusals_explained(f"output={request.output}"):
+    with disk_errors_explained(f"output={request.output}"):
         if request.format is ExportFormat.ctranslate2:
             with files.new_folder(output) as folder:
                 write_ctranslate2(run, folder, request.quantization)
@@ -83,7 +83,7 @@ def kept_ctranslate2(run: OpenedRun, quantization: Quantization) -> Path:
         write_ctranslate2(run, partial, quantization)
         return {"version": VERSION, "checkpoint_sha256": checksum, **_provenance(run, quantization)}
 
-    with refusals_explained(f"run={run.directory.path}"):
+    with disk_errors_explained(f"run={run.directory.path}"):
         open_or_build(folder, build)
     return folder
 

@@ -15,7 +15,7 @@ from aiayn.inference.opened_run import OpenedRun, usable_device
 from aiayn.inference.opened_runs import open_all
 from aiayn.inference.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
 from aiayn.inference.translation import Translator
-from aiayn.system.memory import shortage_explained
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.trees.reading import words_of_text, write_tree
 
 logger = logging.getLogger("aiayn")
@@ -42,7 +42,7 @@ def parse_input(request: ParseConfig) -> None:
     with engine.held(), progress_bar("parse", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
             sentences = [" ".join(words_of_text(line)) for line in lines]
-            with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
+            with memory_errors_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(sentences, first=first, advance=advance)
             write_lines(_trees(sentences, [translator.text(best) for best in found], repairs, tags=has_tags[0]))
             first += len(lines)

@@ -28,8 +28,8 @@ from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.evaluations import SCORES, read_scores
 from aiayn.runs.record import RecordedSearch, SplitScores, json_text
 from aiayn.system import files
-from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import AnyModel, Search, sentence_likelihoods
 
@@ -93,7 +93,7 @@ def score_splits(
     scores: dict[str, SplitScores] = {}
     for split in splits:
         started = time.perf_counter()
-        with shortage_explained("decoding.batch_tokens or decoding.beam_size"):
+        with memory_errors_explained("decoding.batch_tokens or decoding.beam_size"):
             likelihoods, decoded = _likelihoods_and_hypotheses(job, split)
         if not group.is_leader:
             continue

@@ -15,7 +15,7 @@ from aiayn.inference.n_best import n_best_line, refuse_n_best
 from aiayn.inference.opened_run import usable_device
 from aiayn.inference.opened_runs import open_all
 from aiayn.inference.text_stream import input_is_terminal, input_lines, progress_bar, windows, write_lines
-from aiayn.system.memory import shortage_explained
+from aiayn.system.resource_errors import memory_errors_explained
 
 logger = logging.getLogger("aiayn")
 
@@ -38,7 +38,7 @@ def translate_input(request: TranslateConfig) -> None:
     first = 1
     with engine.held(), progress_bar("translate", " lines") as advance:
         for lines in windows(input_lines(), 1 if input_is_terminal() else request.window):
-            with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
+            with memory_errors_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                 found = translator.translate(lines, first=first, advance=advance)
             if n_best is None:
                 write_lines(translator.text(best) for best in found)

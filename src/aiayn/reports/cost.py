@@ -243,9 +243,6 @@ def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
         yield f"{column}: {meaning}"
     yield "sustained: paper is its footnote 5, stated the maker's peak, measured what products of matrices reached here"
     yield BLANK
-    older = sum(run.record.cost is None for run in runs)
-    if older:
-        yield f"{older} of {len(runs)} records are older than this account: their training holds validation, not kills"
     yield from version_remarks(code_versions((run.entry.directory.path, run.record) for run in runs))
 
 

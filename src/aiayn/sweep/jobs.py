@@ -30,7 +30,7 @@ from aiayn.sweep.lines import SweepLines, begin_lines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
 from aiayn.system.orphans import exit_if_orphaned
-from aiayn.system.signals import ENDING, ended_as_interrupted
+from aiayn.system.signals import ENDING, signals_as_interrupts
 
 if TYPE_CHECKING:
     from hydra.core.config_loader import ConfigLoader
@@ -78,7 +78,7 @@ class Task:
         if self.failure is not None:
             return
         if HydraConfig.get().mode is RunMode.MULTIRUN:
-            with ended_as_interrupted():
+            with signals_as_interrupts():
                 self._do_one_of_many(composed)
             return
         try:

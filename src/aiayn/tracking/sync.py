@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
-from aiayn.system.disk import refusals_explained
+from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 SHOWN_AT = re.compile(r"\] View run .* at (\S+)$", re.MULTILINE)
@@ -81,7 +81,7 @@ def send(directory: RunDirectory, patience: Patience, *, meanwhile: Callable[[],
         UserError: the directory cannot be written to.
     """
     try:
-        with refusals_explained(str(directory.path)), directory.locked():
+        with disk_errors_explained(str(directory.path)), directory.locked():
             return _send_attempts(directory, patience, meanwhile)
     except HeldDirectoryError as error:
         return Sent(directory, holder=error.holder)

@@ -1,4 +1,4 @@
-"""A checkpoint is whole or not there, and reading one runs no code."""
+"""Checkpoints are written atomically, and reading one runs no code."""
 
 import io
 import pickle
@@ -73,7 +73,7 @@ class Touch:
         return Path.touch, (self.path,)
 
 
-def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
+def test_a_checkpoint_is_loaded_as_saved(tmp_path: Path) -> None:
     path = tmp_path / "checkpoints" / "step-1.ckpt"
     plugin = AtomicCheckpointIO()
     plugin.save_checkpoint(CONTENT, path)
@@ -139,7 +139,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize("own", [{}, {"provenance": {}}], ids=["no provenance", "an empty one"])
-def test_a_checkpoint_of_no_run_is_refused_where_one_is_stated(tmp_path: Path, own: dict[str, Any]) -> None:
+def test_a_checkpoint_without_provenance_is_refused(tmp_path: Path, own: dict[str, Any]) -> None:
     path = tmp_path / "step-1.ckpt"
     torch.save({**CONTENT, "aiayn": own}, path)
     with pytest.raises(ForeignCheckpointError, match="config_hash None, not 0123abcd"):
@@ -181,13 +181,13 @@ def test_a_truncated_file_is_refused(length: int) -> None:
 @example(b"")
 @example(b"hello world\n")
 @example(b"\x80\x04K\x01.")
-def test_what_is_no_checkpoint_is_refused(content: bytes) -> None:
+def test_arbitrary_bytes_are_refused(content: bytes) -> None:
     assert refusal(content).startswith("not a readable checkpoint")
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
 @example(WHOLE.rindex(b"archive/data/0") - 8, 0x10)  # now a folder to torch, whose content it does not read
-def test_a_damaged_byte_ends_in_a_refusal_or_does_not_matter(position: int, change: int) -> None:
+def test_a_damaged_byte_is_refused_or_changes_nothing(position: int, change: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "step-1.ckpt"
         path.write_bytes(damaged(position, change))

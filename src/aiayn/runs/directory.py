@@ -136,26 +136,34 @@ class RunDirectory:
             raise UserError(f"checkpoint=average: there are several; state one by its name: {', '.join(averages)}")
         return next(iter(averages.values()))
 
-    def validation_perplexities(self) -> dict[int, float]:
-        """`val/ppl` by step, from the metrics.
+    def metric_rows(self, *, tail_bytes: int | None = None) -> Iterator[tuple[int, dict[str, float | None]]]:
+        """Step and values, the step included, of every whole line of the metrics, or of their last bytes.
 
         Raises:
             UserError: a line holds no numbers.
         """
-        found = {}
-        lines = (
-            self.metrics.read_text(encoding="utf-8", errors="replace").splitlines() if self.metrics.is_file() else []
-        )
+        try:
+            with self.metrics.open("rb") as stream:
+                if tail_bytes is not None:
+                    stream.seek(max(0, stream.seek(0, os.SEEK_END) - tail_bytes))
+                lines = stream.read().decode(errors="replace").splitlines()
+        except FileNotFoundError:
+            return
         for line in lines:
-            if '"val/ppl"' in line and line.endswith("}"):
+            if line.startswith("{") and line.endswith("}"):
                 try:
                     row = json.loads(line)
-                    found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+                    values = {key: None if value is None else float(value) for key, value in row.items()}
+                    step = int(row["step"])
                 except (KeyError, TypeError, ValueError) as error:
-                    raise UserError(
-                        f"{self.metrics}: a line holds no numbers ({error}); repair or remove it"
-                    ) from error
-        return found
+                    message = f"{self.metrics}: a line holds no numbers ({error}); repair or remove it"
+                    raise UserError(message) from error
+                yield step, values
+
+    def validation_perplexities(self) -> dict[int, float]:
+        """`val/ppl` by step, from the metrics; infinity for null."""
+        found = {step: values["val/ppl"] for step, values in self.metric_rows() if "val/ppl" in values}
+        return {step: math.inf if ppl is None else ppl for step, ppl in found.items()}
 
     @property
     def holder(self) -> str | None:

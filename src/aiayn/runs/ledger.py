@@ -1,7 +1,5 @@
 """The ledger: every run below a folder and its present state."""
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -101,7 +99,7 @@ def _entry(directory: RunDirectory, record: Record) -> Entry:
         state = State.trial if is_trial else State(record.status)
         message = f"{record.trial}: in no report" if is_trial else record.message
         return Entry(directory, state, record, record.steps, record.seconds, message)
-    logged = _latest_metrics(directory.metrics)  # a killed run has no counts in its record
+    logged = _latest_metrics(directory)  # a killed run has no counts in its record
     step = max(record.steps, int(logged.get("step", 0)))
     seconds = max(record.seconds, logged.get("train/seconds", 0.0))
     if record.status is Status.failed:
@@ -111,20 +109,7 @@ def _entry(directory: RunDirectory, record: Record) -> Entry:
     return Entry(directory, state, record, step, seconds, holder or "rerun the command to resume", logged)
 
 
-def _latest_metrics(metrics: Path) -> dict[str, float]:
+def _latest_metrics(directory: RunDirectory) -> dict[str, float]:
     """The newest number of each metric, and of the step, in the last lines."""
-    try:
-        with metrics.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
-            lines = stream.read().decode(errors="replace").splitlines()
-    except FileNotFoundError:
-        return {}
-    latest: dict[str, float] = {}
-    for line in lines:
-        if line.startswith("{") and line.endswith("}"):
-            try:
-                row = json.loads(line)
-                latest |= {str(key): float(value) for key, value in row.items() if value is not None}
-            except (TypeError, ValueError) as error:
-                raise UserError(f"{metrics}: a line holds no numbers ({error}); repair or remove it") from error
-    return latest
+    rows = directory.metric_rows(tail_bytes=TAIL_BYTES)
+    return {key: value for _, values in rows for key, value in values.items() if value is not None}

@@ -98,7 +98,7 @@ class Sweep:
 
     @property
     def said(self) -> Path:
-        """The standard error of the command, all goes one after another."""
+        """The standard error of the command, all attempts one after another."""
         return self.folder / "said.txt"
 
     def start(self) -> subprocess.Popen[bytes]:

@@ -43,7 +43,7 @@ class Trial:
     left_behind: list[str] = field(default_factory=list)
     """What had to be killed then."""
     status: str | None = None
-    """Of the record of the run that was at work, when the command had ended; untouched: this go did not write it."""
+    """Of the record of the run that was at work, when the command had ended; untouched: of an earlier attempt."""
     message: str | None = None
     said: list[str] = field(default_factory=list)
     """The command's complaints."""
@@ -89,7 +89,7 @@ def markdown(about: Mapping[str, Any], trials: Sequence[Trial], sweeps: Mapping[
             "## What the records said",
             "",
             "Of the run that was at work, when the command had ended; step numbers are written as n. Untouched: the",
-            "fault came before this go had written its record.",
+            "fault came before this attempt had written its record.",
             "",
             *_messages(hits),
             "",

@@ -133,19 +133,6 @@ class RequestAt(Callback):
                 urlopen(self.url, data=b"", timeout=30).close()
 
 
-class SignalRankAt(Callback):
-    """Sends one rank a signal before a given micro-batch: SIGKILL as the kernel does where memory has run out."""
-
-    def __init__(self, rank: int, batch: int, number: int) -> None:
-        self.rank = rank
-        self.batch = batch
-        self.number = number
-
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        if (trainer.global_rank, batch_idx) == (self.rank, self.batch):
-            os.kill(os.getpid(), self.number)
-
-
 class ExhaustMemoryAt(Callback):
     """Fills what memory one rank may still have, from a given micro-batch on, until torch is given no more."""
 

@@ -27,24 +27,24 @@ def of(run: Path) -> tuple[Record, RunCost]:
 def counted(cost: RunCost) -> tuple[int, ...]:
     """What does not depend on the clock."""
     names = ("source_tokens", "target_tokens", "padded_source_tokens", "padded_target_tokens", "flops", "padded_flops")
-    return tuple(sum(getattr(go, name) for go in cost.goes) for name in names)
+    return tuple(sum(getattr(attempt, name) for attempt in cost.attempts) for name in names)
 
 
 def test_a_whole_run_counts_once_what_it_did(trained_run: Path) -> None:
     record, cost = of(trained_run)
-    (go,) = cost.goes
-    assert go.fitting_seconds == pytest.approx(record.seconds)
-    assert min(go.training_seconds, go.validation_seconds or 0.0, go.evaluation_seconds) > 0
-    assert (go.source_tokens or 0) + (go.target_tokens or 0) == record.tokens
+    (attempt,) = cost.attempts
+    assert attempt.fitting_seconds == pytest.approx(record.seconds)
+    assert min(attempt.training_seconds, attempt.validation_seconds or 0.0, attempt.evaluation_seconds) > 0
+    assert (attempt.source_tokens or 0) + (attempt.target_tokens or 0) == record.tokens
     model = model_cost(load_config(trained_run / "config.yaml").model, vocabulary_size=record.vocabulary_rows or 0)
     assert cost.total.flops == record.flops
-    padded = {"source_tokens": go.padded_source_tokens or 0, "target_tokens": go.padded_target_tokens or 0}
+    padded = {"source_tokens": attempt.padded_source_tokens or 0, "target_tokens": attempt.padded_target_tokens or 0}
     assert cost.total.padded_flops == model.training_flops(**padded)
     assert (cost.total.padded_flops or 0) > (record.flops or 0)
-    (device,) = go.devices
+    (device,) = attempt.devices
     assert (device.name, device.count, device.basis) == (record.hardware["processor"], 1, Basis.measured)
     assert cost.total.mfu == pytest.approx(
-        (record.flops or 0) / go.training_seconds / (device.peak_flops or 1), rel=1e-6
+        (record.flops or 0) / attempt.training_seconds / (device.peak_flops or 1), rel=1e-6
     )
 
 
@@ -55,16 +55,16 @@ def test_stopped_and_killed_runs_cost_what_was_done(
     assert train(disturber, "cost.price_per_device_hour=2") == 1
     (path,) = tmp_path.glob("runs/*/*/*/run.json")
     _, first = of(path.parent)
-    # What a go leaves that is killed ten seconds after it took the run up.
-    killed = replace(first.goes[0], training_seconds=10.0, validation_seconds=0.0)
-    (path.parent / ".cost.json").write_text(json_text(RunCost.of([*first.goes, killed]).plain()))
+    # What an attempt leaves that is killed ten seconds after it took the run up.
+    killed = replace(first.attempts[0], training_seconds=10.0, validation_seconds=0.0)
+    (path.parent / ".cost.json").write_text(json_text(RunCost.of([*first.attempts, killed]).plain()))
     assert train("cost.price_per_device_hour=4") == 0
     record, cost = of(path.parent)
-    before, lost, after = cost.goes
-    assert (before, lost) == (first.goes[0], killed)
+    before, lost, after = cost.attempts
+    assert (before, lost) == (first.attempts[0], killed)
     whole = of(trained_run)[1]
     assert counted(RunCost.of([before, after])) == pytest.approx(counted(whole))
-    assert cost.total.device_hours * 3600 == pytest.approx(sum(go.seconds for go in cost.goes))
+    assert cost.total.device_hours * 3600 == pytest.approx(sum(attempt.seconds for attempt in cost.attempts))
     assert cost.total.price == pytest.approx((2 * (before.seconds + lost.seconds) + 4 * after.seconds) / 3600)
     capsys.readouterr()
     assert main(["report", "cost", f"output={tmp_path / 'cost.json'}"]) == 0

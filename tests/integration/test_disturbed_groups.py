@@ -1,4 +1,4 @@
-"""However a process group is disturbed, all of it ends, the reason is said, and the same command goes on."""
+"""A disturbed process group ends as a whole, reports the reason, and can be resumed."""
 
 import json
 import os
@@ -24,7 +24,7 @@ TWO = "trainer.devices=2"
 ENDLESS = ("optimization.max_steps=100000", "optimization.validation_interval=50000")
 
 REAPED_SECONDS = 75
-"""A group that goes on for longer than its grace has not been reaped. On an idle machine it takes a few seconds."""
+"""Longer than the grace period of a group; on an idle machine it ends in a few seconds."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Group:
     run: Path
 
     def process(self, name: str) -> int:
-        """The command, the agent, or a rank of it, by what each is started with."""
+        """The process id of the command, the agent, or a rank."""
         if name == "command":
             return self.command.pid
         if name == "agent":
@@ -49,7 +49,7 @@ class Group:
         )
 
     def processes(self) -> list[tuple[int, str]]:
-        """Every process of the run but the command, and how it was started."""
+        """Every process of the run except the command, with its command line."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             try:
@@ -62,13 +62,13 @@ class Group:
         return found
 
     def steps(self) -> list[int]:
-        """Those logged so far."""
+        """The steps logged so far."""
         path = self.run / "metrics.jsonl"
         lines = path.read_text().splitlines() if path.exists() else []
         return [json.loads(line)["step"] for line in lines if line.endswith("}")]
 
     def end(self) -> tuple[int, str]:
-        """Wait for the command and all its processes; its exit code and what it said."""
+        """Wait for the command and all its processes; its exit code and standard error."""
         _, said = self.command.communicate(timeout=REAPED_SECONDS)
         end = time.monotonic() + REAPED_SECONDS
         while self.processes() and time.monotonic() < end:
@@ -124,16 +124,39 @@ def test_a_signal_to_any_process_stops_all_ranks_after_the_same_step(
     assert code == 1
     record = read_record(group.run / "run.json")
     assert record.status is Status.interrupted
-    assert group.steps()[-1] == record.steps, "no rank has gone on"
+    assert group.steps()[-1] == record.steps, "no rank has trained another step"
     assert (group.run / "checkpoints" / f"step-{record.steps:07d}.ckpt").is_file()
     complaint = said.splitlines()[-1]
     assert complaint.startswith("aiayn: stopped by SIG")
-    assert complaint.endswith(f"after step {record.steps} of 100000; the same command takes it up again")
+    assert complaint.endswith(f"after step {record.steps} of 100000; rerun the command to resume")
     assert not (group.run / ".failures").exists()
 
 
+def test_a_rank_that_runs_out_of_memory_is_named(tmp_path: Path, command_line: CommandLine) -> None:
+    failing = "+callbacks.failing={_target_: observers.ExhaustMemoryAt, rank: 1, batch: 4}"
+    result = command_line(TWO, failing)
+    assert result.returncode == 1, result.stderr
+    assert "Traceback" not in result.stderr
+    (run,) = tmp_path.glob("runs/*/*/*/run.json")
+    record = read_record(run)
+    assert record.status is Status.failed
+    assert str(record.message).startswith("rank 1: memory does not suffice: lower optimization.max_tokens_per_device")
+    assert f"aiayn: {record.message}" in result.stderr.splitlines()
+
+
+def test_a_rank_that_starts_after_its_group_ended_exits_at_once(trained_run: Path, tmp_path: Path) -> None:
+    """Its agent was killed while it loaded libraries, and cannot end it."""
+    gone = {"AIAYN_GROUP": str(tmp_path / "gone"), "AIAYN_STORE": str(tmp_path / "gone" / "ranks")}
+    rank = {"TORCHELASTIC_RUN_ID": "0", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    worker = [sys.executable, "-m", "aiayn.launch.worker", str(trained_run), "aiayn train"]
+    before = (trained_run / "run.json").read_bytes()
+    ended = subprocess.run(worker, env={**os.environ, **gone, **rank}, capture_output=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (1, b"")
+    assert (trained_run / "run.json").read_bytes() == before
+
+
 @pytest.mark.parametrize("target", ["rank 0", "rank 1", "agent"])
-def test_a_killed_process_takes_the_group_along_and_is_named(start: Callable[..., Group], target: str) -> None:
+def test_a_killed_process_ends_the_group_and_is_named(start: Callable[..., Group], target: str) -> None:
     group = start()
     os.kill(group.process(target), signal.SIGKILL)
     code, said = group.end()
@@ -141,7 +164,7 @@ def test_a_killed_process_takes_the_group_along_and_is_named(start: Callable[...
     assert "Traceback" not in said
     killed = target if target != "agent" else "the process group"
     complaint = said.splitlines()[-1]
-    assert complaint.startswith(f"aiayn: {killed} was killed by SIGKILL: the kernel does so where memory runs out")
+    assert complaint.startswith(f"aiayn: {killed} was killed by SIGKILL: the kernel does so when memory runs out")
     record = read_record(group.run / "run.json")
     assert record.status is Status.failed
     assert record.message is not None
@@ -149,7 +172,7 @@ def test_a_killed_process_takes_the_group_along_and_is_named(start: Callable[...
     assert not (group.run / ".failures").exists()
 
 
-def test_ranks_stop_with_a_checkpoint_where_the_command_was_killed(start: Callable[..., Group]) -> None:
+def test_ranks_stop_with_a_checkpoint_when_the_command_is_killed(start: Callable[..., Group]) -> None:
     group = start()
     os.kill(group.process("command"), signal.SIGKILL)
     group.end()
@@ -158,7 +181,7 @@ def test_ranks_stop_with_a_checkpoint_where_the_command_was_killed(start: Callab
     assert (group.run / "checkpoints" / f"step-{record.steps:07d}.ckpt").is_file()
 
 
-def test_a_rank_that_does_not_answer_fails_the_group_in_time(start: Callable[..., Group]) -> None:
+def test_a_rank_that_hangs_is_named(start: Callable[..., Group]) -> None:
     group = start("launch.timeout_seconds=10")
     stopped = group.process("rank 1")
     os.kill(stopped, signal.SIGSTOP)
@@ -180,7 +203,7 @@ def test_the_number_of_processes_may_be_swept(tmp_path: Path, command_line: Comm
     assert two.scores["dev"].ppl == pytest.approx(one.scores["dev"].ppl, rel=1e-4)
 
 
-def test_nothing_of_a_group_listens_beyond_this_host(start: Callable[..., Group]) -> None:
+def test_a_group_listens_on_loopback_only(start: Callable[..., Group]) -> None:
     group = start()
     own = {socket for number, _ in group.processes() for socket in sockets_of(number)}
     listening = {
@@ -201,9 +224,9 @@ def sockets_of(process: int) -> list[str]:
     return [link.removeprefix("socket:[").rstrip("]") for link in links if link.startswith("socket:[")]
 
 
-@pytest.mark.parametrize("tokens", [80, 4000])
-def test_ranks_share_an_evaluation_to_the_byte(trained_run: Path, tmp_path: Path, tokens: int) -> None:
-    """Many batches, and a single one for three ranks."""
+@pytest.mark.parametrize(("tokens", "engine"), [(80, "torch"), (4000, "torch"), (80, "ctranslate2")])
+def test_ranks_share_an_evaluation_to_the_byte(trained_run: Path, tmp_path: Path, tokens: int, engine: str) -> None:
+    """With many batches, and with one batch for three ranks."""
     written = []
     for ranks in (1, 3):
         run = tmp_path / f"by-{ranks}"
@@ -219,7 +242,7 @@ def test_ranks_share_an_evaluation_to_the_byte(trained_run: Path, tmp_path: Path
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        assert done.stdout.count("dev.hypotheses.txt") == 1, "one rank speaks"
+        assert done.stdout.count("dev.hypotheses.txt") == 1, "one rank prints"
         files = run.glob("evaluations/step-0000001-beam3-*/*.*")
         written.append({path.name: path.read_bytes() for path in files if path.suffix in (".txt", ".jsonl")})
     assert len(written[0]) == 4

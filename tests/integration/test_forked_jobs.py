@@ -1,4 +1,4 @@
-"""Jobs forked from one process are the runs that fresh processes would have made."""
+"""Forked jobs give the results of fresh processes."""
 
 import sys
 from collections.abc import Callable
@@ -29,8 +29,8 @@ def content(run: RunDirectory) -> tuple[dict[str, torch.Tensor], Record]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
-def test_forked_jobs_are_bit_for_bit_those_of_fresh_processes(command_line: CommandLine, tmp_path: Path) -> None:
-    """Weights, scores, and all that a record tells of where they come from, of the job that another's process had."""
+def test_forked_jobs_equal_those_of_fresh_processes(command_line: CommandLine, tmp_path: Path) -> None:
+    """Weights, scores and provenance are equal bit for bit."""
     for name, seeds, fork in (("forked", "1,2", "true"), ("fresh", "2", "false")):
         result = command_line("-m", f"seed={seeds}", f"paths.runs={tmp_path / name}", f"launch.fork_jobs={fork}")
         assert result.returncode == 0, result.stderr

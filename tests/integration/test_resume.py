@@ -71,7 +71,7 @@ def test_an_interrupted_run_goes_on_exactly(
 
     cut = ("paths.runs=cut", budget(per_device), recorder(tmp_path / "cut.jsonl"))
     assert train(*cut, disturber(batch, number)) == 1
-    assert "the same command takes it up again" in capsys.readouterr().err
+    assert "rerun the command to resume" in capsys.readouterr().err
     (run,) = (path.parent for path in tmp_path.glob("cut/*/*/*/run.json"))
     stopped = read_record(run / "run.json")
     accumulation = -(-600 // per_device)

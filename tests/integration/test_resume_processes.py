@@ -1,4 +1,4 @@
-"""Runs of real processes: killed outright wherever, or taken up by another number of ranks."""
+"""Runs of real processes resume exactly after SIGKILL, and with another number of ranks."""
 
 import json
 import os
@@ -72,15 +72,15 @@ THIRDS = "optimization.max_tokens_per_device=200"
 
 @pytest.fixture(scope="module")
 def whole(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that nobody disturbed."""
+    """The folder of an undisturbed run."""
     folder = tmp_path_factory.mktemp("whole")
     result = start(folder, THIRDS)
     assert result.returncode == 0, result.stderr
     return folder
 
 
-def test_killed_at_any_micro_batch_it_goes_on_exactly(start: Start, whole: Path, tmp_path: Path) -> None:
-    """SIGKILL leaves no time for anything."""
+def test_a_run_killed_at_any_micro_batch_resumes_exactly(start: Start, whole: Path, tmp_path: Path) -> None:
+    """By SIGKILL, which cannot be handled."""
     expected = steps(whole / "seen")
 
     @settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
@@ -102,7 +102,7 @@ def test_killed_at_any_micro_batch_it_goes_on_exactly(start: Start, whole: Path,
     check()
 
 
-def test_killed_in_a_validation_it_makes_up_for_it(start: Start, whole: Path, tmp_path: Path) -> None:
+def test_a_validation_missed_by_a_kill_is_made_up(start: Start, whole: Path, tmp_path: Path) -> None:
     """There is a checkpoint of that step already, so training alone would go on without."""
     result = start(tmp_path, THIRDS, "+callbacks.killer={_target_: observers.KillInValidation, step: 6}")
     assert result.returncode == -signal.SIGKILL, result.stderr
@@ -112,7 +112,7 @@ def test_killed_in_a_validation_it_makes_up_for_it(start: Start, whole: Path, tm
     assert best[0] == best[1]
 
 
-def test_another_number_of_processes_takes_a_run_up(start: Start, tmp_path: Path) -> None:
+def test_a_run_resumes_with_another_number_of_processes(start: Start, tmp_path: Path) -> None:
     """Two ranks, then one, then two, then four with two accumulations; stopped between two log lines each time."""
     same = ("model.dropout=0.0", "trainer.log_every_n_steps=5")
     whole, cut = tmp_path / "whole", tmp_path / "cut"
@@ -130,7 +130,7 @@ def test_another_number_of_processes_takes_a_run_up(start: Start, tmp_path: Path
         expected = (0, Status.finished) if stop is None else (1, Status.interrupted)
         assert (result.returncode, record.status) == expected, result.stderr
         own = steps(cut / f"until-{stop}")
-        assert list(own) == list(range(done, record.steps)), "each go begins where the one before ended"
+        assert list(own) == list(range(done, record.steps)), "each attempt begins where the one before ended"
         assert all(len(batches) == (8 if processes == 4 else processes) for batches in own.values())
         gone |= sentences(own)
         done = record.steps

@@ -1,4 +1,4 @@
-"""Jobs side by side on one machine: each has its own part of it, and none outlives the command."""
+"""Concurrent jobs on one machine: each has its own share, and none outlives the command."""
 
 import json
 import os
@@ -130,7 +130,7 @@ def test_jobs_share_the_machine_and_a_failing_one_stops_no_other(
     assert processes_in(tmp_path) == {}
 
 
-def test_a_killed_worker_gives_its_cores_to_the_job_that_waits(start: Start, tmp_path: Path) -> None:
+def test_the_cores_of_a_killed_worker_are_leased_again(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS, "launch.cores_per_job=2", "hydra.launcher.n_jobs=2")
     assert sweep.stderr is not None
     assert any(line.startswith("waiting for a free core") for line in sweep.stderr)
@@ -185,17 +185,17 @@ def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Pat
     until(lambda: not processes_in(tmp_path), seconds=15)
 
 
-def test_workers_that_are_still_starting_notice_that_they_are_alone(start: Start, tmp_path: Path) -> None:
+def test_starting_workers_end_when_their_command_is_gone(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS)
     until(lambda: fork_servers(tmp_path))
     os.kill(processes_in(tmp_path)[fork_servers(tmp_path)[0]], signal.SIGKILL)
     _, err = sweep.communicate(timeout=SECONDS)
     assert sweep.returncode == 1, err
-    until(lambda: not processes_in(tmp_path), seconds=60)  # the time that loading libraries takes is among it
+    until(lambda: not processes_in(tmp_path), seconds=60)  # includes loading libraries
 
 
 def fork_servers(folder: Path) -> list[int]:
-    """Those that load libraries, and will then fork the worker that was asked for."""
+    """The fork servers that are loading libraries."""
     return [
         process
         for process in processes_in(folder)
@@ -203,7 +203,7 @@ def fork_servers(folder: Path) -> list[int]:
     ]
 
 
-def test_impatience_ends_the_command_at_once(start: Start, tmp_path: Path) -> None:
+def test_repeated_interrupts_end_the_command_at_once(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS)
     until(lambda: len(runs_with_steps(tmp_path)) == 2)
     for _ in range(3):

@@ -85,6 +85,6 @@ def test_the_end_is_that_of_the_undisturbed_run(
     assert len(warnings) == count
     for path, warning in zip(damaged, warnings, strict=True):
         assert warning.startswith(f"{path}: not a readable checkpoint (")
-        assert warning.endswith(f"renamed to {path.name}.damaged; going on from {THERE[count]}.ckpt")
+        assert warning.endswith(f"renamed to {path.name}.damaged; resuming from {THERE[count]}.ckpt")
         assert path.with_name(f"{path.name}.damaged").is_file()
     assert_same_end(run, finished)

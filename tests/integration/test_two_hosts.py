@@ -1,4 +1,4 @@
-"""One run on two hosts, each with its torchrun: as one process does it, and nothing is lost with the connection."""
+"""One run on two hosts, each with its torchrun, gives the results of one process and survives a lost connection."""
 
 import json
 import os
@@ -36,7 +36,7 @@ BANNER = re.compile(r"failed \(exitcode: (-?\d+)\)")
 
 
 @dataclass(frozen=True)
-class Go:
+class Attempt:
     """The command as it was typed on each host, and what came of it."""
 
     commands: list["subprocess.Popen[bytes]"]
@@ -65,7 +65,7 @@ class Go:
         return found
 
 
-Start = Callable[..., Go]
+Start = Callable[..., Attempt]
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def start(hosts: Hosts, words: tuple[str, ...], tmp_path: Path) -> Iterator[Star
 
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(*more: str, on_the_second: tuple[str, ...] = ()) -> Go:
+    def start(*more: str, on_the_second: tuple[str, ...] = ()) -> Attempt:
         commands, logs = [], []
         for rank, host in enumerate(hosts):
             run = ["-m", "aiayn", "train", *words, *size, "paths.runs=runs", *more, *(on_the_second if rank else ())]
@@ -110,7 +110,7 @@ def start(hosts: Hosts, words: tuple[str, ...], tmp_path: Path) -> Iterator[Star
                 )
             )
         started.extend(commands)
-        return Go(commands, logs)
+        return Attempt(commands, logs)
 
     yield start
     for host in hosts:
@@ -152,40 +152,40 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def test_two_hosts_train_as_one_process(start: Start, tmp_path: Path, alone: RunDirectory) -> None:
-    go = start()
-    assert go.end() == [0, 0], go.said
+    attempt = start()
+    assert attempt.end() == [0, 0], attempt.said
     run = only_run(tmp_path / "runs")
     assert run.path.name == alone.path.name, "hosts are no part of a run's identity"
     assert_same_results(run, alone)
     assert read_record(run.record).hardware["processes"] == 2
-    assert [said.count("this run") for said in go.said] == [1, 0], "one of them shows the run"
+    assert [said.count("this run") for said in attempt.said] == [1, 0], "one of them shows the run"
 
 
-def test_a_pulled_cable_fails_both_and_the_same_commands_go_on(
+def test_a_lost_connection_fails_both_and_the_run_resumes(
     start: Start, hosts: Hosts, tmp_path: Path, alone: RunDirectory
 ) -> None:
     pulled = tmp_path / "pulled"
     wait = f"+callbacks.wait={{_target_: observers.WaitAt, batch: 5, path: {pulled}}}"
     same = (wait, f"launch.timeout_seconds={TIMEOUT}")
-    go = start(*same)
+    attempt = start(*same)
     until(lambda: [path for path in tmp_path.glob("runs/*/*/*/metrics.jsonl") if '"step": 5' in path.read_text()])
     hosts[1].link("down")
     pulled.touch()
     began = time.monotonic()
-    assert go.end() == [1, 1]
+    assert attempt.end() == [1, 1]
     assert time.monotonic() - began < TIMEOUT + GRACE
     assert [host.processes() for host in hosts] == [[], []]
-    for code, complaint in go.failures:
+    for code, complaint in attempt.failures:
         assert code == 1
         assert f"lost contact with another rank (launch.timeout_seconds={TIMEOUT})" in complaint
     run = only_run(tmp_path / "runs")
     record = read_record(run.record)
-    assert (record.status, record.message) == (Status.failed, go.failures[0][1])
+    assert (record.status, record.message) == (Status.failed, attempt.failures[0][1])
     assert list(run.steps()) == [3], "the last checkpoint before the cable was pulled"
 
     hosts[1].link("up")
-    go = start(*same)
-    assert go.end() == [0, 0], go.said
+    attempt = start(*same)
+    assert attempt.end() == [0, 0], attempt.said
     assert_same_results(run, alone)
 
 
@@ -200,9 +200,9 @@ def test_a_pulled_cable_fails_both_and_the_same_commands_go_on(
     ],
 )
 def test_hosts_that_compose_different_runs_are_refused(start: Start, tmp_path: Path, other: str, said: str) -> None:
-    go = start(on_the_second=(other,))
-    assert go.end() == [1, 1]
-    for code, complaint in go.failures:
+    attempt = start(on_the_second=(other,))
+    assert attempt.end() == [1, 1]
+    for code, complaint in attempt.failures:
         assert code == 2
         assert f"the ranks differ in {said}" in complaint
     left = [path for path in (tmp_path / "runs").rglob("*") if path.is_file()]

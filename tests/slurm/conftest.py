@@ -1,4 +1,4 @@
-"""The cluster that all tests here share. Every one of them carries the marker `slurm`."""
+"""The cluster that all tests here share; each test has the marker `slurm`."""
 
 import os
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from cluster import Cluster, missing
 
 @pytest.fixture(scope="session")
 def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two nodes. Where they cannot be had the test skips; under AIAYN_REQUIRE_SLURM=1 it fails."""
+    """Two nodes. Without Slurm's programs the test is skipped; with AIAYN_REQUIRE_SLURM=1 it fails."""
     if lacking := missing():
         reason = f"a Slurm cluster needs {'; '.join(lacking)}"
         if os.environ.get("AIAYN_REQUIRE_SLURM") == "1":
@@ -21,6 +21,6 @@ def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster
 
 @pytest.fixture
 def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
-    """The same two nodes, idle: no test leaves a job to the next."""
+    """The same two nodes, without jobs of other tests."""
     yield shared_cluster
     shared_cluster.clear()

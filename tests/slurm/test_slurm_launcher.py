@@ -1,4 +1,4 @@
-"""`hydra/launcher=slurm` on a real cluster: each row a job, and nothing lost when jobs are stopped, moved or killed."""
+"""`hydra/launcher=slurm` on a real cluster: each row is a job, and stopped, moved or killed jobs lose nothing."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def start(cluster: Cluster, tmp_path: Path, cache: Path) -> Iterator[Start]:
-    """Start `aiayn train` as a user does who submits jobs; nothing of it outlives the test."""
+    """Start `aiayn train` as a user who submits jobs; its processes end with the test."""
     started: list[Sweep] = []
     environment = {**cluster.environment, "AIAYN_CACHE": str(cache), "OMP_NUM_THREADS": "1"}
 
@@ -91,12 +91,14 @@ def steps_in(runs: Path) -> int:
 
 
 def curve(run: RunDirectory) -> list[dict[str, Any]]:
-    """What was logged, but for what a clock says."""
+    """The logged metrics without times."""
     rows = [json.loads(line) for line in run.metrics.read_text().splitlines()]
     return [{key: value for key, value in row.items() if "second" not in key} for row in rows]
 
 
-def test_rows_are_jobs_and_a_silent_controller_is_waited_for(start: Start, cluster: Cluster, tmp_path: Path) -> None:
+def test_rows_are_jobs_and_an_unresponsive_controller_is_waited_for(
+    start: Start, cluster: Cluster, tmp_path: Path
+) -> None:
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin" / "squeue"
     program.write_text(
@@ -125,7 +127,7 @@ def test_rows_are_jobs_and_a_silent_controller_is_waited_for(start: Start, clust
     code, out, err = ended(start("seed=3,1"))
     assert (code, err.count("finished already")) == (0, 2)
     assert out.endswith("\n2 finished\n")
-    assert set(queued(cluster, "--states=all")) == known, "what has finished asks Slurm for nothing"
+    assert set(queued(cluster, "--states=all")) == known, "finished runs submit no job"
 
 
 def test_jobs_differ_in_shape_and_share_a_run(start: Start, cluster: Cluster, tmp_path: Path) -> None:
@@ -139,9 +141,7 @@ def test_jobs_differ_in_shape_and_share_a_run(start: Start, cluster: Cluster, tm
     assert read_record(only_run(tmp_path / "runs").record).steps == 12
 
 
-def test_two_ranks_are_alike_on_one_node_and_on_two_and_after_a_warning(
-    start: Start, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_two_ranks_agree_on_one_node_on_two_and_after_a_warning(start: Start, cluster: Cluster, tmp_path: Path) -> None:
     two_nodes = start(*LONG, "trainer.num_nodes=2", "paths.runs=apart")
     until(lambda: steps_in(tmp_path / "apart") > 20)
     (job,) = queued(cluster)
@@ -159,7 +159,7 @@ def test_two_ranks_are_alike_on_one_node_and_on_two_and_after_a_warning(
     )
 
 
-def test_a_preempted_job_goes_on_where_it_stood(start: Start, cluster: Cluster, tmp_path: Path) -> None:
+def test_a_preempted_job_resumes(start: Start, cluster: Cluster, tmp_path: Path) -> None:
     sweep = start(*LONG, "logger=wandb", "logger.mode=offline")
     until(lambda: steps_in(tmp_path / "runs") > 20)
     (job,) = queued(cluster)
@@ -176,13 +176,11 @@ def test_a_preempted_job_goes_on_where_it_stood(start: Start, cluster: Cluster, 
     assert (record.status, record.run_id, record.started) == (Status.finished, first.run_id, first.started)
     assert curve(run) == curve(only_run(tmp_path / "undisturbed"))
     folders = list((run.path / "wandb").glob("offline-run-*"))
-    assert len(folders) == 2, "a folder for each go"
+    assert len(folders) == 2, "a folder for each attempt"
     assert {folder.name.rpartition("-")[2] for folder in folders} == {record.run_id}
 
 
-def test_a_job_that_makes_no_step_in_its_time_does_not_try_for_ever(
-    start: Start, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_a_job_without_progress_is_not_requeued(start: Start, cluster: Cluster, tmp_path: Path) -> None:
     sweep = start()
     until(lambda: list(tmp_path.glob(f"runs/*/*/*/{HOLDER}")))
     (job,) = queued(cluster)
@@ -225,9 +223,7 @@ def test_a_job_that_is_killed_with_all_its_processes_is_failed(start: Start, clu
     assert record.message.startswith(f"Slurm job {job}: FAILED, rank 0 on n")
 
 
-def test_ranks_that_srun_started_go_on_after_a_preemption_by_sigterm(
-    cluster: Cluster, tmp_path: Path, cache: Path
-) -> None:
+def test_ranks_started_by_srun_resume_after_a_preemption(cluster: Cluster, tmp_path: Path, cache: Path) -> None:
     words = (*SMALL, *LONG, "trainer.devices=2", "logger=none", f"paths.runs={tmp_path}", f"paths.cache={cache}")
     script = f"OMP_NUM_THREADS=1 srun {sys.executable} -m aiayn train {' '.join(words)}"
     job = cluster.submit(script, "--nodes=1", "--ntasks-per-node=2")
@@ -264,7 +260,7 @@ def test_jobs_outlive_the_command(start: Start, cluster: Cluster, tmp_path: Path
     assert not list(tmp_path.glob("runs/.jobs-*"))
 
 
-def test_what_slurm_refuses_is_one_line(start: Start, cluster: Cluster, tmp_path: Path) -> None:
+def test_a_refusal_of_slurm_is_one_line(start: Start, cluster: Cluster, tmp_path: Path) -> None:
     code, out, err = ended(start("seed=1,2", "hydra.launcher.partition=nowhere"))
     assert (code, out) == (2, "")
     (line,) = err.splitlines()
@@ -278,7 +274,7 @@ def test_what_slurm_refuses_is_one_line(start: Start, cluster: Cluster, tmp_path
 
 
 def task_of(folder: Path, *, job: int | None, rank: int) -> int:
-    """The process of a rank, by what Slurm has put into its environment."""
+    """The process of a rank, found by Slurm's environment variables."""
     wanted = {f"SLURM_PROCID={rank}", f"PWD={folder}"} | ({f"SLURM_ARRAY_TASK_ID={job}"} if job is not None else set())
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -20,7 +20,7 @@ from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
-from aiayn.system.devices import stated_devices
+from aiayn.system.processes import stated_devices
 from aiayn.tracking.tracker import RunDescription
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import AdamSettings, TranslationModule

@@ -35,10 +35,10 @@ def main(config: AttentionConfig) -> None:
         raise UserError(f"output={folder}: no folder can be made there ({error.strerror}); state another") from error
     from aiayn.inference.sentence_attention import attend_to_input
     from aiayn.inference.text_stream import progress_bar
-    from aiayn.system.disk import refusals_explained
+    from aiayn.system.resource_errors import disk_errors_explained
 
     maps = attend_to_input(config)
-    with refusals_explained(f"output={folder}"), progress_bar("draw", " pictures") as advance:
+    with disk_errors_explained(f"output={folder}"), progress_bar("draw", " pictures") as advance:
         for path in _pictures(config, maps, folder, layers=layers, heads=heads):
             print(path, flush=True)  # noqa: T201
             advance(1)

@@ -20,7 +20,7 @@ from aiayn.commands.words import Words, parse_words
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.progress import say
-from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_torch_environment()
     try:
-        with ended_as_interrupted():
+        with signals_as_interrupts():
             return _run(words)
     except UserError as error:
         _print_error(str(error))

@@ -13,7 +13,7 @@ from hydra.types import RunMode
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
-from aiayn.launch.slurm import job_id, put_back_if_stopped
+from aiayn.launch.slurm import job_id, requeued_if_stopped
 from aiayn.runs.directory import RunDirectory
 from aiayn.sweep.launchers import BASIC, SLURM, launcher_of
 from aiayn.sweep.outcomes import PREFIX
@@ -44,7 +44,7 @@ def main(config: TrainConfig) -> None:
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_parallel else None
     is_slurms = launcher_of(hydra) == SLURM
     is_whole_job = job_id() is not None and (is_slurms or not is_swept)
-    with put_back_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
+    with requeued_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
         record = launch_run(config, command=command, fresh_process=is_swept and not is_slurms, share=share)
     if processes.rank() == 0 and not (shown() is Shown.lines and sys.stdout.isatty()):  # where its line would be
         print_row(record, directory.path)

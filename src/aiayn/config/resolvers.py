@@ -14,7 +14,7 @@ from aiayn.config import difference
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
 from aiayn.errors import UserError
 from aiayn.system import machine
-from aiayn.system.devices import stated_devices
+from aiayn.system.processes import stated_devices
 from aiayn.system.scratch import make_scratch, remove_scratch
 
 

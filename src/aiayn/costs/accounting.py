@@ -15,7 +15,7 @@ from aiayn.config.schema import CostConfig
 from aiayn.costs.devices import group_by_name, own_device
 from aiayn.costs.energy import Energy, gpu_counters, processor_counters
 from aiayn.models.cost import ModelCost
-from aiayn.runs.cost import Go, RunCost
+from aiayn.runs.cost import Attempt, RunCost
 from aiayn.runs.record import json_text
 from aiayn.system import files
 from aiayn.training.meter import Spent
@@ -44,8 +44,8 @@ class CostMeter:
         self,
         path: Path,
         *,
-        earlier: Sequence[Go],
-        attempt: Go,
+        earlier: Sequence[Attempt],
+        attempt: Attempt,
         gpus: Sequence[str] = (),
         is_one_host: bool = True,
         write_seconds: float = WRITE_SECONDS,
@@ -85,7 +85,7 @@ class CostMeter:
         with self._lock:
             return RunCost.of([*self._earlier, self._current()])
 
-    def _current(self) -> Go:
+    def _current(self) -> Attempt:
         spent, model = dataclasses.replace(self._spent), self._model
         attempt = dataclasses.replace(
             self._attempt,
@@ -131,7 +131,7 @@ def cost_meter(
     path: Path,
     config: CostConfig,
     *,
-    earlier: Sequence[Go],
+    earlier: Sequence[Attempt],
     started: str,
     device: torch.device,
     precision: str,
@@ -151,7 +151,7 @@ def cost_meter(
     ranks = group.gather(own_device(device, precision=precision, probe_seconds=config.probe_seconds))
     if not group.is_leader:
         return None
-    attempt = Go(
+    attempt = Attempt(
         started=started,
         devices=group_by_name(ranks),
         price_per_device_hour=config.price_per_device_hour,

@@ -17,8 +17,8 @@ from aiayn.errors import UserError
 from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.allocator import keep_memory
-from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.loss import output_losses
 
 logger = logging.getLogger("aiayn")
@@ -71,7 +71,7 @@ def seconds_per_step(
     limit = MAX_TOKENS_ON_CPU if device.type == "cpu" else max(source_tokens, target_tokens)
     share = min(1.0, limit / max(source_tokens, target_tokens))
     assert config.hardware.calibration_seconds is not None
-    with shortage_explained("optimization.max_tokens_per_device"):
+    with memory_errors_explained("optimization.max_tokens_per_device"):
         timing = _measured(
             architecture_of(config.model),
             vocabulary_size,

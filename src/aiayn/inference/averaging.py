@@ -12,8 +12,8 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.paper.table3 import load_table3
 from aiayn.runs.directory import RunDirectory, average_name, open_run
 from aiayn.runs.record import Record, read_record
-from aiayn.system.disk import refusals_explained
 from aiayn.system.quiet import quiet_libraries
+from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.training.averaging import averaged_checkpoint, averaged_steps
 from aiayn.training.checkpoint_io import AtomicCheckpointIO, load_checkpoint
 
@@ -42,7 +42,7 @@ def average_run(request: AverageConfig) -> Average:
     chosen = _stated(directory, request) if has_steps else _last(directory, _count(config, request))
     if record.experiment.startswith("table3/"):
         logger.warning("Table 3 uses no averaging (section 6.2): its report keeps the scores of the last checkpoint")
-    with refusals_explained(f"run={request.run}"):
+    with disk_errors_explained(f"run={request.run}"):
         return _write(directory, chosen, record)
 
 

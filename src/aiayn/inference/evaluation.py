@@ -12,7 +12,7 @@ from aiayn.inference.opened_runs import OpenedRuns, open_all
 from aiayn.inference.scoring import parse_splits, score_splits
 from aiayn.runs.record import SplitScores, json_text
 from aiayn.system import files, processes
-from aiayn.system.disk import refusals_explained
+from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.training.process_group import joined
 
 
@@ -35,7 +35,7 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     averaged_steps = steps_averaged(first.checkpoint)
     rank, size, timeout = processes.rank(), processes.group_size(), request.launch.timeout_seconds
     with (
-        refusals_explained(f"run={first.directory.path}"),
+        disk_errors_explained(f"run={first.directory.path}"),
         joined(rank=rank, size=size, device=device, timeout_seconds=timeout) as group,
     ):
         scores = score_splits(

@@ -19,7 +19,7 @@ from aiayn.inference.export_ctranslate2 import SpecialTokens, check_supported, t
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
 from aiayn.models.architecture import Architecture
 from aiayn.system import files
-from aiayn.system.disk import refusals_explained
+from aiayn.system.resource_errors import disk_errors_explained
 
 CPU = torch.device("cpu")
 
@@ -46,7 +46,7 @@ def export_run(request: ExportConfig) -> Path:
         allowed = ", ".join(each.value for each in SAFETENSORS_TYPES)
         raise UserError(f"quantization={request.quantization.value}: {setting} takes {allowed}")
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch)
-    with refusals_explained(f"output={request.output}"):
+    with disk_errors_explained(f"output={request.output}"):
         if request.format is ExportFormat.ctranslate2:
             with files.new_folder(output) as folder:
                 write_ctranslate2(run, folder, request.quantization)

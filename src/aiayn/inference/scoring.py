@@ -29,8 +29,8 @@ from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.evaluations import SCORES, read_scores
 from aiayn.runs.record import RecordedSearch, SplitScores, json_text
 from aiayn.system import files
-from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
 
@@ -96,7 +96,7 @@ def score_splits(
     for name in splits:
         started = time.perf_counter()
         split = data.split(name, limit=limit)
-        with shortage_explained("decoding.batch_tokens or decoding.beam_size"):
+        with memory_errors_explained("decoding.batch_tokens or decoding.beam_size"):
             likelihoods, found = scorer.decode(split, name)
         if not group.is_leader:
             continue

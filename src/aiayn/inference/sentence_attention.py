@@ -17,8 +17,7 @@ from aiayn.inference.translation import Translator
 from aiayn.models.attention_weights import attention_weights
 from aiayn.models.transformer import Transformer
 from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, Weights, write_attention_maps
-from aiayn.system.disk import refusals_explained
-from aiayn.system.memory import shortage_explained
+from aiayn.system.resource_errors import disk_errors_explained, memory_errors_explained
 
 logger = logging.getLogger("aiayn")
 
@@ -51,12 +50,12 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     assert isinstance(model, Transformer), "the command refuses others"
     translator = Translator(model, tokenizer, run.config.decoding, device, max_length)
-    with shortage_explained("max_length, max_sentences or decoding.batch_tokens"):
+    with memory_errors_explained("max_length, max_sentences or decoding.batch_tokens"):
         sentences = _AttentionReader(model, translator, request.units).read(lines)
     if not sentences:
         raise UserError(f"{INPUT}: no sentence to draw; give it lines, as in < sentences.txt")
     maps = AttentionMaps(run.step, request.units.value, sentences)
-    with refusals_explained(f"run={request.run}"):
+    with disk_errors_explained(f"run={request.run}"):
         write_attention_maps(run.directory.attention / f"{run.checkpoint_name}.json", maps)
     return maps
 

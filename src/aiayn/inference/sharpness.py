@@ -16,7 +16,7 @@ from aiayn.inference.opened_runs import open_for_use, usable_device
 from aiayn.models.attention_sharpness import AttentionSharpness, attention_sharpness
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
-from aiayn.system.memory import shortage_explained
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.data_module import EvaluationStream
 
 BATCH_TOKENS = 1_000
@@ -61,7 +61,7 @@ def measure_sharpness(
         bos_id=data.tokenizer.bos_id,
     )
     batches = [(batch.source.to(place), batch.target_input.to(place)) for batch in stream]
-    with shortage_explained("sentences"):
+    with memory_errors_explained("sentences"):
         initial, trained = (_measure(model, batches) for model in models)
     if not all(math.isfinite(each.variance.sum()) for each in trained):
         raise RunFailedError(f"{run}: logits of its attention are not finite; the model diverged in training")

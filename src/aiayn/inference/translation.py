@@ -18,7 +18,7 @@ from aiayn.inference.n_best import check_n_best, n_best_line
 from aiayn.inference.opened_runs import OpenedRuns, open_all, usable_device
 from aiayn.inference.text_stream import input_lines, progress_bar, window_size, windows, write_lines
 from aiayn.models.products import packed
-from aiayn.system.memory import shortage_explained
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.scoring import AnyModel, search_all
 
 logger = logging.getLogger("aiayn")
@@ -94,7 +94,7 @@ class Translator:
         with packed(self.model), progress_bar(title, " lines") as advance:
             for raw in windows(input_lines(), window):
                 lines = [preprocess(line) for line in raw]
-                with shortage_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
+                with memory_errors_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                     found = self.translate(lines, first=first, advance=advance)
                 write(lines, found)
                 first += len(lines)

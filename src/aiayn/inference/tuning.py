@@ -25,8 +25,8 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
 from aiayn.runs.record import SignedScore
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
-from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.scoring import AnyModel, search_all
 
 
@@ -120,7 +120,7 @@ class _Decoder:
     def _search(self, setting: DecodingSetting, title: str, *, of_each_length: bool = False) -> list[list[Hypothesis]]:
         search = replace(self.search, beam_size=setting.beam_size, length_penalty_alpha=setting.alpha)
         with (
-            shortage_explained("decoding.batch_tokens or beam_sizes"),
+            memory_errors_explained("decoding.batch_tokens or beam_sizes"),
             Bar(title, total=len(self.sources.lengths), unit=" sentences") as bar,
         ):
             return search_all(

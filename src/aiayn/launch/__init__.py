@@ -1,1 +1,1 @@
-"""One frozen configuration to the right process."""
+"""Run one frozen configuration in the right process or process group, and resume it."""

@@ -1,4 +1,4 @@
-"""One composed configuration to one run: in this process, or in fresh ones that read the frozen file."""
+"""Run one composed configuration: in this process, or in new processes that read the frozen file."""
 
 import logging
 import os
@@ -13,55 +13,56 @@ from typing import NoReturn
 from aiayn.config.freeze import frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import RunFailedError, UserError
-from aiayn.launch.failures import cause_of, forget_failures, last_words, read_failures
 from aiayn.launch.forked_workers import Started, start_group, start_worker
-from aiayn.launch.members import FOLDER, end_workers, group_folder
-from aiayn.launch.shares import ANYWHERE, THREAD_VARIABLES, Place, Share, placed
-from aiayn.launch.wandb_agent import tell_agent
+from aiayn.launch.ranks import FOLDER, cause_of, clear_failures, exit_text, group_folder, kill_running, read_failures
+from aiayn.launch.shares import THREAD_VARIABLES, WHOLE_MACHINE, Lease, Share, leased
+from aiayn.launch.wandb_agent import log_to_agent
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import code_version, commit_text
 from aiayn.runs.record import Record, Status, read_record
 from aiayn.system import files, machine, processes
-from aiayn.system.disk import refusals_explained
 from aiayn.system.orphans import GRACE_SECONDS, STARTER
+from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.system.scratch import lock_of
-from aiayn.system.signals import SignalledInterrupt, ended_as_interrupted
+from aiayn.system.signals import SignalledInterrupt, signals_as_interrupts
 
 logger = logging.getLogger("aiayn")
 
-USER_MISTAKE = 2
+USER_ERROR = 2
 """Exit code of a worker that refuses its configuration."""
 
 
 def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share: Share | None = None) -> Record:
-    """Do a run to its end and return its record; a finished run is not done again.
+    """Do a run to its end and return its record; a finished run is not repeated.
 
     Args:
-        config: what to run.
-        command: what the user typed, for the record.
-        fresh_process: whether this process must stay clean, as in a multirun.
-        share: what to lease of the machine first; None where the run has the machine to itself.
+        config: the run's configuration.
+        command: the command that the user typed, for the record.
+        fresh_process: whether to use a new process even for a single worker, as in a multirun.
+        share: the part of the machine to lease first; None: all of it, without a lease.
 
     Raises:
         UserError: the configuration, the data or the directory cannot be used.
         RunFailedError: the run started and could not finish.
     """
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
-    processes.refuse_another_size(config.trainer)
-    if processes.rank() > 0:
-        return _follow(config, directory, command)
+    processes.check_group_size(config.trainer)
+    if processes.rank() > 0:  # the first rank locks the directory
+        if _is_finished(directory) and not config.force:
+            return read_record(directory.record)
+        return _run_here(config, directory, command)
     if share is None or processes.is_rank() or (_is_finished(directory) and not config.force):
-        return _hold_and_run(config, directory, command, fresh_process=fresh_process, place=ANYWHERE)
-    with placed(share) as place:  # before the directory is held: others may do the run while this one waits
-        config.trainer["devices"] = share.processes  # nothing else is visible to it
-        return _hold_and_run(config, directory, command, fresh_process=True, place=place)
+        return _lock_and_run(config, directory, command, fresh_process=fresh_process, lease=WHOLE_MACHINE)
+    with leased(share) as lease:  # before the lock: others may do the run while this process waits
+        config.trainer["devices"] = share.processes  # only the leased ones are visible to it
+        return _lock_and_run(config, directory, command, fresh_process=True, lease=lease)
 
 
-def _hold_and_run(
-    config: TrainConfig, directory: RunDirectory, command: str, *, fresh_process: bool, place: Place
+def _lock_and_run(
+    config: TrainConfig, directory: RunDirectory, command: str, *, fresh_process: bool, lease: Lease
 ) -> Record:
-    disk = refusals_explained(f"paths.runs={config.paths.runs}")
-    with disk, directory.locked() as lock, _taken_back_if_refused(directory):
+    disk = disk_errors_explained(f"paths.runs={config.paths.runs}")
+    with disk, directory.locked() as lock, _removed_if_refused(directory):
         if config.force:
             _start_anew(config, directory)
         if config.identity.sweep:
@@ -69,40 +70,27 @@ def _hold_and_run(
         if _is_finished(directory):
             record = read_record(directory.record)
             logger.info("%s: finished already; shown, not done again%s", directory.path, _other_code(record))
-            tell_agent(config, directory, record)
+            log_to_agent(config, directory, record)
             return record
-        for left_over in directory.path.rglob("*.partial"):  # by a go that was killed while it wrote
-            if left_over.is_file():  # a folder is an export's, which may be under way
+        for left_over in directory.path.rglob("*.partial"):  # of an attempt that was killed while it wrote
+            if left_over.is_file():  # a folder may belong to an export that is still running
                 left_over.unlink(missing_ok=True)
         config.identity.title = _title(directory) or config.identity.title
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
             return _run_here(config, directory, command)
-        _run_group(
-            directory,
-            command,
-            processes_per_node=count,
-            is_forked=fresh_process and config.launch.fork_jobs,
-            lock=lock,
-            place=place,
-        )
+        is_forked = fresh_process and config.launch.fork_jobs
+        _run_group(directory, command, processes_per_node=count, is_forked=is_forked, lock=lock, lease=lease)
         return read_record(directory.record)
 
 
 def _other_code(record: Record) -> str:
-    """Where a finished run is of another commit than the program: both, and the remedy; else empty."""
-    made, here = (record.commit, record.dirty), code_version()
-    if made == here:
+    """For a finished run of another commit than the program's: both commits and the remedy; otherwise empty."""
+    recorded, here = (record.commit, record.dirty), code_version()
+    if recorded == here:
         return ""
-    return f"; made by {commit_text(*made)}, and here is {commit_text(*here)}: force=true does it again"
-
-
-def _follow(config: TrainConfig, directory: RunDirectory, command: str) -> Record:
-    """What a rank does whose leader holds the directory: as much of the run as the leader."""
-    if _is_finished(directory) and not config.force:
-        return read_record(directory.record)
-    return _run_here(config, directory, command)
+    return f"; made by {commit_text(*recorded)}, and here is {commit_text(*here)}: force=true does it again"
 
 
 def _is_finished(directory: RunDirectory) -> bool:
@@ -110,13 +98,13 @@ def _is_finished(directory: RunDirectory) -> bool:
 
 
 def _title(directory: RunDirectory) -> str | None:
-    """What an earlier go called the run, which keeps its name; None where there was none."""
+    """The run's title from an earlier attempt, which it keeps."""
     earlier = frozen_content(directory.config) if directory.config.is_file() else {}
     return (earlier.get("identity") or {}).get("title")
 
 
 def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:
-    """Honour `force`, once: who takes the run up later reads a configuration without it."""
+    """Clear the directory for `force`, which is then unset so that the next attempt resumes."""
     config.force = False
     if directory.record.is_file():
         logger.info("%s: removed and started anew, since force=true", directory.path)
@@ -124,8 +112,8 @@ def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:
 
 
 @contextmanager
-def _taken_back_if_refused(directory: RunDirectory) -> Iterator[None]:
-    """Leave nothing behind where a new run is refused, or stopped before it has a record; the lock is held."""
+def _removed_if_refused(directory: RunDirectory) -> Iterator[None]:
+    """Remove the files of a new run that is refused, or stopped before it has a record; the directory is locked."""
     is_new = not directory.record.is_file()
     try:
         yield
@@ -144,34 +132,33 @@ def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Rec
 
 
 def _run_group(
-    directory: RunDirectory, command: str, *, processes_per_node: int, is_forked: bool, lock: int, place: Place
+    directory: RunDirectory, command: str, *, processes_per_node: int, is_forked: bool, lock: int, lease: Lease
 ) -> None:
-    """Start the workers on the frozen configuration in a process group of their own, and reap it whatever happens.
+    """Run the workers on the frozen configuration in a session of their own, and leave none of them behind.
 
-    They inherit the locks and the leases: should this process be killed, they go on for a moment, and nobody may come
-    between.
+    They inherit the locks and the leases, so that these outlast this process if it is killed before them.
     """
-    forget_failures(directory)
+    clear_failures(directory)
     words = [str(directory.path), command]
-    environment = {**_clean(os.environ), **place.environment, STARTER: str(os.getpid())}
+    environment = {**without_group(os.environ), **lease.environment, STARTER: str(os.getpid())}
     if processes_per_node > 1:
         words.append(str(processes_per_node))
-        each = max(1, len(place.cores or machine.cores()) // processes_per_node)
+        each = max(1, len(lease.cores or machine.cores()) // processes_per_node)
         environment = dict.fromkeys(THREAD_VARIABLES, str(each)) | environment
     start = partial(start_worker, is_forked=is_forked) if processes_per_node == 1 else start_group
     before = _written_record(directory)
-    with ended_as_interrupted(), group_folder() as folder:
-        with place.pinned():
+    with signals_as_interrupts(), group_folder() as folder:
+        with lease.pinned():
             group = start(
                 words,
                 environment={**environment, FOLDER: str(folder)},
-                descriptors=(lock, lock_of(folder), *place.descriptors),
+                descriptors=(lock, lock_of(folder), *lease.descriptors),
             )
         try:
             code = group.wait()
         except KeyboardInterrupt as error:
             _stop(group, error)
-            forget_failures(directory)
+            clear_failures(directory)
             if _written_record(directory) != before and (record := read_record(directory.record)).message:
                 error.args = (record.message,)
             raise
@@ -179,62 +166,59 @@ def _run_group(
             _stop(group, error)
             raise
         finally:
-            _signal(group, signal.SIGKILL)
-            end_workers(folder)
-    if code and not _is_finished(directory):  # what happens to processes that only have to end is no matter
-        who = "the worker" if processes_per_node == 1 else "the process group"
-        _report(directory, f"{who} {last_words(code)}", code=code, before=before)
+            _send(group, signal.SIGKILL)
+            kill_running(folder)
+    if code and not _is_finished(directory):  # the exit code of a finished run's processes does not matter
+        name = "the worker" if processes_per_node == 1 else "the process group"
+        _raise_failure(directory, f"{name} {exit_text(code)}", code=code, before=before)
 
 
 def _written_record(directory: RunDirectory) -> bytes | None:
     return directory.record.read_bytes() if directory.record.is_file() else None
 
 
-def _report(directory: RunDirectory, last: str, *, code: int, before: bytes | None) -> NoReturn:
-    """Say why the workers did not finish, in the record too where they could not.
+def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: bytes | None) -> NoReturn:
+    """Raise why the workers did not finish, and write it into the record if they could not.
 
     Args:
-        directory: of the run, which is held.
-        last: what is known of their end.
+        directory: of the run, which is locked.
+        end: how the processes ended, in words.
         code: their exit code.
-        before: the record before they began. One that is as it was tells of an earlier go.
-
-    Raises:
-        UserError: they refused what the user asked for.
-        RunFailedError: they failed, or were stopped.
+        before: the record before they began; if it has not changed, it is of an earlier attempt.
     """
     now = _written_record(directory)
     record = None if now in (None, before) else read_record(directory.record)
     cause = cause_of(read_failures(directory))
-    forget_failures(directory)
+    clear_failures(directory)
     if cause is not None:
-        said = cause.text
+        message = cause.text
     elif record is None or record.status is Status.running:
-        said = f"{last}; see {directory.log}"
+        message = f"{end}; see {directory.log}"
     else:
-        said = record.message or last
+        message = record.message or end
     if record is not None and record.status is not Status.interrupted:
-        record.status, record.message = Status.failed, said
+        record.status, record.message = Status.failed, message
         record.write(directory.record)
-    raise UserError(said) if code == USER_MISTAKE else RunFailedError(said)
+    raise UserError(message) if code == USER_ERROR else RunFailedError(message)
 
 
-def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+def without_group(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables without those of a process group, which a new group must not inherit."""
     return {key: value for key, value in environment.items() if key not in processes.GROUP_VARIABLES}
 
 
 def _stop(group: Started, error: BaseException) -> None:
     """Ask the group to stop at the next step, and wait for its checkpoint."""
-    # A Ctrl-C would show the traceback of a process that still loads libraries.
-    _signal(group, error.signal if isinstance(error, SignalledInterrupt) else signal.SIGTERM)
+    # SIGINT would show the traceback of a process that still loads libraries.
+    _send(group, error.signal if isinstance(error, SignalledInterrupt) else signal.SIGTERM)
     try:
         group.wait(timeout=GRACE_SECONDS)
     except subprocess.TimeoutExpired:
-        _signal(group, signal.SIGKILL)
+        _send(group, signal.SIGKILL)
         group.wait()
 
 
-def _signal(group: Started, number: signal.Signals) -> None:
+def _send(group: Started, number: signal.Signals) -> None:
     try:
         os.killpg(group.pid, number)
     except ProcessLookupError:

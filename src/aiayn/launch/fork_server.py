@@ -1,11 +1,11 @@
-"""What the workers of a multirun are forked from: a process that has imported the libraries, once for all of them.
+"""The process that the workers of a multirun are forked from; it has imported the libraries once for all of them.
 
-Started by `aiayn.launch.forked_workers`: `python -m aiayn.launch.fork_server <descriptor> <room for other words>`. It
-does one job after another and ends with the process that started it: at once, or when the job under way has noticed as
-well.
+Started by `aiayn.launch.forked_workers`: `python -m aiayn.launch.fork_server <descriptor> <room for a longer title>`.
+It does one job after another, and ends when the process that started it has ended and no job runs.
 """
 
 import atexit
+import ctypes
 import gc
 import os
 import sys
@@ -19,22 +19,21 @@ from pathlib import Path
 import numpy as np
 
 from aiayn.launch.forked_workers import FORK_SERVER, WORKER, Request
-from aiayn.system.process_title import retitle
 
 LIBRARIES = (WORKER, "sacrebleu", "sacremoses", "torch.utils.data")
-"""What every run imports. Not what starts threads, such as pyarrow below `datasets`: a fork would lose them."""
+"""Imported by every run. None may start threads, as pyarrow below `datasets` does: a fork would lose them."""
 
 
 def main() -> int:
     """Fork a worker for each request; in the worker, its exit code."""
     requests: Connection[object, Request] = Connection(int(sys.argv[1]))
-    retitle((sys.executable, "-m", FORK_SERVER))
+    set_title((sys.executable, "-m", FORK_SERVER))
     for library in LIBRARIES:
         import_module(library)
-    if not is_fit_to_fork():
+    if not can_fork():
         return 1
     gc.collect()
-    gc.freeze()  # else each worker's first collection would write to, and so copy, every page
+    gc.freeze()  # otherwise each worker's first collection would write to every page, and so copy it
     while True:
         try:
             request = requests.recv()
@@ -45,48 +44,57 @@ def main() -> int:
         worker = os.fork()
         if worker == 0:
             requests.close()
-            return _work_and_end(request, descriptors)
+            return _work_and_exit(request, descriptors)
         _, status = os.waitpid(worker, 0)
         for lock in descriptors[1:]:
             os.close(lock)
-        if not _tell(descriptors[0], os.waitstatus_to_exitcode(status)):
+        if not _send(descriptors[0], os.waitstatus_to_exitcode(status)):
             return 0
 
 
-def is_fit_to_fork() -> bool:
-    """Whether a child would be as good as a fresh process: no other Python thread, no driver set up for this one.
+def can_fork() -> bool:
+    """Whether a fork would work like a new process: no other Python thread, no driver initialized for this process.
 
-    OpenBLAS, below NumPy, has threads of its own, and ends them by itself before a fork.
+    OpenBLAS, below NumPy, ends its own threads before a fork.
     """
     opened = (path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
     return threading.active_count() == 1 and not any(file.name.startswith("nvidia") for file in opened)
 
 
-def _work_and_end(request: Request, descriptors: Sequence[int]) -> int:
-    """Be a worker, and end when its exit handlers have been called, without a teardown of the interpreter.
+def set_title(words: Sequence[str]) -> None:
+    """Let `ps` and `pgrep -f` show these words for this process, cut to the length of its command line."""
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5), which counts from the process id
+    text = b"\0".join(word.encode(errors="surrogateescape") for word in words)
+    if 0 < start < end:
+        ctypes.memmove(start, text[: end - start - 1].ljust(end - start, b"\0"), end - start)
 
-    A teardown takes 0.3 s. It does not free what is frozen, and Triton's extension prints 29 lines about that; to free
-    it as well would take 1.4 s.
+
+def _work_and_exit(request: Request, descriptors: Sequence[int]) -> int:
+    """Be a worker, and exit after the exit handlers without a teardown of the interpreter.
+
+    A teardown takes 0.3 s. It does not free frozen objects, and Triton's extension prints 29 lines about that; to
+    unfreeze them first would take 1.4 s.
     """
-    code = 1  # of an exception that is not caught
+    code = 1  # after an exception that is not caught
 
     def end() -> None:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
 
-    atexit.register(end)  # before the worker registers any: the last one is called first
+    atexit.register(end)  # called last, since it is registered first
     code = _work(request, descriptors)
     return code
 
 
 def _work(request: Request, descriptors: Sequence[int]) -> int:
-    """Be a worker, as if started by `subprocess`: leader of a session, with the words and the place that it was given.
+    """Be a worker as `subprocess` would start it: leader of a session, with the requested words, folder and cores.
 
-    The descriptors stay open, but for the first: they are locks.
+    The descriptors stay open, except the first: they are locks.
     """
     os.setsid()
-    np.random.seed()  # the global generator, which all forks would share; Python's own is seeded anew
+    np.random.seed()  # the global generator, which all forks would share; Python seeds its own after a fork
     os.chdir(request.folder)
     os.sched_setaffinity(0, request.cores)
     for name, value in request.environment.items():
@@ -96,17 +104,17 @@ def _work(request: Request, descriptors: Sequence[int]) -> int:
             os.environ[name] = value
     worker = import_module(WORKER)
     sys.argv = [str(worker.__file__), *request.words]
-    retitle((sys.executable, "-m", WORKER, *request.words))
-    if not _tell(descriptors[0], os.getpid()):
+    set_title((sys.executable, "-m", WORKER, *request.words))
+    if not _send(descriptors[0], os.getpid()):
         return 1
     code: int = worker.main()
     return code
 
 
-def _tell(starter: int, number: int) -> bool:
-    """Tell who waits for a worker its process or its exit code; whether there is still somebody."""
+def _send(descriptor: int, number: int) -> bool:
+    """Send a process id or an exit code to the command and close this end; False if the command is gone."""
     try:
-        with Connection(starter, readable=False) as connection:
+        with Connection(descriptor, readable=False) as connection:
             connection.send(number)
     except BrokenPipeError:
         return False

@@ -1,6 +1,6 @@
-"""The process group of one run on this host: torchrun's agent around the workers, and who was to blame if they end.
+"""The agent of a process group on this host: it runs torchrun around the workers and finds which rank failed first.
 
-Started by a command: `python -m aiayn.launch.group <run directory> <command typed> <processes>`.
+Started by `aiayn.launch.dispatch`: `python -m aiayn.launch.group <run directory> <command typed> <processes>`.
 """
 
 import logging
@@ -17,46 +17,46 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from aiayn.launch.failures import Kind, cause_of, last_words, read_failures, write_failure
-from aiayn.launch.members import FOLDER, fallen, forget_group, signal_workers, workers
+from aiayn.launch import ranks
+from aiayn.launch.ranks import FOLDER, Kind, cause_of, exit_text, read_failures, write_failure
 from aiayn.runs.directory import RunDirectory
-from aiayn.system.signals import ENDING
+from aiayn.system.scratch import remove_scratch
+from aiayn.system.signals import INTERRUPTING
 from aiayn.training.process_group import STORE
 
 SHUTDOWN_SECONDS = 10
-"""How long the others may go on when one rank has failed: enough to notice it, and to say so in the record."""
+"""How long the others may run after one rank has failed: enough to notice it and to write it into the record."""
 
 POLL_SECONDS = 0.2
-"""Between two looks whether there are signals to pass on."""
 
 LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
-"""Ranks of one host need no other interface, and nobody else is to reach them."""
+"""Ranks of one host need no other interface, and other hosts must not reach them."""
 
 
 def main() -> int:
-    """Run the group to its end; the exit code is the one that its run deserves."""
+    """Run the group to its end; the exit code of the whole group."""
     path, command, processes = sys.argv[1:]
     folder = Path(os.environ[FOLDER])
-    heard: list[int] = []
-    for number in (signal.SIGINT, *ENDING):
-        signal.signal(number, lambda number, _: heard.append(number))
-    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # tells in many lines what we tell in one
-    told: set[int] = set()
-    first_fell: float | None = None
-    # In the main thread the agent would answer signals in its own way, and kill workers that write their checkpoint.
+    received: list[int] = []
+    for number in INTERRUPTING:
+        signal.signal(number, lambda number, _: received.append(number))
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # its many lines become one
+    signalled: set[int] = set()
+    first_exit: float | None = None
+    # In the main thread the agent would handle signals itself, and kill workers that write their checkpoint.
     agent = ThreadPoolExecutor(max_workers=1).submit(_run, path, command, int(processes), folder)
     while not agent.done():
         wait([agent], timeout=POLL_SECONDS)
-        if heard:  # once to each worker, also to those that have only now begun to understand it
-            signal_workers(workers(folder) - told, heard[0])
-            told |= workers(folder)
-        if first_fell is None and fallen(folder):
-            first_fell = time.monotonic()
-        if first_fell is not None and time.monotonic() - first_fell > SHUTDOWN_SECONDS:
-            signal_workers(workers(folder), signal.SIGKILL)  # the agent itself would wait for half a minute
-    forget_group(folder)
-    failures = agent.result()  # raises what the agent itself came to grief by
-    return _judge(RunDirectory(Path(path)), failures) if failures else 0
+        if received:  # once to each worker, including those that registered after the signal
+            ranks.send_signal(new := ranks.running(folder) - signalled, received[0])
+            signalled |= new
+        if first_exit is None and ranks.exited(folder):
+            first_exit = time.monotonic()
+        if first_exit is not None and time.monotonic() - first_exit > SHUTDOWN_SECONDS:
+            ranks.send_signal(ranks.running(folder), signal.SIGKILL)  # the agent itself would wait for 30 s
+    remove_scratch(folder)  # the command, which removes it too, may have been killed
+    failures = agent.result()  # raises the agent's own errors
+    return _exit_code(RunDirectory(Path(path)), failures) if failures else 0
 
 
 def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, ProcessFailure]:
@@ -64,7 +64,7 @@ def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, 
     os.environ |= {
         **{name: os.environ.get(name, value) for name, value in LOOPBACK.items() if sys.platform == "linux"},
         STORE: str(folder / "ranks"),
-        # All agents and ranks are on this host, and meet in files: a port would be open to others.
+        # Ranks and agent meet through files on this host: a port would be open to others.
         "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
         "TORCH_CPP_LOG_LEVEL": os.environ.get("TORCH_CPP_LOG_LEVEL", "ERROR"),
     }
@@ -87,18 +87,18 @@ def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, 
     return {}
 
 
-def _judge(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> int:
-    """Find out which rank was to blame, and note it where it could not."""
-    told = read_failures(directory)
-    silent = {rank: each for rank, each in failures.items() if rank not in {failure.rank for failure in told}}
-    if cause_of(told) is None and silent:
-        # SIGTERM is how the agent ends the others, who may not be listening yet.
+def _exit_code(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> int:
+    """The exit code of a failed group; writes the failure of a rank that was the cause and could not write it."""
+    written = read_failures(directory)
+    silent = {rank: each for rank, each in failures.items() if rank not in {failure.rank for failure in written}}
+    if cause_of(written) is None and silent:
+        # The agent ends the other ranks by SIGTERM, which kills those that do not handle it yet.
         first = min(silent, key=lambda rank: (silent[rank].timestamp, silent[rank].exitcode == -signal.SIGTERM, rank))
-        lost = min((each for each in told if each.kind is Kind.lost), key=lambda each: each.seconds, default=None)
-        words = last_words(silent[first].exitcode)
+        text = exit_text(silent[first].exitcode)
+        lost = min((each for each in written if each.kind is Kind.lost), key=lambda each: each.seconds, default=None)
         if lost is not None and silent[first].timestamp - lost.seconds > SHUTDOWN_SECONDS / 2:
-            words = f"hangs: {lost.message}"  # it was there until it was killed here, after the others had given up
-        write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} {words}")
+            text = f"hangs: {lost.message}"  # it ran until it was killed here, after the others had given up
+        write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} {text}")
     cause = cause_of(read_failures(directory))
     return 2 if cause is not None and cause.kind is Kind.refused else 1
 

@@ -1,44 +1,68 @@
-"""A job's share of the machine that it runs on beside others: its GPUs or cores, and its threads."""
+"""A job's share of the machine that it runs on beside other jobs: its GPUs or cores, leased by locks on files.
 
+A lease lasts until every process that inherited its descriptors has ended. The workers inherit them, so that a device
+is free exactly when its workers are gone, however they and their starter ended.
+"""
+
+import fcntl
+import logging
 import os
+import stat
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
 
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.launch.leases import Lease, Need, leased
 from aiayn.system import machine
-from aiayn.system.devices import stated_devices
+from aiayn.system.processes import stated_devices
+
+logger = logging.getLogger("aiayn")
 
 GPU, CORE = "GPU", "core"
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
+POLL_SECONDS = 1.0
+"""Between two attempts to lease."""
+
 
 @dataclass(frozen=True)
 class Share:
-    """What one job may use."""
+    """The devices that one job leases, all at once, and its processes."""
 
-    need: Need
-    threads: int
-    """Of each of its processes."""
-    processes: int
+    kind: str
+    """GPU or core."""
+    choices: tuple[str, ...]
+    """The names of the devices to choose from."""
+    count: int
+    """How many to lease; at most `len(choices)`."""
+    threads: int = 1
+    """Of each process."""
+    processes: int = 1
+    sharers: int = 1
+    """Jobs that may use one device at the same time, if they state the same; 1: none beside this one."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the workers of one job run."""
+class Lease:
+    """The devices that one job may use while its workers live."""
 
+    names: tuple[str, ...]
     environment: Mapping[str, str]
+    """Variables of the workers."""
     cores: frozenset[int]
-    """What they may run on; empty: wherever their starter may."""
+    """Cores that the workers may run on; empty: those of their starter."""
     descriptors: tuple[int, ...]
-    """Of the lease; the workers must inherit them."""
+    """Of the locks, which the workers must inherit."""
 
     @contextmanager
     def pinned(self) -> Iterator[None]:
-        """Let what this thread starts run on these cores alone."""
+        """Restrict processes that this thread starts inside the block to the cores of the lease."""
         if not self.cores or not hasattr(os, "sched_setaffinity"):
             yield
             return
@@ -50,12 +74,12 @@ class Place:
             os.sched_setaffinity(0, before)
 
 
-def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
-    """The share of a job of `aiayn train`.
+WHOLE_MACHINE = Lease(names=(), environment={}, cores=frozenset(), descriptors=())
+"""Of a job that has the machine to itself."""
 
-    Args:
-        config: the job.
-        jobs_at_once: how many the launcher does.
+
+def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
+    """The share of a job of `aiayn train`, of which the launcher runs `jobs_at_once`.
 
     Raises:
         UserError: the job asks for more than this machine has.
@@ -66,10 +90,10 @@ def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
             f"launch.cores_per_job={launch.cores_per_job}: this machine has {len(cores)}; state as many or fewer"
         )
     if machine.works_on_gpus(config.trainer.get("accelerator")):
-        need = _gpus(config)
+        choices, count = _gpus(config)
         each = len(cores) // (len(machine.gpus()) * launch.jobs_per_device)
-        threads = each if launch.cores_per_job is None else launch.cores_per_job // need.count
-        return Share(need, threads=max(1, threads), processes=need.count)
+        threads = max(1, each if launch.cores_per_job is None else launch.cores_per_job // count)
+        return Share(GPU, choices, count, threads=threads, processes=count, sharers=launch.jobs_per_device)
     devices = stated_devices(config.trainer) or 1
     processes = len(devices) if isinstance(devices, list) else devices
     count = launch.cores_per_job or max(processes, len(cores) // max(1, jobs_at_once))
@@ -78,40 +102,112 @@ def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
             f"trainer.devices={config.trainer.get('devices')}: a process each, and a job has "
             f"{min(count, len(cores))} of this machine's {len(cores)} cores; ask for fewer"
         )
-    need = Need(CORE, tuple(map(str, cores)), count)
-    return Share(need, threads=count // processes, processes=processes)
+    return Share(CORE, tuple(map(str, cores)), count, threads=count // processes, processes=processes)
 
 
-def _gpus(config: TrainConfig) -> Need:
+def _gpus(config: TrainConfig) -> tuple[tuple[str, ...], int]:
+    """The GPUs to choose from, and how many of them the job needs."""
     visible, stated = machine.gpus(), stated_devices(config.trainer)
     indices = sorted(set(stated)) if isinstance(stated, list) else range(len(visible) if stated is None else stated)
     if not indices or max(indices) >= len(visible):
-        there = f"{len(visible)} GPUs ({', '.join(visible)})" if visible else "no GPU"
+        available = f"{len(visible)} GPUs ({', '.join(visible)})" if visible else "no GPU"
         raise UserError(
-            f"trainer.devices={config.trainer.get('devices')}: this machine shows {there}; ask for what it has"
+            f"trainer.devices={config.trainer.get('devices')}: this machine shows {available}; ask for what it has"
         )
-    choices = tuple(visible[index] for index in indices) if isinstance(stated, list) else tuple(visible)
-    return Need(GPU, choices, len(indices), sharers=config.launch.jobs_per_device)
-
-
-ANYWHERE = Place(environment={}, cores=frozenset(), descriptors=())
-"""Of a job that has the machine to itself."""
+    return tuple(visible[index] for index in indices) if isinstance(stated, list) else tuple(visible), len(indices)
 
 
 @contextmanager
-def placed(share: Share) -> Iterator[Place]:
-    """Lease what a share takes, as soon as it is free."""
-    with leased(share.need) as lease:
-        yield _place(share, lease)
+def leased(share: Share) -> Iterator[Lease]:
+    """Lease the devices of a share as soon as they are free.
+
+    Raises:
+        UserError: others can write to the folder of leases.
+    """
+    assert 1 <= share.count <= len(share.choices)
+    assert share.sharers >= 1
+    with ExitStack() as held:
+        lease = try_lease(share, held)
+        if lease is None:
+            logger.info("waiting for a free %s: others have leased them; Ctrl-C ends the waiting", share.kind)
+        while lease is None:
+            time.sleep(POLL_SECONDS)
+            lease = try_lease(share, held)
+        yield lease
 
 
-def _place(share: Share, lease: Lease) -> Place:
-    on_gpus = share.need.kind == GPU
-    return Place(
+def try_lease(share: Share, held: ExitStack) -> Lease | None:
+    """Lease all devices of a share, or none if too few are free; `held` closes the locks."""
+    folder = _folder()
+    with ExitStack() as taking:
+        # While a folder is locked, systemd-tmpfiles removes nothing from it, however old.
+        descriptors = [_open(folder, os.O_RDONLY, taking)]
+        fcntl.flock(descriptors[0], fcntl.LOCK_SH)
+        with ExitStack() as choosing:  # one process at a time, so that no two wait for each other's half
+            fcntl.flock(_open(folder / "looking", os.O_RDWR | os.O_CREAT, choosing), fcntl.LOCK_EX)
+            names: list[str] = []
+            for name in share.choices:
+                if locks := _lock_device(folder / f"{share.kind}-{quote(name, safe='')}", share.sharers, taking):
+                    names.append(name)
+                    descriptors += locks
+                if len(names) == share.count:
+                    held.push(taking.pop_all())
+                    return _lease(share, tuple(names), tuple(descriptors))
+    return None
+
+
+def _lease(share: Share, names: tuple[str, ...], descriptors: tuple[int, ...]) -> Lease:
+    on_gpus = share.kind == GPU
+    return Lease(
+        names=names,
         environment={
-            machine.VISIBLE: ",".join(lease.names) if on_gpus else "",
+            machine.VISIBLE: ",".join(names) if on_gpus else "",
             **dict.fromkeys(THREAD_VARIABLES, str(share.threads)),
         },
-        cores=frozenset() if on_gpus else frozenset(map(int, lease.names)),
-        descriptors=lease.descriptors,
+        cores=frozenset() if on_gpus else frozenset(map(int, names)),
+        descriptors=descriptors,
     )
+
+
+def _folder() -> Path:
+    """The folder of this user's leases, the same for all commands."""
+    folder = Path(tempfile.gettempdir()) / f"aiayn-leases-{os.getuid()}"
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise UserError(
+            f"{folder}: leases lie here, and it is not yours alone: remove it, or set TMPDIR to another folder"
+        )
+    return folder
+
+
+def _lock_device(path: Path, sharers: int, taking: ExitStack) -> list[int]:
+    """Lock a device: exclusively, or shared and one of `sharers` places. The descriptors; empty if it is not free."""
+    with ExitStack() as trying:
+        if sharers == 1:
+            locks = [_try_lock(path, fcntl.LOCK_EX, trying)]
+        else:
+            places = (path.with_name(f"{path.name}.{place}") for place in range(sharers))
+            tried = (_try_lock(place, fcntl.LOCK_EX, trying) for place in places)
+            locks = [_try_lock(path, fcntl.LOCK_SH, trying), next((lock for lock in tried if lock is not None), None)]
+        if None not in locks:
+            taking.push(trying.pop_all())
+            return [lock for lock in locks if lock is not None]
+    return []
+
+
+def _try_lock(path: Path, how: int, opened: ExitStack) -> int | None:
+    """The descriptor of a new lock on a file, or None if others hold one."""
+    descriptor = _open(path, os.O_RDWR | os.O_CREAT, opened)
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    return descriptor
+
+
+def _open(path: Path, flags: int, opened: ExitStack) -> int:
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    opened.callback(os.close, descriptor)
+    return descriptor

@@ -1,4 +1,4 @@
-"""Inside a job of Slurm: where its ranks meet, and how it goes back into the queue."""
+"""Inside a Slurm job: the address at which its ranks meet, and its return to the queue after a signal."""
 
 import logging
 import os
@@ -13,37 +13,37 @@ from dataclasses import dataclass
 from aiayn.errors import RunFailedError
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import processes
-from aiayn.system.signals import ENDING, SignalledInterrupt
+from aiayn.system.signals import INTERRUPTING, SignalledInterrupt
 
 logger = logging.getLogger("aiayn")
 
 LOWEST_PORT = 15000
-"""Jobs meet at this port plus the last four digits of their id, as Lightning's do."""
+"""The ranks of a job meet at this port plus the last four digits of its id, as in Lightning."""
 
-SECONDS_TO_ANSWER = 120.0
-"""How long Slurm's controller may take, which may be starting anew."""
+COMMAND_SECONDS = 120.0
+"""Timeout of a Slurm command; the controller may be restarting."""
 
 
 class RequeuedJobError(RunFailedError):
-    """The run was stopped, and Slurm starts its job again."""
+    """The run was stopped, and Slurm will start its job again."""
 
 
 def job_id() -> str | None:
-    """This process's job, such as 12, or 12_1 for one of an array; None outside of Slurm.
+    """This process's job, such as 12, or 12_1 in an array; None outside of Slurm.
 
-    An array's last job has its array's number as `SLURM_JOB_ID`, which would stand for all of them.
+    In an array's last job, `SLURM_JOB_ID` is the id of the whole array.
     """
     array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID")
 
 
-def goes() -> int:
-    """How often Slurm has started this process's job before."""
+def restarts() -> int:
+    """How often Slurm has restarted this process's job."""
     return int(os.environ.get("SLURM_RESTART_COUNT", "0"))
 
 
 def set_rendezvous() -> None:
-    """Say in the environment where the ranks of this job meet, unless `MASTER_ADDR` and `MASTER_PORT` do already.
+    """Set `MASTER_ADDR` and `MASTER_PORT`, where the ranks of this job meet, unless they are set.
 
     Raises:
         RunFailedError: the first node has no address.
@@ -54,28 +54,28 @@ def set_rendezvous() -> None:
         nodes = os.environ.get("SLURM_STEP_NODELIST") or os.environ["SLURM_JOB_NODELIST"]
         os.environ["MASTER_ADDR"] = address(first_node(nodes))
     os.environ.setdefault("MASTER_PORT", str(port(os.environ["SLURM_JOB_ID"])))
-    # Lightning wants it stated, which a job that was given --ntasks does not.
+    # Lightning requires it; jobs started with --ntasks do not have it.
     per_node = processes.group_size() // int(os.environ.get("SLURM_STEP_NUM_NODES", "1"))
     os.environ.setdefault("SLURM_NTASKS_PER_NODE", str(per_node))
 
 
 def first_node(nodes: str) -> str:
-    """The first of a list of nodes as Slurm writes it: a07 of "a[07-09,12],b1"."""
+    """The first node of a list in Slurm's notation: a07 of "a[07-09,12],b1"."""
     first = re.match(r"(?:[^,\[]|\[[^\]]*\])*", nodes)
-    assert first is not None  # it matches nothing as well
+    assert first is not None  # it matches the empty string
     return re.sub(r"\[(\w+)[^\]]*\]", r"\1", first[0])
 
 
 def address(node: str) -> str:
-    """How to reach a node: by its name, or, where that says nothing to this host, as Slurm does.
+    """The node's name if this host can resolve it, else the address that Slurm states.
 
     Raises:
-        RunFailedError: Slurm knows no way either.
+        RunFailedError: Slurm states none.
     """
     try:
         socket.getaddrinfo(node, None)
     except OSError:
-        found = re.search(r"\bNodeAddr=(\S+)", ask(["scontrol", "show", "node", node]))
+        found = re.search(r"\bNodeAddr=(\S+)", run_command(["scontrol", "show", "node", node]))
         if found is None:
             raise RunFailedError(f"Slurm states no address of node {node}: export MASTER_ADDR before srun") from None
         return found[1]
@@ -83,45 +83,45 @@ def address(node: str) -> str:
 
 
 def port(job: str) -> int:
-    """Where the ranks of a job meet."""
+    """The port at which the ranks of a job meet."""
     return LOWEST_PORT + int(job[-4:])
 
 
 @dataclass(frozen=True)
-class Standing:
-    """What Slurm says of a job."""
+class JobState:
+    """A job as `scontrol show job` describes it."""
 
     state: str
     """Such as RUNNING, PENDING, CANCELLED."""
-    goes: int
-    """How often it was started anew, or is about to be."""
+    restarts: int
+    """A restart that is due included."""
     may_be_requeued: bool
     is_preempted: bool
-    """Whether another job takes its place."""
+    """Whether Slurm gives its place to another job."""
 
     @classmethod
-    def read(cls, text: str) -> "Standing":
-        """From what `scontrol show job` prints."""
+    def read(cls, text: str) -> "JobState":
+        """Parse the output of `scontrol show job`."""
         found = dict(re.findall(r"\b(JobState|Requeue|Restarts|BatchFlag|PreemptTime)=(\S+)", text))
         return cls(
             state=found.get("JobState", "UNKNOWN"),
-            goes=int(found.get("Restarts", "0")),
+            restarts=int(found.get("Restarts", "0")),
             may_be_requeued=found.get("Requeue") == found.get("BatchFlag") == "1",
             is_preempted=found.get("PreemptTime", "None") not in ("None", "Unknown", "N/A"),
         )
 
 
 @contextmanager
-def put_back_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None]:
-    """Where the run inside the block is stopped, put its job back into the queue.
+def requeued_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None]:
+    """If a signal stops the run inside the block, put its job back into the queue.
 
     Args:
         directory: of the run.
-        anew: whether the run removes what it finds there.
+        anew: whether the run clears the directory first.
 
     Raises:
-        RequeuedJobError: Slurm starts the job again.
-        RunFailedError: it does not; or another failure of the run.
+        RequeuedJobError: Slurm will start the job again.
+        RunFailedError: it will not; or the run failed otherwise.
     """
     before = 0 if anew else max(directory.steps(), default=0)
     try:
@@ -131,62 +131,57 @@ def put_back_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None
         if stopped_by is None:
             raise
         why = str(error) or f"stopped by {stopped_by.name}"
-        if processes.rank() > 0:  # what becomes of the job the first rank sees to
+        if processes.rank() > 0:  # the first rank requeues the job
             raise RequeuedJobError(why) from error
         try:
-            is_back = goes_back(stopped_by, has_advanced=max(directory.steps(), default=0) > before)
+            is_requeued = requeue(stopped_by, has_advanced=max(directory.steps(), default=0) > before)
         except RunFailedError as reason:
             raise RunFailedError(f"{why}; {reason}") from error
-        if not is_back:
+        if not is_requeued:
             raise RunFailedError(why) from error
         logger.info("%s; Slurm job %s is back in the queue", why, job_id())
         raise RequeuedJobError(why) from error
 
 
-def goes_back(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
-    """Whether Slurm starts this job again, which a signal has stopped; where it needs to be told so, tell it.
+def requeue(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
+    """Requeue this job if Slurm stopped it by the signal; whether Slurm will start it again.
 
-    Slurm warns of the end of the time limit by SIGUSR1, and of another job that takes the place by SIGUSR1 or SIGTERM.
-    A SIGTERM by itself is `scancel`. When this function has told Slurm, signals say nothing any more: Slurm ends what
-    is left of the job.
-
-    Args:
-        stopped_by: the signal.
-        has_advanced: whether training came further than where this go found it.
+    Slurm announces the end of the time limit by SIGUSR1, and preemption by SIGUSR1 or SIGTERM; SIGTERM without
+    preemption is `scancel`. After requeueing, signals are ignored: Slurm ends the rest of the job.
 
     Raises:
-        RunFailedError: the job may not be started again, or would come no further.
+        RunFailedError: the job may not be requeued, or would make no progress.
     """
     if stopped_by not in (signal.SIGUSR1, signal.SIGTERM):
         return False
     job = job_id()
     assert job is not None
-    standing = Standing.read(ask(["scontrol", "show", "job", job]))
-    if standing.goes > goes():  # Slurm has seen to it already
+    state = JobState.read(run_command(["scontrol", "show", "job", job]))
+    if state.restarts > restarts():  # Slurm has requeued it already
         return True
-    if standing.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or standing.is_preempted):
+    if state.state == "CANCELLED" or not (stopped_by is signal.SIGUSR1 or state.is_preempted):
         return False
-    if not standing.may_be_requeued:
+    if not state.may_be_requeued:
         raise RunFailedError(f"Slurm job {job} may not start again: hydra.launcher.requeue=true lets it")
-    if not (has_advanced or standing.is_preempted):
+    if not (has_advanced or state.is_preempted):
         raise RunFailedError(
             f"Slurm job {job} made no step in its time, and would make none in the next: raise "
             "hydra.launcher.timeout_min, or lower hydra.launcher.signal_delay_s"
         )
-    for number in (signal.SIGINT, *ENDING):
+    for number in INTERRUPTING:
         signal.signal(number, signal.SIG_IGN)
-    ask(["scontrol", "requeue", job])
+    run_command(["scontrol", "requeue", job])
     return True
 
 
-def ask(words: Sequence[str]) -> str:
-    """What one of Slurm's programs prints.
+def run_command(words: Sequence[str]) -> str:
+    """The output of a Slurm command.
 
     Raises:
-        RunFailedError: it does not answer, or refuses.
+        RunFailedError: it failed or timed out.
     """
     try:
-        answer = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS_TO_ANSWER, check=False)
+        answer = subprocess.run(words, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise RunFailedError(f"{' '.join(words)}: {error}") from None
     if answer.returncode:

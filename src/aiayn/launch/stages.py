@@ -1,4 +1,4 @@
-"""The stages of a run on one rank: agree with the others, prepare, train, evaluate; the record follows them."""
+"""The stages of a run on one rank: compare the ranks, prepare, train, evaluate; the record is kept up to date."""
 
 import datetime
 import logging
@@ -25,8 +25,7 @@ from aiayn.errors import RunFailedError, UserError
 from aiayn.inference.averaging import average_at_the_end
 from aiayn.inference.scoring import score_splits
 from aiayn.inference.weights import load_weights
-from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
-from aiayn.launch.start_weights import refuse_another_vocabulary, start_weights
+from aiayn.launch.starting_point import check_vocabulary, misses_validation, newest_whole_checkpoint, start_weights
 from aiayn.models.cost import ModelCost
 from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
@@ -34,8 +33,8 @@ from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
 from aiayn.system import processes
-from aiayn.system.memory import shortage_explained
-from aiayn.system.signals import hear_nothing_more
+from aiayn.system.resource_errors import memory_errors_explained
+from aiayn.system.signals import ignore_signals
 from aiayn.tracking.final_results import log_final_results
 from aiayn.tracking.loggers import check_tracker, tracked, trackers
 from aiayn.training.module import TranslationModule
@@ -44,51 +43,51 @@ from aiayn.training.session import TrainingSession
 
 logger = logging.getLogger("aiayn")
 
-HOSTS_OWN = ("paths", "logger", "identity", "force")
-"""What ranks on different hosts may state differently."""
+PER_HOST_GROUPS = ("paths", "logger", "identity", "force")
+"""Configuration groups that may differ between hosts."""
 
 
 class InterruptedRunError(RunFailedError):
-    """A run that was asked to stop; the same command takes it up again."""
+    """A run that was stopped by a signal; rerun the command to resume."""
 
     def __init__(self, message: str, *, number: signal.Signals) -> None:
         super().__init__(message)
         self.signal = number
-        """What asked it to."""
 
 
 class DifferingRanksError(UserError):
-    """Ranks that would not do the same run; each of them knows."""
+    """Ranks that would not do the same run; raised on all of them."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What every stage of a run needs."""
+    """The inputs of every stage."""
 
     config: TrainConfig
     directory: RunDirectory
     record: Record
     group: ProcessGroup
     is_adopted: bool = False
-    """Whether an agent has given the run another id, under which nobody knows of its earlier goes."""
+    """Whether `wandb agent` gave the run a new id, under which W&B has none of its earlier attempts."""
 
     def write_record(self) -> None:
-        """Write the record, if this rank is the one that does."""
+        """Write the record, on the first rank."""
         if self.group.is_leader:
             self.record.write(self.directory.record)
 
 
 def run_stages(job: Job) -> None:
-    """Do what is left of a run, one stage after another.
+    """Do the rest of a run, one stage after another.
 
     Raises:
         UserError: the configuration, the data or the disk cannot be used.
         RunFailedError: training stopped before its end.
     """
     record, config, is_leader = job.record, job.config, job.group.is_leader
-    _refuse_differences(job.group, _configuration(config), "start the same command everywhere")
-    _refuse_differences(job.group, provenance.code(), "install the same everywhere")
-    # Everything that can be refused at once comes before anything that takes time.
+    shared = {group: value for group, value in plain(config).items() if group not in PER_HOST_GROUPS}
+    _check_same(job.group, flatten(shared), "start the same command everywhere")
+    _check_same(job.group, provenance.code(), "install the same everywhere")
+    # All quick checks come before anything that takes time.
     session = build.build_session(
         config,
         job.directory,
@@ -100,7 +99,7 @@ def run_stages(job: Job) -> None:
     start = start_weights(config)
     job.write_record()
     data = prepare_data(config)
-    _refuse_differences(job.group, {"the prepared data": data.fingerprint}, "let all hosts read the same files")
+    _check_same(job.group, {"the prepared data": data.fingerprint}, "let all hosts read the same files")
     if record.data_fingerprint not in (None, data.fingerprint):
         raise UserError(
             f"{job.directory.path}: begun on data {record.data_fingerprint}, but the corpus now gives "
@@ -109,7 +108,7 @@ def run_stages(job: Job) -> None:
     record.data_fingerprint = data.fingerprint
     record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}
     if is_leader:
-        _say_what_was_prepared(job, data)
+        _log_preparation(job, data)
     refuse_beyond_positions(config, data)
     last = job.group.broadcast(newest_whole_checkpoint(job.directory, record) if is_leader else None)
     model = _build_model(config, data, start=None if last else start)
@@ -120,25 +119,15 @@ def run_stages(job: Job) -> None:
     job.write_record()
     with (
         _trackers(job, start_step=last[0] if last else 0) as loggers,
-        _ended_in_peace(job.group),
+        _signals_ignored_after_error(job.group),
         _metered(job) as meter,
     ):
         module = _train(job, data, model, session, loggers, meter, last=last)
         _evaluate(job, data, module, loggers, meter)
 
 
-def _configuration(config: TrainConfig) -> dict[str, Any]:
-    """All keys that ranks have to state alike, and their values."""
-    content = {group: value for group, value in plain(config).items() if group not in HOSTS_OWN}
-    return flatten(content)
-
-
-def _refuse_differences(group: ProcessGroup, own: Mapping[str, Any], remedy: str) -> None:
-    """Refuse, on all ranks alike, a group whose ranks would not do the same run.
-
-    Raises:
-        DifferingRanksError: naming the first thing that differs, and both values.
-    """
+def _check_same(group: ProcessGroup, own: Mapping[str, Any], remedy: str) -> None:
+    """Check that all ranks have the same values; DifferingRanksError on all of them names the first difference."""
     first, *others = group.gather(dict(own))
     for rank, theirs in enumerate(others, start=1):
         for name in {**first, **theirs}:
@@ -148,39 +137,35 @@ def _refuse_differences(group: ProcessGroup, own: Mapping[str, Any], remedy: str
 
 
 @contextmanager
-def _ended_in_peace(group: ProcessGroup) -> Iterator[None]:
-    """Where one rank of several has ended, let the others come to their end: who started them asks them to, as well."""
+def _signals_ignored_after_error(group: ProcessGroup) -> Iterator[None]:
+    """Ignore signals once a rank of several fails: its starter will ask it to end, and it must write its failure."""
     try:
         yield
     except BaseException:
         if group.size > 1:
-            hear_nothing_more()
+            ignore_signals()
         raise
 
 
-def _say_what_was_prepared(job: Job, data: PreparedData) -> None:
-    """One line on the corpus, and a warning where it is too small for the vocabulary."""
-    asked, there = job.config.tokenizer.vocabulary_size, data.tokenizer.vocabulary_size
-    logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{there:,}")
-    if there < asked:
+def _log_preparation(job: Job, data: PreparedData) -> None:
+    """Log the corpus in one line, and warn if it is too small for the vocabulary."""
+    asked, entries = job.config.tokenizer.vocabulary_size, data.tokenizer.vocabulary_size
+    logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{entries:,}")
+    if entries < asked:
         logger.warning(
             "tokenizer.vocabulary_size=%s: the training text yields only %s entries, and the model gets as many rows",
             asked,
-            there,
+            entries,
         )
 
 
 def _build_model(config: TrainConfig, data: PreparedData, *, start: Path | None) -> TranslationModel[Any]:
-    """The model, with random weights or with those of another run.
-
-    Raises:
-        UserError: the vocabulary does not fit it, or the weights.
-    """
+    """The model with random weights, or with those of a checkpoint."""
     vocabulary = data.tokenizer
-    with shortage_explained("the sizes below model, or tokenizer.vocabulary_size"):
+    with memory_errors_explained("the sizes below model, or tokenizer.vocabulary_size"):
         model = build.build_model(config, vocabulary_size=vocabulary.vocabulary_size)
     if start is not None:
-        refuse_another_vocabulary(start, vocabulary)
+        check_vocabulary(start, vocabulary)
         load_weights(model, start, key="init_from", provenance=None)
     return model
 
@@ -195,7 +180,7 @@ def _train(
     *,
     last: tuple[int, Path] | None,
 ) -> TranslationModule:
-    """Train to the end, from the last checkpoint of an earlier go if there is one."""
+    """Train to the end, from the checkpoint `last` if there is one."""
     config, record = job.config, job.record
     step, resume_from = last or (0, None)
     interval = config.optimization.validation_interval
@@ -209,7 +194,7 @@ def _train(
     if meter is not None:
         meter.follow(module.spent, cost)
     try:
-        with shortage_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
+        with memory_errors_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
             session.fit(
                 module,
                 build.build_batches(config, data),
@@ -222,7 +207,7 @@ def _train(
     if session.stopped_by is not None:
         raise InterruptedRunError(
             f"stopped by {session.stopped_by.name} after step {session.step} of {config.optimization.max_steps}; "
-            "the same command takes it up again",
+            "rerun the command to resume",
             number=session.stopped_by,
         )
     if session.ended_early_by is not None:
@@ -233,7 +218,7 @@ def _train(
 
 
 def _count(record: Record, module: TranslationModule, cost: ModelCost, *, steps: int) -> None:
-    """Bring the record's counters up to date."""
+    """Update the record's counters."""
     progress = module.progress
     record.steps = steps
     record.tokens = progress.source_tokens + progress.target_tokens
@@ -245,7 +230,7 @@ def _count(record: Record, module: TranslationModule, cost: ModelCost, *, steps:
 def _evaluate(
     job: Job, data: PreparedData, module: TranslationModule, loggers: list[Any], meter: CostMeter | None
 ) -> None:
-    """Score the final weights on dev and test, on all ranks, then the average if there is one; tell the trackers."""
+    """Score the final weights on dev and test, on all ranks, then their average if configured; log the results."""
     record = job.record
     record.cost = record.cost if meter is None else meter.account()
     job.write_record()
@@ -265,7 +250,7 @@ def _evaluate(
 def _scores(
     job: Job, data: PreparedData, module: TranslationModule, *, averaged_steps: tuple[int, ...] = ()
 ) -> dict[str, SplitScores]:
-    """The scores of the module's weights by the run's own search; only the first rank has them."""
+    """The scores of the module's weights with the run's search; empty on ranks other than the first."""
     return score_splits(
         module.model,
         data,
@@ -282,12 +267,12 @@ def _scores(
 
 @contextmanager
 def _metered(job: Job) -> Iterator[CostMeter | None]:
-    """Count the costs of this go, however it ends; ranks other than the first have no meter."""
+    """Count the costs of this attempt, however it ends; None on ranks other than the first."""
     record = job.record
     meter = cost_meter(
         job.directory.cost,
         job.config.cost,
-        earlier=record.cost.goes if record.cost else (),
+        earlier=record.cost.attempts if record.cost else (),
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         device=build.device_of(job.config, local_rank=processes.local_rank()),
         precision=record.precision or "",
@@ -305,7 +290,7 @@ def _metered(job: Job) -> Iterator[CostMeter | None]:
 
 @contextmanager
 def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
-    """The trackers of the leader; the other ranks have none."""
+    """The loggers of the first rank; the other ranks have none."""
     if not job.group.is_leader:
         yield []
         return

@@ -1,4 +1,4 @@
-"""Runs that `wandb agent` asks for: below it W&B takes no id, project or entity but the agent's."""
+"""Runs that `wandb agent` asks for: below it W&B accepts the agent's run id, project and entity only."""
 
 import logging
 import os
@@ -12,19 +12,13 @@ logger = logging.getLogger("aiayn")
 
 
 def agent_run_id(config: TrainConfig) -> str | None:
-    """The id that `wandb agent` has given to this go, or None where no agent asks or W&B does not track."""
+    """The run id that `wandb agent` gave to this attempt, or None without an agent or without W&B."""
     is_tracked = str(config.logger.get("_target_")).endswith("WandbLogger")
     return os.environ.get("WANDB_RUN_ID") if is_tracked and "WANDB_SWEEP_ID" in os.environ else None
 
 
-def tell_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> None:
-    """Log a finished run once more where an agent asks for it under an id of its own, so that its sweep knows it.
-
-    Args:
-        config: of the run.
-        directory: its folder; W&B's files go there.
-        record: what came of it.
-    """
+def log_to_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> None:
+    """Log a finished run under the id that an agent gave to this attempt, so that W&B's sweep has its results."""
     run_id = agent_run_id(config)
     if run_id is None or run_id == record.run_id:
         return
@@ -34,7 +28,7 @@ def tell_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> 
     from aiayn.tracking.loggers import tracked, trackers
 
     quiet_libraries()
-    logger.info("W&B: the agent is told of it as run %s", run_id)
+    logger.info("W&B: logged for the agent as run %s", run_id)
     with tracked(
         config.logger,
         partial(describe, config, run_id=run_id, commit=record.commit, dirty=record.dirty),

@@ -16,8 +16,7 @@ from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.errors import RunFailedError, UserError
-from aiayn.launch.failures import Kind, awaited_cause, forget_failures, write_failure
-from aiayn.launch.members import enlist, leave
+from aiayn.launch.ranks import Kind, clear_failures, register, unregister, wait_for_cause, write_failure
 from aiayn.launch.slurm import set_rendezvous
 from aiayn.launch.stages import DifferingRanksError, InterruptedRunError, Job, run_stages
 from aiayn.launch.wandb_agent import agent_run_id
@@ -27,23 +26,18 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
 from aiayn.system import processes
 from aiayn.system.allocator import keep_memory
-from aiayn.system.disk import refusals_explained
 from aiayn.system.orphans import end_with_parent
 from aiayn.system.progress import LineHandler
 from aiayn.system.quiet import quiet_libraries
-from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.resource_errors import disk_errors_explained
+from aiayn.system.signals import signals_as_interrupts
 from aiayn.training.process_group import LostRankError, joined
 
 logger = logging.getLogger("aiayn")
 
 
 def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record:
-    """Do the run, or what is left of it, on this rank; its record tells the state at every moment.
-
-    Args:
-        config: the frozen configuration.
-        directory: the run's folder, held by the caller, or by that of the first rank.
-        command: what the user typed.
+    """Do the run, or the rest of it, on this rank, and keep its record up to date; the directory is locked.
 
     Raises:
         UserError: the configuration, the data or the disk cannot be used.
@@ -54,36 +48,36 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
         keep_memory()
     is_leader = processes.rank() == 0
     if is_leader and processes.is_rank():
-        forget_failures(directory)
+        clear_failures(directory)
     record = _open_record(config, directory, command, is_leader=is_leader)
-    agents = agent_run_id(config)
-    is_adopted = agents not in (None, record.run_id)
-    record.run_id = agents or record.run_id
+    agents_id = agent_run_id(config)
+    is_adopted = agents_id not in (None, record.run_id)
+    record.run_id = agents_id or record.run_id
     disk = f"paths.runs={config.paths.runs}"
-    with refusals_explained(disk), _logging_to(directory.log if is_leader else None), ended_as_interrupted():
+    with disk_errors_explained(disk), _logging_to(directory.log if is_leader else None), signals_as_interrupts():
         try:
-            with refusals_explained(disk):  # inside too, since the record takes the reason
-                _run_joined(config, directory, record, is_adopted=is_adopted)
+            with disk_errors_explained(disk):  # inside too, since the record takes the reason
+                _run_with_others(config, directory, record, is_adopted=is_adopted)
             record.status = Status.finished
-        except BaseException as thrown:
-            error = _explained(thrown, directory)
+        except BaseException as raised:
+            error = _explained(raised, directory)
             record.status = Status.interrupted if _is_interruption(error) else Status.failed
             record.message = _reason(error)
             if not isinstance(error, UserError | RunFailedError) and not _is_interruption(error):
                 logger.exception("the run failed")
-            if error is thrown:
+            if error is raised:
                 raise
-            raise error from thrown
+            raise error from raised
         finally:
             record.ended = _now()
             if is_leader:
                 record.write(directory.record)
-                directory.cost.unlink(missing_ok=True)  # which the record now holds
+                directory.cost.unlink(missing_ok=True)  # the record holds it now
     return record
 
 
-def _run_joined(config: TrainConfig, directory: RunDirectory, record: Record, *, is_adopted: bool) -> None:
-    """Do what is left of a run together with the other ranks."""
+def _run_with_others(config: TrainConfig, directory: RunDirectory, record: Record, *, is_adopted: bool) -> None:
+    """Join the process group and run the stages."""
     set_rendezvous()
     device = build.device_of(config, local_rank=processes.local_rank())
     timeout = config.launch.timeout_seconds
@@ -93,11 +87,11 @@ def _run_joined(config: TrainConfig, directory: RunDirectory, record: Record, *,
 
 
 def _explained(error: BaseException, directory: RunDirectory) -> BaseException:
-    """Tell the other ranks why this one ends, and ask them where it does not know itself."""
+    """Write this rank's failure for the others; if the first rank lost another, return that one's failure instead."""
     if processes.group_size() == 1 or isinstance(error, DifferingRanksError):
         return error
     write_failure(directory, rank=processes.rank(), kind=_kind(error), message=_reason(error))
-    if isinstance(error, LostRankError) and processes.rank() == 0 and (cause := awaited_cause(directory)) is not None:
+    if isinstance(error, LostRankError) and processes.rank() == 0 and (cause := wait_for_cause(directory)) is not None:
         return (UserError if cause.kind is Kind.refused else RunFailedError)(cause.text)
     return error
 
@@ -111,7 +105,7 @@ def _kind(error: BaseException) -> Kind:
 
 
 def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, is_leader: bool) -> Record:
-    """The record of an earlier go, taken up again, or a new one."""
+    """The record of the earlier attempts, or a new one, with the status running."""
     if is_leader and directory.record.is_file():
         record = read_record(directory.record)
         if record.config_hash != config.identity.hash:
@@ -146,7 +140,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
 
 @contextmanager
 def _logging_to(path: Path | None) -> Iterator[None]:
-    """Write what is logged to the run's own file as well."""
+    """Write the log to a file as well."""
     if path is None:
         yield
         return
@@ -167,7 +161,7 @@ def _is_interruption(error: BaseException) -> bool:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt | SystemExit):
-        return "interrupted; the same command takes it up again"
+        return "interrupted; rerun the command to resume"
     text = str(error).strip().splitlines()
     return text[0] if isinstance(error, UserError | RunFailedError) and text else f"{type(error).__name__}: {error}"
 
@@ -177,28 +171,28 @@ def _now() -> str:
 
 
 def main() -> int:
-    """Entry point of a fresh process; the parent reports the record's message."""
+    """Entry point of a worker; its starter shows the record's message."""
     path, command = sys.argv[1:]
     end_with_parent()
     directory, rank = RunDirectory(Path(path)), processes.rank()
     prefix = f"rank {rank}: " if rank else ""
     logging.basicConfig(level=logging.INFO, format=f"{prefix}%(message)s", handlers=[LineHandler()])
     try:
-        with ended_as_interrupted():
-            enlist()
+        with signals_as_interrupts():
+            register()
             run(load_config(directory.config), directory, command=command)
         code = 0
     except UserError as error:
-        if rank == 0:  # it may have been refused before there was a record of it
+        if rank == 0:  # there may be no record yet
             write_failure(directory, rank=0, kind=Kind.refused, message=str(error))
         code = 2
     except InterruptedRunError:
-        # All have stopped. Another code would be taken for a failure, and the first rank ended before it is done.
+        # All ranks have stopped. With another code the agent would end the first rank before it is done.
         code = 0 if rank else 1
     except (RunFailedError, KeyboardInterrupt):
         code = 1
     if code == 0:
-        leave()
+        unregister()
     return code
 
 

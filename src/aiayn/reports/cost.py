@@ -15,7 +15,7 @@ from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.reports.plan import hours, operations
 from aiayn.reports.row import duration
 from aiayn.reports.table3_runs import is_chosen
-from aiayn.runs.cost import Go, RunCost, Total
+from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record, json_text
 
@@ -25,7 +25,7 @@ PAPERS = "time x devices x sustained"
 """How the paper makes FLOPs: nothing else may stand in its column."""
 
 DEFINITIONS = {
-    "training, validation, evaluation": "wall time over all goes, what a kill made vain included; preparation is not",
+    "training, validation, evaluation": "wall time over all attempts, time lost to kills included; preparation is not",
     "lost": "training and validation that a kill made vain",
     "device-hours": "training, validation and evaluation, times devices; without GPUs a process is a device",
     ANALYTIC: "forward and backward passes of training: 6 for each weight of a matrix and token that it meets, no pads",
@@ -58,7 +58,7 @@ class CostOfRun:
         """What was done in vain; None where that is not known."""
         if self.record.cost is None or self.entry.state is not State.finished:
             return None
-        return max(0.0, sum(go.fitting_seconds for go in self.account.goes) - self.record.seconds)
+        return max(0.0, sum(attempt.fitting_seconds for attempt in self.account.attempts) - self.record.seconds)
 
 
 def report_cost(config: ReportConfig, output: Path | None) -> None:
@@ -89,7 +89,7 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
     for entry in read_results(runs):
         if entry.record is not None and _is_wanted(entry, entry.record, only):
             account = RunCost.kept(entry.directory.cost) or entry.record.account
-            if account.goes:
+            if account.attempts:
                 found.append(CostOfRun(entry, entry.record, account))
     if not found:
         asked = [f"only.{key}={value}" for key, value in vars(only).items() if value is not None]
@@ -109,7 +109,7 @@ def _is_wanted(entry: Entry, record: Record, only: OnlyComparedConfig) -> bool:
 
 def total_of(runs: Sequence[CostOfRun]) -> Total:
     """All of them together."""
-    return Total.of([go for run in runs for go in run.account.goes])
+    return Total.of([attempt for run in runs for attempt in run.account.attempts])
 
 
 def grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
@@ -128,7 +128,7 @@ def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
         (
             "<run",
             "<state",
-            "goes",
+            "attempts",
             "<devices",
             "training",
             "validation",
@@ -145,7 +145,7 @@ def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
                 (
                     together,
                     "",
-                    str(sum(len(run.account.goes) for run in runs)),
+                    str(sum(len(run.account.attempts) for run in runs)),
                     "",
                     *_spans(total),
                     _span(sum(each or 0.0 for each in lost) if any(lost) else None),
@@ -158,7 +158,7 @@ def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
         "Operations",
         ("<run", ANALYTIC, PADDED, PAPERS, "<sustained", "MFU"),
         (
-            tuple((run.name, *_operations(run.account.total, _rates(run.account.goes))) for run in runs),
+            tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs),
             ((together, *_operations(total, "")),),
         ),
     )
@@ -169,20 +169,20 @@ def _counted(runs: Sequence[CostOfRun]) -> str:
 
 
 def _times(run: CostOfRun) -> tuple[str, ...]:
-    total, goes = run.account.total, run.account.goes
+    total, attempts = run.account.total, run.account.attempts
     return (
         run.name,
         run.entry.state.value,
-        str(len(goes)),
-        "; ".join(dict.fromkeys(_devices(go) for go in goes)),
+        str(len(attempts)),
+        "; ".join(dict.fromkeys(_devices(attempt) for attempt in attempts)),
         *_spans(total),
         _span(run.lost_seconds or None),
         *_bill(total),
     )
 
 
-def _devices(go: Go) -> str:
-    return ", ".join(f"{devices.count} × {devices.name}" for devices in go.devices)
+def _devices(attempt: Attempt) -> str:
+    return ", ".join(f"{devices.count} × {devices.name}" for devices in attempt.devices)
 
 
 def _spans(total: Total) -> tuple[str, ...]:
@@ -215,12 +215,12 @@ def _count(flops: float | None) -> str:
     return "" if flops is None else operations(flops)
 
 
-def _rates(goes: Sequence[Go]) -> str:
+def _rates(attempts: Sequence[Attempt]) -> str:
     """What is taken for sustained, and where it is from."""
     found = [
         f"{devices.sustained_flops / 1e12:.2g} TFLOP/s {devices.basis}"
-        for go in goes
-        for devices in go.devices
+        for attempt in attempts
+        for devices in attempt.devices
         if devices.sustained_flops is not None
     ]
     return "; ".join(dict.fromkeys(found))
@@ -243,9 +243,6 @@ def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
         yield f"{column}: {meaning}"
     yield "sustained: paper is its footnote 5, stated the maker's peak, measured what products of matrices reached here"
     yield BLANK
-    older = sum(run.record.cost is None for run in runs)
-    if older:
-        yield f"{older} of {len(runs)} records are older than this account: their training holds validation, not kills"
     yield from version_remarks(code_versions((run.entry.directory.path, run.record) for run in runs))
 
 

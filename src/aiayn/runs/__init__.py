@@ -1,1 +1,1 @@
-"""The run directory: identity, lock, state and record."""
+"""The run directory: layout, lock, record, evaluations, and the ledger of all runs."""

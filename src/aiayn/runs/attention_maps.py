@@ -1,4 +1,4 @@
-"""What a model attended to in a few sentences, as a run directory keeps it: `attention/step-<n>.json`."""
+"""The attention weights of a few sentences, in a run directory's `attention/step-<n>.json`."""
 
 import json
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from aiayn.errors import UserError
 from aiayn.system import files
 
 VERSION = 1
-"""Rises when a key changes its meaning or goes away."""
+"""Increased when a key changes its meaning or is removed."""
 
 DECIMALS = 3
 
 Kind: TypeAlias = Literal["encoder", "decoder", "cross"]
-"""Which attention: source to source, target to target, target to source."""
+"""Attention of source to source, target to target, target to source."""
 
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
@@ -27,7 +27,7 @@ Weights: TypeAlias = NDArray[np.floating[Any]]
 
 @dataclass(frozen=True)
 class Map:
-    """One attention of one sentence: who attends to whom, and how much."""
+    """One attention of one sentence."""
 
     kind: Kind
     queries: list[str]
@@ -38,16 +38,16 @@ class Map:
 
 @dataclass(frozen=True)
 class AttendedSentence:
-    """A sentence pair in units, words or tokens, and all its attentions."""
+    """A sentence pair as words or tokens, and all its attentions."""
 
     line: int
     """Its number in the input, from 1."""
     source: list[str]
-    """What the encoder reads, end mark included."""
+    """Input of the encoder, end mark included."""
     target: list[str]
-    """What the decoder predicts, end mark included: the queries of its attentions."""
+    """Output of the decoder, end mark included: the queries of its attentions."""
     target_input: list[str]
-    """What the decoder reads, start mark included: the keys of its attention to itself."""
+    """Input of the decoder, start mark included: the keys of its self-attention."""
     encoder: Weights
     """`[layers, heads, source, source]`."""
     decoder: Weights
@@ -73,17 +73,17 @@ class AttentionMaps:
 
 
 def write_attention_maps(path: Path, maps: AttentionMaps) -> None:
-    """Write the file that `read_attention_maps` reads; weights are rounded to three decimals."""
+    """Write the maps, with weights rounded to three decimals."""
     sentences = [{key: _plain(value) for key, value in vars(sentence).items()} for sentence in maps.sentences]
     content = {"version": VERSION, **vars(maps), "sentences": sentences}
     files.write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def read_attention_maps(path: Path) -> AttentionMaps:
-    """Read such a file.
+    """Read a file of `write_attention_maps`.
 
     Raises:
-        UserError: it cannot be read, or is of another version.
+        UserError: it cannot be read, or has another version.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
-"""What a run has cost: an account of every go, also of what a kill made vain, and their sum."""
+"""The cost of a run: an account of every attempt, including time lost to kills, and their sum."""
 
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,38 +11,38 @@ from typing import Any, Self
 
 from aiayn.errors import UserError
 
-JOULES_OF_A_KWH = 3.6e6
+JOULES_PER_KWH = 3.6e6
 
 
 class Basis(StrEnum):
-    """Where the operations of a device in a second come from."""
+    """The source of a device's FLOP/s."""
 
     paper = "paper"
     """Footnote 5 of the paper."""
     stated = "stated"
-    """The maker's peak, as conf/hardware/ has it."""
+    """The maker's peak, as in conf/hardware/."""
     measured = "measured"
-    """What products of matrices reached on it just before the run."""
+    """Matrix products, measured on the device just before the run."""
 
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices of one kind that a go had, one a process."""
+    """The devices of one kind that an attempt had, one for each process."""
 
     name: str
-    """As torch, or for processors the operating system, has it."""
+    """As torch names a GPU, and the operating system a processor."""
     count: int
     sustained_flops: float | None = None
-    """Operations of one in a second in single precision, as Table 2 multiplies with; None: not known."""
+    """FLOP/s of one device in single precision, with which Table 2 multiplies; None: unknown."""
     peak_flops: float | None = None
-    """Operations of one in a second, at most, in the run's precision; None: not known."""
+    """Highest FLOP/s of one device in the run's precision; None: unknown."""
     basis: Basis | None = None
-    """Of the first of the two; the second is the maker's, or as measured."""
+    """Of `sustained_flops`; the peak is the maker's, or measured."""
 
 
 @dataclass(frozen=True)
-class Go:
-    """What one go at a run has cost; a run that was never stopped has had one."""
+class Attempt:
+    """The cost of one attempt at a run; a run that was never stopped has one."""
 
     started: str | None
     """UTC, ISO 8601."""
@@ -51,164 +51,152 @@ class Go:
     currency: str = ""
     training_seconds: float = 0.0
     """Wall time of optimizer steps."""
-    validation_seconds: float | None = 0.0
-    """Wall time of validations between them; None in older records, where training holds it."""
+    validation_seconds: float = 0.0
+    """Wall time of validations between them."""
     evaluation_seconds: float = 0.0
     """Wall time of scoring dev and test at the end."""
-    source_tokens: int | None = 0
-    """Trained on, without pads; these four are None in older records."""
-    target_tokens: int | None = 0
-    padded_source_tokens: int | None = 0
-    """With them."""
-    padded_target_tokens: int | None = 0
+    source_tokens: int = 0
+    """Trained on, without padding."""
+    target_tokens: int = 0
+    padded_source_tokens: int = 0
+    """With padding."""
+    padded_target_tokens: int = 0
     flops: float = 0.0
-    """Of the forward and backward passes over the tokens without pads."""
-    padded_flops: float | None = 0.0
-    """The same with pads, which some devices compute; None in older records."""
+    """Of the forward and backward passes, without padding."""
+    padded_flops: float = 0.0
+    """The same with padding, which some devices compute."""
     gpu_joules: float | None = None
-    """Energy of the GPUs; None: their driver does not tell."""
+    """Energy of the GPUs; None: their driver does not state it."""
     processor_joules: float | None = None
-    """Energy of the host's processors, whoever used them; None: the system does not tell."""
+    """Energy of the host's processors, by all its processes; None: the system does not state it."""
 
     @property
     def count(self) -> int:
-        """Devices in all."""
+        """Number of devices."""
         return sum(devices.count for devices in self.devices)
 
     @property
     def fitting_seconds(self) -> float:
-        """Of training and its validations, which is the time that Table 2 multiplies with."""
-        return self.training_seconds + (self.validation_seconds or 0.0)
+        """Training and its validations: the time with which Table 2 multiplies."""
+        return self.training_seconds + self.validation_seconds
 
     @property
     def seconds(self) -> float:
-        """For which the devices were held, preparation aside."""
+        """The time that the devices were in use, without preparation."""
         return self.fitting_seconds + self.evaluation_seconds
 
-    def flops_in_a_second(self, of: Callable[[Devices], float | None]) -> float | None:
-        """A rate of all devices together; None where that of one is not known."""
-        rates = [(of(devices), devices.count) for devices in self.devices]
-        known = [rate * count for rate, count in rates if rate is not None]
-        return sum(known) if len(known) == len(rates) else None
+    @property
+    def sustained_flops(self) -> float | None:
+        """FLOP/s of all devices in single precision; None: that of one is unknown."""
+        return _known_sum(_times(devices.count, devices.sustained_flops) for devices in self.devices)
+
+    @property
+    def peak_flops(self) -> float | None:
+        """Highest FLOP/s of all devices in the run's precision; None: that of one is unknown."""
+        return _known_sum(_times(devices.count, devices.peak_flops) for devices in self.devices)
+
+    @property
+    def price(self) -> float | None:
+        """None: unknown."""
+        price = self.price_per_device_hour
+        return None if price is None else price * self.seconds * self.count / 3600
 
 
 @dataclass(frozen=True)
 class Total:
-    """All goes together; None is "not known", never 0."""
+    """The sum of attempts; None means unknown, never 0."""
 
     training_seconds: float
-    validation_seconds: float | None
+    validation_seconds: float
     evaluation_seconds: float
     device_hours: float
     """Of training, validation and evaluation."""
     flops: float
-    """Analytic operations of training, pads left out."""
-    padded_flops: float | None
-    """Analytic operations of training, pads counted."""
+    """Analytic FLOPs of training without padding."""
+    padded_flops: float
+    """The same with padding."""
     paper_flops: float | None
-    """As Table 2 has it: wall time of training x devices x what each sustains in single precision."""
+    """By the definition of Table 2: wall time of training x devices x sustained FLOP/s in single precision."""
     mfu: float | None
-    """Model FLOPs utilisation: analytic operations in a second of training, as a share of the devices' peak."""
+    """Model FLOPs utilisation: analytic FLOP/s of training as a share of the devices' peak."""
     gpu_kwh: float | None
     processor_kwh: float | None
     price: float | None
     currency: str | None
 
     @classmethod
-    def of(cls, goes: Sequence[Go]) -> Self:
-        """The sum of goes, of one run or of several."""
-        timed = [go for go in goes if go.seconds > 0]
-        prices = {go.currency for go in timed if go.price_per_device_hour is not None}
+    def of(cls, attempts: Sequence[Attempt]) -> Self:
+        """The sum of attempts of one run or of several."""
+        timed = [attempt for attempt in attempts if attempt.seconds > 0]
+        trained = [attempt for attempt in attempts if attempt.training_seconds > 0]
+        prices = {attempt.currency for attempt in timed if attempt.price_per_device_hour is not None}
         currency = prices.pop() if len(prices) == 1 else None
+        possible = _known_sum(_times(attempt.training_seconds, attempt.peak_flops) for attempt in trained)
         return cls(
-            training_seconds=sum(go.training_seconds for go in goes),
-            validation_seconds=_known_sum(go.validation_seconds for go in goes),
-            evaluation_seconds=sum(go.evaluation_seconds for go in goes),
-            device_hours=sum(go.seconds * go.count for go in goes) / 3600,
-            flops=sum(go.flops for go in goes),
-            padded_flops=_known_sum(go.padded_flops for go in goes),
-            paper_flops=_known_sum(_times(go.fitting_seconds, go, _sustained) for go in timed),
-            mfu=_mfu([go for go in goes if go.training_seconds > 0]),
-            gpu_kwh=_kwh(go.gpu_joules for go in timed),
-            processor_kwh=_kwh(go.processor_joules for go in timed),
-            price=None if currency is None else _known_sum(_price(go) for go in timed),
+            training_seconds=sum(attempt.training_seconds for attempt in attempts),
+            validation_seconds=math.fsum(attempt.validation_seconds for attempt in attempts),
+            evaluation_seconds=sum(attempt.evaluation_seconds for attempt in attempts),
+            device_hours=sum(attempt.seconds * attempt.count for attempt in attempts) / 3600,
+            flops=sum(attempt.flops for attempt in attempts),
+            padded_flops=math.fsum(attempt.padded_flops for attempt in attempts),
+            paper_flops=_known_sum(_times(attempt.fitting_seconds, attempt.sustained_flops) for attempt in timed),
+            mfu=sum(attempt.flops for attempt in trained) / possible if possible else None,
+            gpu_kwh=_kwh(attempt.gpu_joules for attempt in timed),
+            processor_kwh=_kwh(attempt.processor_joules for attempt in timed),
+            price=None if currency is None else _known_sum(attempt.price for attempt in timed),
             currency=currency,
         )
 
     def plain(self) -> dict[str, Any]:
-        """As plain values."""
+        """As plain values for JSON."""
         return dataclasses.asdict(self)
 
 
 def _known_sum(values: Iterable[float | None]) -> float | None:
-    """The sum, or None where one of them, or all, are not known."""
-    known: list[float] = []
-    for value in values:
-        if value is None:
-            return None
-        known.append(value)
-    return math.fsum(known) if known else None
-
-
-def _sustained(devices: Devices) -> float | None:
-    return devices.sustained_flops
-
-
-def _peak(devices: Devices) -> float | None:
-    return devices.peak_flops
-
-
-def _times(seconds: float, go: Go, of: Callable[[Devices], float | None]) -> float | None:
-    rate = go.flops_in_a_second(of)
-    return None if rate is None else seconds * rate
-
-
-def _mfu(goes: Sequence[Go]) -> float | None:
-    if any(go.validation_seconds is None for go in goes):
-        return None  # their training time is not known by itself
-    possible = _known_sum(_times(go.training_seconds, go, _peak) for go in goes)
-    return sum(go.flops for go in goes) / possible if possible else None
+    """The sum; None without values, or if one of them is unknown."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return math.fsum(known) if known and len(known) == len(every) else None
 
 
 def _kwh(joules: Iterable[float | None]) -> float | None:
     known = _known_sum(joules)
-    return None if known is None else known / JOULES_OF_A_KWH
+    return None if known is None else known / JOULES_PER_KWH
 
 
-def _price(go: Go) -> float | None:
-    price = go.price_per_device_hour
-    return None if price is None else price * go.seconds * go.count / 3600
+def _times(factor: float, value: float | None) -> float | None:
+    return None if value is None else factor * value
 
 
 @dataclass(frozen=True)
 class RunCost:
-    """The account of a run, as its record holds it."""
+    """The account of a run in its record."""
 
-    goes: tuple[Go, ...]
+    attempts: tuple[Attempt, ...]
     """In order; the last one may be under way."""
     total: Total = field(default_factory=lambda: Total.of(()))
 
     @classmethod
-    def of(cls, goes: Iterable[Go]) -> Self:
-        """The account of these goes."""
-        every = tuple(goes)
+    def of(cls, attempts: Iterable[Attempt]) -> Self:
+        """The account of some attempts."""
+        every = tuple(attempts)
         return cls(every, Total.of(every))
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Self:
-        """From plain values, as JSON has them; the sum is made anew.
+        """From the values of JSON; the sum is computed anew.
 
         Raises:
-            KeyError, TypeError, ValueError: they are no account.
+            KeyError, TypeError, ValueError: they are not an account.
         """
-        return cls.of(_go(go) for go in content["goes"])
+        return cls.of(_attempt(attempt) for attempt in content["attempts"])
 
     @classmethod
     def kept(cls, path: Path) -> Self | None:
-        """What a go that is under way, or was killed, has left of its account; None where there is none.
+        """The account that a running or killed attempt has written to a file; None without a file.
 
         Raises:
-            UserError: something else is there.
+            UserError: the file is not an account.
         """
         try:
             return cls.read(json.loads(path.read_text(encoding="utf-8")))
@@ -218,13 +206,13 @@ class RunCost:
             raise UserError(f"{path}: not an account of costs ({error}); remove it") from None
 
     def plain(self) -> dict[str, Any]:
-        """As plain values."""
+        """As plain values for JSON."""
         return dataclasses.asdict(self)
 
 
-def _go(content: Mapping[str, Any]) -> Go:
+def _attempt(content: Mapping[str, Any]) -> Attempt:
     devices = tuple(
         Devices(**{**each, "basis": None if each["basis"] is None else Basis(each["basis"])})
         for each in content["devices"]
     )
-    return Go(**{**content, "devices": devices})
+    return Attempt(**{**content, "devices": devices})

@@ -1,4 +1,4 @@
-"""The run directory: where everything of one run lies, and who may write there."""
+"""The run directory: the layout of one run's files, and the lock on them."""
 
 import fcntl
 import hashlib
@@ -22,7 +22,7 @@ AVERAGE = re.compile(r"average-of(?P<count>\d+)-(?P<first>\d+)-(?P<step>\d+)(-[0
 
 
 class HeldDirectoryError(UserError):
-    """Another process works in the run directory."""
+    """Another process has locked the run directory."""
 
     def __init__(self, path: Path, holder: str) -> None:
         super().__init__(f"{path}: {holder} is running here: wait for it, or choose another seed")
@@ -32,72 +32,52 @@ class HeldDirectoryError(UserError):
 
 
 @dataclass(frozen=True)
+class _Inside:
+    """An attribute of `RunDirectory` that is a path inside it."""
+
+    name: str
+
+    def __get__(self, directory: "RunDirectory", _: type) -> Path:
+        return directory.path / self.name
+
+
+@dataclass(frozen=True)
 class RunDirectory:
     """The layout of one run's folder."""
 
     path: Path
 
-    @property
-    def config(self) -> Path:
-        """The frozen configuration that every process of the run reads."""
-        return self.path / "config.yaml"
-
-    @property
-    def record(self) -> Path:
-        """What the run was and what came of it."""
-        return self.path / "run.json"
-
-    @property
-    def metrics(self) -> Path:
-        """One JSON object a line, by optimizer step."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def log(self) -> Path:
-        """What was said while it ran."""
-        return self.path / "run.log"
-
-    @property
-    def tokenizer(self) -> Path:
-        """The run's own copy of its tokenizer, so that it can be used without its corpus."""
-        return self.path / "tokenizer.json"
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of checkpoints: step-<n>.ckpt, best-<n>.ckpt; weights-<n>.ckpt and average-....ckpt."""
-        return self.path / "checkpoints"
-
-    @property
-    def evaluations(self) -> Path:
-        """Hypotheses, per-sentence scores and scores, one folder for each checkpoint and search."""
-        return self.path / "evaluations"
-
-    @property
-    def attention(self) -> Path:
-        """What positions attend to: pictures, and the weights of each checkpoint as step-<n>.json."""
-        return self.path / "attention"
-
-    @property
-    def cost(self) -> Path:
-        """What the goes have cost so far, while one is under way, and after it was killed."""
-        return self.path / ".cost.json"
-
-    @property
-    def failures(self) -> Path:
-        """What the ranks of a group that failed have to say, a file each."""
-        return self.path / ".failures"
-
-    @property
-    def sweeps_file(self) -> Path:
-        """The names of the sweeps that asked for the run, a line each."""
-        return self.path / "sweeps.txt"
+    config = _Inside("config.yaml")
+    """The frozen configuration that every process of the run reads."""
+    record = _Inside("run.json")
+    """The record: settings, state and results."""
+    metrics = _Inside("metrics.jsonl")
+    """One JSON object a line, by optimizer step."""
+    log = _Inside("run.log")
+    """The log of all attempts."""
+    tokenizer = _Inside("tokenizer.json")
+    """A copy of the tokenizer, so that the run can be used without its corpus."""
+    checkpoints = _Inside("checkpoints")
+    """The folder of step-<n>.ckpt, best-<n>.ckpt, weights-<n>.ckpt and average-....ckpt."""
+    evaluations = _Inside("evaluations")
+    """Hypotheses and scores, one folder for each checkpoint and search."""
+    exports = _Inside("exports")
+    """Models in the formats of other engines, one folder for each checkpoint and quantization."""
+    attention = _Inside("attention")
+    """Attention maps: pictures, and the weights of each checkpoint as step-<n>.json."""
+    cost = _Inside(".cost.json")
+    """The cost of the attempts so far, while one is running or after it was killed."""
+    failures = _Inside(".failures")
+    """The failures of a group's ranks, one file each."""
+    sweeps_file = _Inside("sweeps.txt")
+    """The names of the sweeps that asked for the run, a line each."""
 
     @property
     def sweeps(self) -> list[str]:
-        """Which sweeps asked for the run, the first one first; runs from before this was noted have none.
+        """The sweeps that asked for the run, in order.
 
         Raises:
-            UserError: the file is no text.
+            UserError: the file is not text.
         """
         try:
             return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
@@ -105,7 +85,7 @@ class RunDirectory:
             raise UserError(f"{self.sweeps_file}: not the names of sweeps ({error}); remove it") from error
 
     def join_sweep(self, name: str) -> None:
-        """Note that a sweep asked for the run, also where it was done before; the caller holds the lock."""
+        """Add a sweep to those that asked for the run; the caller holds the lock."""
         if name not in (known := self.sweeps):
             files.write_text(self.sweeps_file, "".join(f"{each}\n" for each in (*known, name)))
 
@@ -118,7 +98,7 @@ class RunDirectory:
         return dict(sorted(found.items()))
 
     def averages(self) -> dict[str, tuple[int, Path]]:
-        """The means of checkpoints, by name: the last of their steps, and the file."""
+        """The averages of checkpoints, by name: the last step averaged, and the file."""
         found = {}
         for path in sorted(self.checkpoints.glob("average-*.ckpt")):
             if match := AVERAGE.fullmatch(path.name):
@@ -126,13 +106,10 @@ class RunDirectory:
         return found
 
     def checkpoint(self, which: str) -> tuple[int, Path]:
-        """The step and file of one checkpoint.
-
-        Args:
-            which: "last", "best", "average", an optimizer step, or the name of an average.
+        """The step and file of a checkpoint: "last", "best", "average", an optimizer step, or the name of an average.
 
         Raises:
-            UserError: there is none such; the message lists what there is.
+            UserError: there is no such checkpoint; the message lists the existing ones.
         """
         steps, best, averages = self.steps(), self.steps("best"), self.averages()
         if which in averages:
@@ -148,51 +125,61 @@ class RunDirectory:
         by_step = {**self.steps("weights"), **best, **steps}
         if which.isdecimal() and int(which) in by_step:
             return int(which), by_step[int(which)]
-        there = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
-        raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(there) or 'no checkpoint'}")
+        existing = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
+        raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(existing) or 'no checkpoint'}")
 
     def _only_average(self, averages: Mapping[str, tuple[int, Path]]) -> tuple[int, Path]:
-        """The run's average, where there is one and no other."""
+        """The run's average, if it has exactly one."""
         if not averages:
             raise UserError(f"checkpoint=average: {self.checkpoints} has none; make one: aiayn average run={self.path}")
         if len(averages) > 1:
             raise UserError(f"checkpoint=average: there are several; state one by its name: {', '.join(averages)}")
         return next(iter(averages.values()))
 
-    def validation_perplexities(self) -> dict[int, float]:
-        """`val/ppl` by step; a resumed run may leave more than one best checkpoint, and this tells them apart.
+    def metric_rows(self, *, tail_bytes: int | None = None) -> Iterator[tuple[int, dict[str, float | None]]]:
+        """Step and values, the step included, of every whole line of the metrics, or of their last bytes.
 
         Raises:
-            UserError: a line of the metrics holds something else than numbers.
+            UserError: a line holds no numbers.
         """
-        found = {}
-        lines = (
-            self.metrics.read_text(encoding="utf-8", errors="replace").splitlines() if self.metrics.is_file() else []
-        )
+        try:
+            with self.metrics.open("rb") as stream:
+                if tail_bytes is not None:
+                    stream.seek(max(0, stream.seek(0, os.SEEK_END) - tail_bytes))
+                lines = stream.read().decode(errors="replace").splitlines()
+        except FileNotFoundError:
+            return
         for line in lines:
-            if '"val/ppl"' in line and line.endswith("}"):
+            if line.startswith("{") and line.endswith("}"):
                 try:
                     row = json.loads(line)
-                    found[int(row["step"])] = math.inf if row["val/ppl"] is None else float(row["val/ppl"])
+                    values = {key: None if value is None else float(value) for key, value in row.items()}
+                    step = int(row["step"])
                 except (KeyError, TypeError, ValueError) as error:
-                    raise UserError(f"{self.metrics}: a line holds no numbers ({error}); mend or remove it") from error
-        return found
+                    message = f"{self.metrics}: a line holds no numbers ({error}); repair or remove it"
+                    raise UserError(message) from error
+                yield step, values
+
+    def validation_perplexities(self) -> dict[int, float]:
+        """`val/ppl` by step, from the metrics; infinity for null."""
+        found = {step: values["val/ppl"] for step, values in self.metric_rows() if "val/ppl" in values}
+        return {step: math.inf if ppl is None else ppl for step, ppl in found.items()}
 
     @property
     def holder(self) -> str | None:
-        """Who works here, such as "process 71 on host"; None where nobody does, or where that process is gone."""
+        """The process that holds the lock, such as "process 71 on host"; None if there is none or it is gone."""
         try:
             text = (self.path / HOLDER).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
         match = re.fullmatch(r"process (\d+) on (.+)", text)
         if match and match[2] == os.uname().nodename and not machine.is_alive(int(match[1])):
-            return None if self.is_free else "another process"  # workers that have outlived the command, for a moment
+            return None if self.is_free else "another process"  # workers that outlive a killed command for a moment
         return text
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody holds the directory at this moment."""
+        """Whether the lock is free at this moment."""
         try:
             lock = os.open(self.path / LOCK, os.O_RDONLY)
         except FileNotFoundError:
@@ -214,17 +201,17 @@ class RunDirectory:
                 path.unlink()
 
     def remove_refused(self) -> None:
-        """Take back the files of a run that was refused before it did anything."""
+        """Remove the files of a run that was refused before it began."""
         own = (self.config, self.record, self.log, self.tokenizer, self.sweeps_file)
         for path in (*own, self.path / LOCK, self.path / HOLDER):
             path.unlink(missing_ok=True)
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Hold the directory against other processes.
+        """Lock the directory against other processes.
 
         Yields:
-            The descriptor of the lock: a process that inherits it holds the directory too, until it has ended.
+            The descriptor of the lock; a process that inherits it holds the lock too, until it has ended.
 
         Raises:
             HeldDirectoryError: another process holds it.
@@ -248,11 +235,7 @@ class RunDirectory:
 
 
 def average_name(steps: Sequence[int]) -> str:
-    """What the mean of checkpoints is called, without ".ckpt"; alike for the same steps, and for them alone.
-
-    Args:
-        steps: ascending. A checksum tells apart those that are not evenly spaced.
-    """
+    """The name of an average without ".ckpt", unique for its ascending steps; uneven ones add a checksum."""
     name = f"average-of{len(steps)}-{steps[0]:07d}-{steps[-1]:07d}"
     if len({later - earlier for earlier, later in pairwise(steps)}) <= 1:
         return name
@@ -260,14 +243,10 @@ def average_name(steps: Sequence[int]) -> str:
 
 
 def open_run(path: str, *, key: str = "run") -> RunDirectory:
-    """The run directory that the user named.
-
-    Args:
-        path: as typed.
-        key: the configuration key to blame.
+    """The run directory that the user named under a configuration key.
 
     Raises:
-        UserError: it is none.
+        UserError: it is not a run directory.
     """
     directory = RunDirectory(Path(path))
     if not directory.record.is_file():
@@ -276,10 +255,10 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
 
 
 def named_runs(value: object) -> list[str]:
-    """The run directories that the user named: one, or a list of several whose models predict as one.
+    """The run directories that the user named: one, or a list of several for an ensemble.
 
     Raises:
-        UserError: none is named, or something else than a path.
+        UserError: the value is empty or not a path.
     """
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str | int | float) and str(name) for name in names):

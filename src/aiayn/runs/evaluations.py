@@ -1,4 +1,4 @@
-"""What an evaluation left on disk: a run's own, or one of the others below its `evaluations`."""
+"""Evaluations on disk: the one in a run's record, or another below its `evaluations`."""
 
 import json
 from dataclasses import dataclass
@@ -26,59 +26,44 @@ class Evaluation:
     """As the user named it."""
 
     def of(self, split: str, *, key: str) -> SplitScores:
-        """The scores of a split.
-
-        Args:
-            split: dev or test.
-            key: the configuration key to blame.
+        """The scores of a split, dev or test.
 
         Raises:
-            UserError: it has not been evaluated.
+            UserError: it has not been evaluated; the message begins with the configuration `key`.
         """
         if split not in self.scores:
-            there = f"it has {', '.join(self.scores)}" if self.scores else f"the run is {self.record.status.value}"
-            raise UserError(f"{key}={self.name}: not evaluated on {split}; {there}; aiayn evaluate scores more")
+            state = f"it has {', '.join(self.scores)}" if self.scores else f"the run is {self.record.status.value}"
+            raise UserError(f"{key}={self.name}: not evaluated on {split}; {state}; aiayn evaluate scores more")
         return self.scores[split]
 
     def hypotheses(self, split: str) -> list[str]:
-        """The decoded sentences of a split that was evaluated.
-
-        Raises:
-            UserError: their file is missing or damaged.
-        """
+        """The decoded sentences of an evaluated split; UserError if their file is missing or damaged."""
         path = self._path(split)
         lines = list(file_lines(path, "hypotheses"))
-        if len(lines) != self.scores[split].sentences:
-            expected = self.scores[split].sentences
-            raise UserError(f"{path}: {len(lines)} lines where {expected} were scored; evaluate the run again")
+        self._check_count(split, path, len(lines))
         return lines
 
     def sentences(self, split: str) -> list[SentenceScores]:
-        """The scores of each sentence of a split that was evaluated.
-
-        Raises:
-            UserError: their file is missing or damaged.
-        """
+        """The scores of each sentence of an evaluated split; UserError if their file is missing or damaged."""
         path = self._path(split).with_name(f"{split}.sentences.jsonl")
         rows = read_sentence_scores(path)
-        if len(rows) != self.scores[split].sentences:
-            expected = self.scores[split].sentences
-            raise UserError(f"{path}: {len(rows)} lines where {expected} were scored; evaluate the run again")
+        self._check_count(split, path, len(rows))
         return rows
+
+    def _check_count(self, split: str, path: Path, lines: int) -> None:
+        expected = self.scores[split].sentences
+        if lines != expected:
+            raise UserError(f"{path}: {lines} lines where {expected} were scored; evaluate the run again")
 
     def _path(self, split: str) -> Path:
         return self.directory.path / self.scores[split].hypotheses
 
 
 def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
-    """The evaluation that a user named: a run directory stands for what its record names.
-
-    Args:
-        path: a run directory, or a folder below its `evaluations`.
-        key: the configuration key to blame.
+    """The evaluation that the user named: a run directory, or a folder below its `evaluations`.
 
     Raises:
-        UserError: it is neither, or of a trial, or a file is damaged.
+        UserError: it is neither, or of a trial, or a file is damaged; the message begins with the configuration `key`.
     """
     folder = Path(path)
     has_scores = (folder / SCORES).is_file()
@@ -90,19 +75,7 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
 
 
 def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:
-    """What other searches found with the weights that a run's record has scores of, on the same sentences.
-
-    Args:
-        directory: of the run.
-        split: dev or test.
-        own: the record's scores of it.
-
-    Returns:
-        Those of this version of the record, by the names of their folders.
-
-    Raises:
-        UserError: a file is damaged.
-    """
+    """The scores of other searches with the same weights on the same sentences, by the names of their folders."""
     found = [read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
     return [scores for scores in found if scores is not None and _is_other_search(scores, own)]
 
@@ -117,11 +90,7 @@ def _is_other_search(scores: SplitScores, own: SplitScores) -> bool:
 
 
 def read_scores(path: Path) -> dict[str, SplitScores]:
-    """The scores of an evaluation by split.
-
-    Raises:
-        UserError: the file is damaged.
-    """
+    """The scores of an evaluation by split; UserError if the file is damaged."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return {split: split_scores(value) for split, value in content.items()}

@@ -1,7 +1,5 @@
-"""The ledger: every run below a folder, and how it stands now."""
+"""The ledger: every run below a folder and its present state."""
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,20 +10,20 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
 
 TAIL_BYTES = 16_384
-"""Read from the end of metrics.jsonl: many times its longest line."""
+"""Read from the end of metrics.jsonl; many times its longest line."""
 
 
 class State(StrEnum):
-    """How a run stands: its record's status, or what became of it since that was written."""
+    """The state of a run: its record's status, or a later one."""
 
     running = "running"
     finished = "finished"
     trial = "trial"
-    """It has finished, and is no result; see `trial_reason`."""
+    """Finished, but not a result; see `aiayn.config.third_parties`."""
     failed = "failed"
     interrupted = "interrupted"
     killed = "killed"
-    """The record says running, and the process is gone; the same command takes it up again."""
+    """The record says running, but the process is gone."""
     unreadable = "unreadable"
 
 
@@ -36,19 +34,19 @@ class Entry:
     directory: RunDirectory
     state: State
     record: Record | None
-    """None where it cannot be read."""
+    """None if it cannot be read."""
     step: int
-    """Optimizer steps done, as far as was logged."""
+    """Optimizer steps done, as far as logged."""
     seconds: float
     """Wall time of training so far."""
     message: str | None
-    """Why it failed, stopped, or cannot be read."""
+    """The reason why it failed, stopped, or cannot be read."""
     latest: Mapping[str, float] = field(default_factory=dict)
-    """The newest value of each metric, where the record does not tell how far it came."""
+    """The newest value of each metric, for runs whose record has no final counts."""
 
     @property
     def seconds_left(self) -> float | None:
-        """At the speed so far; None unless the run is training."""
+        """Estimated from the speed so far; None unless the run is training."""
         if self.state is not State.running or self.record is None or not self.record.max_steps or not self.step:
             return None
         return self.seconds / self.step * (self.record.max_steps - self.step)
@@ -56,50 +54,38 @@ class Entry:
 
 @dataclass(frozen=True)
 class SweptJob:
-    """One job of a sweep of `aiayn train`; its run may not exist where the job was refused."""
+    """One job of a sweep of `aiayn train`; a refused job may have no run."""
 
     experiment: str
     seed: int
     overrides: tuple[str, ...]
-    """All that it was composed with, in the order of the command line."""
+    """All its overrides, in the order of the command line."""
     directory: RunDirectory
     swept: tuple[str, ...] = ()
-    """What it has for the keys that are swept, as in dropout=0.3; the experiment and the seed aside."""
+    """Its values of the swept keys, as in dropout=0.3, without experiment and seed."""
     was_refused: bool | None = None
-    """Whether the job itself was refused, or failed; None where only its run can tell, by having a record or not."""
+    """Whether the job was refused or failed; None if only the existence of a record can tell."""
 
 
 def run_directories(runs: Path) -> list[RunDirectory]:
-    """Every run directory below a folder, by path.
-
-    Raises:
-        UserError: there is no such folder.
-    """
+    """Every run directory below a folder, by path; UserError if there is no such folder."""
     if not runs.is_dir():
         raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
     return [RunDirectory(path.parent) for path in sorted(runs.rglob("run.json"))]
 
 
 def read_ledger(runs: Path) -> list[Entry]:
-    """Every run below a folder, by path.
-
-    Raises:
-        UserError: there is no such folder.
-    """
+    """Every run below a folder, by path."""
     return [read_entry(directory) for directory in run_directories(runs)]
 
 
 def read_results(runs: Path) -> list[Entry]:
-    """Every run below a folder that is a result, or may become one, by path: trials never do.
-
-    Raises:
-        UserError: there is no such folder.
-    """
+    """Every run below a folder except trials, by path."""
     return [entry for entry in read_ledger(runs) if entry.record is None or entry.record.trial is None]
 
 
 def read_entry(directory: RunDirectory) -> Entry:
-    """How one run stands."""
+    """The state of one run."""
     try:
         record = read_record(directory.record)
         return _entry(directory, record)
@@ -113,34 +99,17 @@ def _entry(directory: RunDirectory, record: Record) -> Entry:
         state = State.trial if is_trial else State(record.status)
         message = f"{record.trial}: in no report" if is_trial else record.message
         return Entry(directory, state, record, record.steps, record.seconds, message)
-    logged = _latest_metrics(directory.metrics)  # who was killed has not counted its steps
+    logged = _latest_metrics(directory)  # a killed run has no counts in its record
     step = max(record.steps, int(logged.get("step", 0)))
     seconds = max(record.seconds, logged.get("train/seconds", 0.0))
     if record.status is Status.failed:
         return Entry(directory, State.failed, record, step, seconds, record.message, logged)
     holder = directory.holder
     state = State.killed if holder is None else State.running
-    return Entry(directory, state, record, step, seconds, holder or "the same command takes it up again", logged)
+    return Entry(directory, state, record, step, seconds, holder or "rerun the command to resume", logged)
 
 
-def _latest_metrics(metrics: Path) -> dict[str, float]:
-    """The newest number of each metric in the last lines, and the step of the last one; empty where none is whole.
-
-    Raises:
-        UserError: a line holds something else.
-    """
-    try:
-        with metrics.open("rb") as stream:
-            stream.seek(max(0, stream.seek(0, os.SEEK_END) - TAIL_BYTES))
-            lines = stream.read().decode(errors="replace").splitlines()
-    except FileNotFoundError:
-        return {}
-    latest: dict[str, float] = {}
-    for line in lines:
-        if line.startswith("{") and line.endswith("}"):
-            try:
-                row = json.loads(line)
-                latest |= {str(key): float(value) for key, value in row.items() if value is not None}
-            except (TypeError, ValueError) as error:
-                raise UserError(f"{metrics}: a line of it holds no numbers ({error}); mend or remove it") from error
-    return latest
+def _latest_metrics(directory: RunDirectory) -> dict[str, float]:
+    """The newest number of each metric, and of the step, in the last lines."""
+    rows = directory.metric_rows(tail_bytes=TAIL_BYTES)
+    return {key: value for _, values in rows for key, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Where a result came from: versions, commit, hardware."""
+"""The origin of a result: versions, commit, hardware."""
 
 import hashlib
 import importlib.metadata
@@ -15,10 +15,7 @@ PACKAGES = ("aiayn", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "t
 
 
 def versions() -> dict[str, str]:
-    """Python's version and that of every package that can change a result; torch's names its build as well.
-
-    The package index names a CUDA build "2.13.0", torch itself "2.13.0+cu130".
-    """
+    """The versions of Python and of every package that can change a result; torch's with its build ("2.13.0+cu130")."""
     import torch
 
     packages = {name: importlib.metadata.version(name) for name in PACKAGES}
@@ -42,14 +39,14 @@ def code_version() -> tuple[str | None, bool | None]:
 
 
 def commit_text(commit: str | None, dirty: bool | None) -> str:
-    """What `code_version` gives, in words."""
+    """The values of `code_version` in words."""
     if commit is None:
         return "an installed package (no commit known)"
     return f"commit {commit[:COMMIT_DIGITS]}{' with uncommitted changes' if dirty else ''}"
 
 
 def code() -> dict[str, str]:
-    """What runs: this package to the byte, and the versions of what it stands on."""
+    """A checksum of this package's source, and the versions of its dependencies."""
     root = Path(__file__).resolve().parents[1]
     content = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -58,7 +55,7 @@ def code() -> dict[str, str]:
 
 
 def hardware() -> dict[str, Any]:
-    """Processor, cores, memory in GiB, and GPUs where torch sees them."""
+    """Processor, cores, memory in GiB, and GPUs that torch sees."""
     import torch
 
     pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
@@ -72,7 +69,7 @@ def hardware() -> dict[str, Any]:
 
 
 def processor() -> str:
-    """The model name where Linux tells it."""
+    """The processor's model name, if Linux states it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
@@ -83,7 +80,7 @@ def processor() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    # A hook's GIT_DIR would name another repository; without the option, `git status` may break a commit being made.
+    # A hook's GIT_DIR would name another repository; `git status` without the option may break a running commit.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     try:
         result = subprocess.run(

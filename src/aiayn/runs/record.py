@@ -1,4 +1,4 @@
-"""`run.json`: what a run was and what came of it."""
+"""The record of a run, `run.json`: its settings, state and results."""
 
 import dataclasses
 import json
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.errors import UserError
-from aiayn.runs.cost import Devices, Go, RunCost
+from aiayn.runs.cost import RunCost
 from aiayn.system import files
 
 SCHEMA_VERSION = 1
-"""Rises whenever a field changes its meaning or goes away."""
+"""Increased whenever a field changes its meaning or is removed."""
 
 
 class Status(StrEnum):
@@ -154,11 +154,11 @@ class SplitScores:
 
 @dataclass
 class Record:
-    """One run. Fields are only ever added; `schema_version` says which are there."""
+    """The record of one run."""
 
     schema_version: int
     run_id: str
-    """Made once, here or by `wandb agent`; also the id of the W&B run."""
+    """Chosen once, here or by `wandb agent`; also the id of the W&B run."""
     name: str
     """Folder below the runs folder."""
     experiment: str
@@ -166,17 +166,17 @@ class Record:
     fidelity: str
     seed: int
     command: str
-    """What was typed."""
+    """As the user typed it."""
     config_hash: str
     data: str
     """The corpus's name."""
     status: Status
     difference: str = ""
-    """What the run changes in its experiment, as in dropout=0.3; empty: nothing."""
+    """The run's changes to its experiment, as in dropout=0.3; may be empty."""
     trial: str | None = None
-    """What makes the run a trial and no result, as in trainer.fast_dev_run=true; None where it is none."""
+    """The setting that makes the run a trial instead of a result, as in trainer.fast_dev_run=true."""
     message: str | None = None
-    """Why a run failed, stopped, or ended before its last step."""
+    """The reason why the run failed, stopped, or ended before its last step."""
     data_fingerprint: str | None = None
     """Checksum of the prepared corpus."""
     data_counts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -184,9 +184,9 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
     dirty: bool | None = None
-    """Whether the checkout had changes that the commit does not hold."""
+    """Whether the checkout had uncommitted changes."""
     earlier_commits: list[str] = field(default_factory=list)
-    """Other commits by which training was begun, before `commit` resumed it."""
+    """Other commits that trained the run before `commit` resumed it."""
     hardware: dict[str, Any] = field(default_factory=dict)
     precision: str | None = None
     parameters: int | None = None
@@ -196,11 +196,11 @@ class Record:
     steps: int = 0
     """Optimizer steps done."""
     max_steps: int | None = None
-    """Optimizer steps planned; None in records of older versions."""
+    """Optimizer steps planned."""
     tokens: int = 0
     """Source and target tokens trained on, pads excluded, end marks included."""
     seconds: float = 0.0
-    """Wall time of training over all goes, validation included, preparation and evaluation excluded."""
+    """Wall time of training over all attempts, validation included, preparation and evaluation excluded."""
     tokens_per_second: float | None = None
     flops: float | None = None
     """Training FLOPs: 6 per matrix weight and token that it meets; attention's products are not counted."""
@@ -211,50 +211,30 @@ class Record:
     scores: dict[str, SplitScores] = field(default_factory=dict)
     """By split: dev, test."""
     cost: RunCost | None = None
-    """What every go has cost, and their sum; None in records of older versions."""
+    """The cost of every attempt and their sum; None before training."""
 
     @property
     def account(self) -> RunCost:
-        """`cost`, or as much of it as a record of an older version tells: goes that were killed are missing there."""
-        if self.cost is not None or not self.has_begun:
-            return self.cost or RunCost.of(())
-        names = self.hardware.get("gpus") or [str(self.hardware.get("processor"))]
-        used = int(self.hardware.get("processes", 1))
-        return RunCost.of(
-            [
-                Go(
-                    started=self.started,
-                    devices=(Devices(names[0], used),),
-                    training_seconds=self.seconds,
-                    validation_seconds=None,
-                    evaluation_seconds=sum(scores.seconds for scores in self.scores.values()),
-                    source_tokens=None,
-                    target_tokens=None,
-                    padded_source_tokens=None,
-                    padded_target_tokens=None,
-                    flops=self.flops or 0.0,
-                    padded_flops=None,
-                )
-            ]
-        )
+        """`cost`, or an empty account if training never began."""
+        return self.cost or RunCost.of(())
 
     @property
     def provenance(self) -> dict[str, str | None]:
-        """What every checkpoint of the run states of it, by name; the data is None before it is prepared."""
+        """The identity that every checkpoint of the run carries; the data is None before it is prepared."""
         return {"config_hash": self.config_hash, "data_fingerprint": self.data_fingerprint}
 
     @property
     def has_begun(self) -> bool:
-        """Whether training was reached: neither the configuration nor the data were refused."""
+        """Whether training was reached: the configuration and the data were accepted."""
         return bool(self.hardware)
 
     def steps_done(self) -> str:
-        """The optimizer steps, and of how many where some are missing, as in "15 of 3,000"."""
+        """The optimizer steps, with the planned number if some are missing, as in "15 of 3,000"."""
         is_short = self.max_steps is not None and self.steps < self.max_steps
         return f"{self.steps:,}" + (f" of {self.max_steps:,}" if is_short else "")
 
     def data_summary(self) -> str:
-        """The pairs of each split and what was dropped, in one line."""
+        """The numbers of pairs kept and dropped in each split, in one line."""
         return "; ".join(
             f"{split} {counts['pairs']:,} {'pair' if counts['pairs'] == 1 else 'pairs'}"
             + "".join(

@@ -1,4 +1,4 @@
-"""What a search for the best decoding found: every setting that was tried, and two that were searched for real."""
+"""The result of tuning the search: every setting by re-ranking, and two by a search of their own."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from aiayn.runs.record import SignedScore
 
 
 class DecodingSetting(NamedTuple):
-    """What is tuned, in the order in which equally good ones are preferred: small beams, then small alphas."""
+    """The tuned values, ordered by preference: small beams, then small alphas."""
 
     beam_size: int
     alpha: float
@@ -18,7 +18,7 @@ class DecodingSetting(NamedTuple):
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting by hypotheses that were ranked anew."""
+    """A setting evaluated by ranking hypotheses anew."""
 
     setting: DecodingSetting
     bleu: float
@@ -28,13 +28,13 @@ class Tried:
 
 @dataclass(frozen=True)
 class Searched:
-    """A setting by a search of its own, and how it differs from the ranking."""
+    """A setting evaluated by a search of its own."""
 
     setting: DecodingSetting
     bleu: SignedScore
     length_ratio: float
     other_outputs: int | None
-    """Sentences whose output is another than by ranking anew; None where the setting was not among those tried."""
+    """Sentences whose output differs from that of re-ranking; None if the setting was not tried."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Tuning:
     steps: Sequence[int]
     """The optimizer step of each run's checkpoint."""
     overrides: Sequence[str]
-    """What else was searched differently than the run says, as words of a command."""
+    """Other overrides of the run's search."""
     data: str
     fingerprint: str
     """Of the prepared corpus."""
@@ -61,10 +61,10 @@ class Tuning:
     """BLEU of the best less that of the paper's, over draws of the sentences."""
 
     def at(self, setting: DecodingSetting) -> Tried:
-        """What was tried by its setting."""
+        """The result of a setting."""
         return next(each for each in self.tried if each.setting == setting)
 
 
 def best_tried(tried: Sequence[Tried]) -> Tried:
-    """The highest BLEU; of equals the smaller beam, then the smaller alpha."""
+    """The setting with the highest BLEU; among equals the smaller beam, then the smaller alpha."""
     return min(tried, key=lambda each: (-each.bleu, each.setting))

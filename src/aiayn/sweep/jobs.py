@@ -25,14 +25,14 @@ from aiayn.config.computed import refuse_stated_identity
 from aiayn.config.freeze import to_dataclass
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
-from aiayn.launch.slurm import RequeuedJobError, goes
+from aiayn.launch.slurm import RequeuedJobError, restarts
 from aiayn.runs.directory import HeldDirectoryError
 from aiayn.sweep.launchers import BASIC, SLURM, launcher_of, refusal_of, remove_empty
 from aiayn.sweep.lines import SweepLines, begin_lines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
 from aiayn.system.orphans import exit_if_orphaned
-from aiayn.system.signals import ENDING, ended_as_interrupted
+from aiayn.system.signals import ENDING, signals_as_interrupts
 
 if TYPE_CHECKING:
     from hydra.core.config_loader import ConfigLoader
@@ -104,7 +104,7 @@ class Task:
         if self.failure is not None:
             return
         if HydraConfig.get().mode is RunMode.MULTIRUN:
-            with ended_as_interrupted():
+            with signals_as_interrupts():
                 self._run_swept_job(composed)
             return
         try:
@@ -119,7 +119,7 @@ class Task:
         exit_if_orphaned()
         if folder.is_stopped:
             return
-        if (self.relaunched or goes()) and "force" in composed:
+        if (self.relaunched or restarts()) and "force" in composed:
             composed.force = False  # the run was restarted by the process that held it, or by this job
         number = self.number(job.num)
         if processes.rank() > 0:

@@ -24,17 +24,18 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
+from aiayn.config import compose
 from aiayn.config.schema import SlurmConfig, TrainConfig
 from aiayn.errors import UserError
-from aiayn.launch.slurm import ask
+from aiayn.launch.slurm import run_command
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 from aiayn.sweep.jobs import Task, checked
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
 from aiayn.system import processes
-from aiayn.system.devices import stated_devices
-from aiayn.system.signals import ended_as_interrupted
+from aiayn.system.processes import stated_devices
+from aiayn.system.signals import signals_as_interrupts
 
 logger = logging.getLogger("aiayn")
 
@@ -94,7 +95,7 @@ class Starter:
         setup_globals()
         for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, signal.SIG_DFL)
-        with ended_as_interrupted():
+        with signals_as_interrupts():
             self.run(words, index)
 
     def run(self, words: Sequence[str], index: int) -> None:
@@ -262,7 +263,7 @@ def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> lis
                 taken = executor.map_array(starter, [job.words for job in alike], [job.index for job in alike])
         except (FailedJobError, FailedSubmissionError) as error:
             if submitted:
-                ask(["scancel", *_arrays(submitted)])
+                run_command(["scancel", *_arrays(submitted)])
             raise UserError(f"hydra/launcher=slurm: {_last_line(error)}") from None
         submitted += [Submission(each.job_id, job, each.paths.stdout) for each, job in zip(taken, alike, strict=True)]
     count = "1 job" if len(submitted) == 1 else f"{len(submitted)} jobs"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aiayn.errors import RunFailedError
-from aiayn.launch.failures import cause_of, read_failures
-from aiayn.launch.slurm import ask
+from aiayn.launch.ranks import cause_of, read_failures
+from aiayn.launch.slurm import run_command
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, read_record
 
@@ -80,7 +80,7 @@ class Queue:
         """
         words = ["squeue", "--me", "--array", "--states=all", "--noheader", "--format=%i|%T|%r"]
         try:
-            found = read_queue(ask(words))
+            found = read_queue(run_command(words))
         except RunFailedError as error:
             if not self._is_silent:
                 logger.warning("Slurm does not answer (%s); still waiting for the jobs", error)

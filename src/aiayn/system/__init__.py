@@ -1,1 +1,1 @@
-"""Files, processes, signals, memory, devices and terminal progress: nothing here knows a run or a model."""
+"""Files, processes, signals, memory, devices and terminal progress; independent of runs and models."""

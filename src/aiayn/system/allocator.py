@@ -1,7 +1,7 @@
-"""Tell the C allocator to keep freed memory.
+"""Keep freed memory in the C allocator.
 
 Every training step frees and allocates the same large tensors. By default glibc returns such memory to the kernel and
-pays for fresh pages at the next step; docs/log.md has what keeping it was measured to be worth.
+pays for new pages at the next step (measured in docs/log.md).
 """
 
 import ctypes
@@ -12,7 +12,7 @@ M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_MAX = -1, -2, -4
 
 
 def keep_memory() -> bool:
-    """Never return memory to the kernel and never map single allocations; True where the C library took it."""
+    """Never return memory to the kernel and never map single allocations; whether the C library supports it."""
     if sys.platform != "linux":
         return False
     try:

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written under a temporary name, synced, renamed."""
+"""Atomic writes: files and folders are written under a temporary name, synced and renamed."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typing import IO
 
 @contextmanager
 def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Open a binary file that appears under `path` only when the block ends without an error."""
+    """Open a binary file that appears under `path` when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     temporary = Path(name)
@@ -30,10 +30,10 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Fill a folder that appears under `path` only when the block ends without an error.
+    """Fill a folder that appears under `path` when the block ends without an error.
 
     Raises:
-        OSError: a file, or a folder with something in it, is there already.
+        OSError: `path` is a file or a folder that is not empty.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
@@ -52,18 +52,18 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a whole file atomically: readers see the old content or the new, also after a crash."""
+    """Write a file atomically: readers see the old content or the new, also after a crash."""
     with atomic_writer(path) as stream:
         stream.write(content)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole UTF-8 text file atomically."""
+    """Write a UTF-8 text file atomically."""
     write_bytes(path, text.encode())
 
 
 def sync_directory(directory: Path) -> None:
-    """Make a rename inside `directory` survive a power cut, where the file system can."""
+    """Make a rename inside `directory` survive a power cut."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -72,7 +72,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def _umask() -> int:
-    """The process's mask, which the system only tells by setting one."""
+    """The process's umask, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,4 +1,4 @@
-"""A process that was started for a command must not go on when that command is gone: nobody would know of it."""
+"""Processes that end when the command that started them is gone."""
 
 import os
 import signal
@@ -8,30 +8,29 @@ import time
 from aiayn.system import machine
 
 INTERVAL = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 GRACE_SECONDS = 60.0
 """How long a process that was asked to stop may take to write its checkpoint."""
 
 STARTER = "AIAYN_STARTER"
-"""Names, to the workers of a run, the process of the command that started them."""
+"""The environment variable with the process id of the command that started a run's workers."""
 
-ORPHANED = threading.Event()
-"""Set when the parent that this process was to end with has died."""
+PARENT_DIED = threading.Event()
+"""Set once the watched parent is gone."""
 
 
 def end_with_parent() -> None:
-    """Send this process SIGTERM once its parent has died, so that it stops at the next step with a checkpoint.
+    """Send this process SIGTERM once its parent or its `STARTER` has died: it stops at the next step with a checkpoint.
 
-    Likewise once the command has died that started it, which may have been while it was loading libraries, and between
-    which and it `torchrun` may stand.
+    Both are watched: the starter may die while this process loads libraries, and torchrun may stand between the two.
     """
     parent, starter = os.getppid(), int(os.environ.get(STARTER, "0"))
 
     def watch() -> None:
         while os.getppid() == parent and (not starter or machine.is_alive(starter)):
             time.sleep(INTERVAL)
-        ORPHANED.set()
+        PARENT_DIED.set()
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(GRACE_SECONDS)  # ranks that have not stopped at the same step wait for each other
         os._exit(1)
@@ -40,17 +39,17 @@ def end_with_parent() -> None:
 
 
 def begin_launcher_process() -> None:
-    """Begin a process that does jobs for a launcher (conf/hydra/joblib_launcher.yaml).
+    """Initialize a process of a launcher's pool (conf/hydra/joblib_launcher.yaml).
 
-    A Ctrl-C, or a closed terminal, reaches every process of the foreground group at once. One without a job would die
-    of it, and its pool would then kill the others before they have written their checkpoints: signals are for the
-    parent, which stops the jobs one by one.
+    Ctrl-C or a closed terminal signals the whole foreground group. A pool process without a job would die, and the
+    pool would kill the others before they have written their checkpoints. A session of its own gets no such signal;
+    the parent stops the jobs one by one.
     """
     os.setsid()
     end_with_parent()
 
 
 def exit_if_orphaned() -> None:
-    """End this process at once where its parent has died: what does jobs for a launcher may have more in its queue."""
-    if ORPHANED.is_set():
+    """End this process at once if its parent has died: the launcher may have queued more jobs for it."""
+    if PARENT_DIED.is_set():
         os._exit(1)

@@ -1,12 +1,12 @@
-"""How many processes a run needs, and whether this one already is one of them."""
+"""The number of processes that a run needs, and this process's rank in its group."""
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from aiayn.errors import UserError
 from aiayn.system import machine
-from aiayn.system.devices import stated_devices
 
 GROUP_VARIABLES = (
     "LOCAL_RANK",
@@ -19,18 +19,18 @@ GROUP_VARIABLES = (
     "MASTER_PORT",
     "TORCHELASTIC_RUN_ID",
 )
-"""What a process group leaves in the environment; a new group must not inherit it."""
+"""Environment variables of a process group, which a new group must not inherit."""
 
 
 def by_torchrun() -> bool:
-    """Whether torchrun, or what stands in `group.py` for it, started this process."""
+    """Whether torchrun, or `aiayn.launch.group` in its place, started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def by_srun() -> bool:
     """Whether Slurm started this process as one of several tasks of a job step.
 
-    A batch script sees the job's number of tasks as well, and is none of them: only a step has one of its own.
+    A batch script sees the number of tasks too, but only the processes of a step have `SLURM_STEP_NUM_TASKS`.
     """
     return not by_torchrun() and int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1
 
@@ -41,31 +41,51 @@ def is_rank() -> bool:
 
 
 def rank() -> int:
-    """This process's number in its group; 0 without one."""
-    return _of_group("RANK", "SLURM_PROCID", alone=0)
+    """This process's rank in its group; 0 without one."""
+    return _of_group("RANK", "SLURM_PROCID", default=0)
 
 
 def local_rank() -> int:
-    """This process's number among those of its group on this host; 0 without one."""
-    return _of_group("LOCAL_RANK", "SLURM_LOCALID", alone=0)
+    """This process's rank among those of its group on this host; 0 without a group."""
+    return _of_group("LOCAL_RANK", "SLURM_LOCALID", default=0)
 
 
 def group_size() -> int:
-    """The processes of this one's group; 1 without one."""
-    return _of_group("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", alone=1)
+    """The number of processes of this one's group; 1 without one."""
+    return _of_group("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", default=1)
 
 
-def _of_group(torchrun: str, slurm: str, *, alone: int) -> int:
+def _of_group(torchrun: str, slurm: str, *, default: int) -> int:
     if by_torchrun():
-        return int(os.environ.get(torchrun, alone))
-    return int(os.environ.get(slurm, alone)) if by_srun() else alone
+        return int(os.environ.get(torchrun, default))
+    return int(os.environ.get(slurm, default)) if by_srun() else default
+
+
+def stated_devices(trainer: Mapping[str, Any]) -> int | list[int] | None:
+    """The value of `trainer.devices`: a count, a list of indices, or None for "auto".
+
+    Raises:
+        UserError: it is none of these.
+    """
+    devices = trainer.get("devices", 1)
+    if isinstance(devices, str) and re.fullmatch(r"-?\d+", devices):
+        devices = int(devices)
+    if isinstance(devices, str) and re.fullmatch(r"\d+(\s*,\s*\d+)+,?|\d+,", devices):
+        devices = [int(part) for part in devices.split(",") if part.strip()]
+    if isinstance(devices, list) and devices:
+        return devices
+    if devices in ("auto", -1):
+        return None
+    if not isinstance(devices, int) or devices < 1:
+        raise UserError(f"trainer.devices={devices}: state a number from 1, a list of devices, or auto")
+    return devices
 
 
 def devices_per_node(trainer: Mapping[str, Any]) -> int:
-    """The processes that `trainer.devices` asks for on one host.
+    """The number of processes that `trainer.devices` asks for on one host.
 
     Raises:
-        UserError: it is neither a count, nor a list, nor "auto".
+        UserError: `trainer.devices` cannot be used.
     """
     devices = stated_devices(trainer)
     if devices is None:
@@ -77,10 +97,10 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
 
 
 def num_nodes(trainer: Mapping[str, Any]) -> int:
-    """The hosts that `trainer.num_nodes` asks for.
+    """The number of hosts that `trainer.num_nodes` asks for.
 
     Raises:
-        UserError: it is no number from 1.
+        UserError: it is not a number from 1.
     """
     stated = trainer.get("num_nodes")
     if stated is not None and (not isinstance(stated, int) or isinstance(stated, bool) or stated < 1):
@@ -89,20 +109,20 @@ def num_nodes(trainer: Mapping[str, Any]) -> int:
 
 
 def world_size(trainer: Mapping[str, Any]) -> int:
-    """Processes of the whole group."""
+    """The number of processes of the whole group."""
     return devices_per_node(trainer) * num_nodes(trainer)
 
 
-def refuse_another_size(trainer: Mapping[str, Any]) -> None:
-    """Refuse a run whose processes are not as many as the configuration says.
+def check_group_size(trainer: Mapping[str, Any]) -> None:
+    """Check that as many processes were started as the configuration states.
 
     Raises:
-        UserError: others were started than asked for, or several hosts by a command that starts processes on one.
+        UserError: the numbers differ, or a command that starts processes on one host is asked for several.
     """
     devices, nodes = devices_per_node(trainer), num_nodes(trainer)
     if isinstance(stated_devices(trainer), list) and not machine.works_on_gpus(trainer.get("accelerator")):
         raise UserError(
-            f"trainer.devices={trainer.get('devices')}: a list names GPUs; state how many processes instead"
+            f"trainer.devices={trainer.get('devices')}: a list names GPUs; state the number of processes instead"
         )
     asked = f"trainer.devices={trainer.get('devices')} trainer.num_nodes={nodes}"
     if is_rank() and group_size() != devices * nodes:

@@ -1,8 +1,8 @@
-"""What standard error shows of work that takes a while: bars, and lines that do not tear them.
+"""Progress on standard error: bars, and lines that do not break them.
 
-A terminal has one place that is drawn over, below all that was said: a bar, or the lines of a sweep. The cursor rests
-in its first line. Whoever says something clears from there on, in the same write, so that the processes of one command
-can share the terminal. Where standard error is no terminal there are lines alone, without control codes.
+Below all lines, a terminal has one place that is redrawn: a bar, or the lines of a sweep, with the cursor at its
+beginning. A new line first clears from there on in the same write, so that the processes of one command can share the
+terminal. If standard error is not a terminal, there are lines only, without control codes.
 """
 
 import logging
@@ -16,36 +16,36 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 DELAY_SECONDS = 1.5
-"""What is done sooner has no bar."""
+"""Work that ends sooner has no bar."""
 
 FORMAT = "{desc} {n_fmt}/{total_fmt}{unit} {bar} {elapsed}<{remaining}{postfix}"
-"""Of a bar whose end is known; tqdm's own where it is not."""
+"""Of a bar with a total; other bars have tqdm's own format."""
 
 CLEAR = "\r\033[J"
-"""To the beginning of the line, and nothing from there to the end of the screen."""
+"""Moves to the beginning of the line and clears to the end of the screen."""
 
 VARIABLE = "AIAYN_PROGRESS"
-"""The environment variable by which a process learns its `Shown`."""
+"""The environment variable with a process's `Shown`."""
 
 
 class Shown(StrEnum):
     """How much a process shows of its progress."""
 
     all = "all"
-    """Bars; where standard error is no terminal, a line now and then."""
+    """Bars; without a terminal, a line now and then."""
     lines = "lines"
-    """No bars and no remarks: the command of a sweep shows a line for each job where they would be."""
+    """No bars and no remarks: the command of a sweep shows a line for each job instead."""
     nothing = "nothing"
-    """No bars: somebody else tells, or there are several alike."""
+    """No bars: another process shows the progress."""
 
 
 def shown() -> Shown:
-    """What this process shows."""
+    """How much this process shows."""
     return next((each for each in Shown if each == os.environ.get(VARIABLE)), Shown.all)
 
 
 def is_terminal() -> bool:
-    """Whether standard error can be drawn over."""
+    """Whether standard error is a terminal that can be redrawn."""
     return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -55,7 +55,7 @@ def has_bars() -> bool:
 
 
 def say(line: str) -> None:
-    """Write a line to standard error, on a terminal above whatever is drawn there."""
+    """Write a line to standard error, on a terminal above the bar or lines."""
     if sys.stderr is None:
         return
     sys.stderr.write(f"{CLEAR if is_terminal() else ''}{line}\n")
@@ -65,7 +65,7 @@ def say(line: str) -> None:
 
 
 def draw_lines(lines: Sequence[str]) -> None:
-    """Draw lines over those that were drawn before, cut to the terminal; the cursor then rests where they begin."""
+    """Draw lines over those drawn before, cut to the terminal, and move the cursor to their beginning."""
     size = os.get_terminal_size(sys.stderr.fileno())
     shown_lines = [line[: (size.columns or 80) - 1] for line in lines]
     if len(lines) >= size.lines > 1:
@@ -78,16 +78,16 @@ def draw_lines(lines: Sequence[str]) -> None:
 
 @final
 class Bar:
-    """A line on the terminal that is drawn over as work goes on, once it has taken `DELAY_SECONDS`.
+    """A progress bar on the terminal, shown once the work has taken `DELAY_SECONDS`; nothing if bars are off.
 
-    One that is opened while another is open takes its place until it is closed. Silent where there are no bars.
+    A bar that is opened while another is open hides that one until it is closed.
 
     Args:
-        description: what is done, in a word or two.
-        total: how much there is of it; None where nobody knows.
-        done: of that, already.
-        unit: what is counted, with a space before it.
-        stays: whether it is left standing when it is closed.
+        description: the work, in a word or two.
+        total: the amount of work; None if unknown.
+        done: the part of it done already.
+        unit: of the amount, with a space before it.
+        stays: whether the bar stays on the terminal when it is closed.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Bar:
         self._bar: tqdm[Any] | None = None
         if not has_bars():
             return
-        from tqdm import tqdm as drawn  # imported only where it is
+        from tqdm import tqdm as drawn  # imported only if needed
 
         self._bar = drawn(
             desc=description,
@@ -120,24 +120,24 @@ class Bar:
         self.close()
 
     def advance(self, count: float = 1) -> None:
-        """So much more is done; drawn ten times a second at most."""
+        """Add to the amount done; drawn at most ten times a second."""
         if self._bar is not None:
             left = count if self._bar.total is None else self._bar.total - self._bar.n
-            self._bar.update(min(count, left))  # ranks count for each other, and may count too much
+            self._bar.update(min(count, left))  # ranks estimate the others' progress and may exceed the total
 
     def reach(self, done: float, text: str = "") -> None:
-        """So much is done in all, and there is something to say of it."""
+        """Set the amount done, and a text after the bar."""
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
             self._bar.update(done - self._bar.n)
 
     def draw(self) -> None:
-        """Draw it again as it stands, if it has been drawn."""
+        """Redraw the bar if it has been drawn."""
         if self._bar is not None and self._bar.last_print_t - self._bar.start_t >= DELAY_SECONDS:
             self._bar.refresh()
 
     def close(self) -> None:
-        """Take it away, or leave it standing; what it hid is drawn again."""
+        """Remove the bar, or leave it if it stays, and redraw the one that it hid."""
         if self._bar is None:
             return
         self._bar.close()
@@ -148,12 +148,12 @@ class Bar:
 
 
 _open: list[Bar] = []
-"""The bars of this process that are drawn; the last one hides the others."""
+"""The open bars of this process; the last one hides the others."""
 
 
 @final
 class LineHandler(logging.StreamHandler["_Lines"]):
-    """Logs to standard error, as `say` does; without remarks where lines of a sweep stand for them."""
+    """Logs to standard error by `say`; without remarks in a job of a sweep that shows lines."""
 
     def __init__(self) -> None:
         super().__init__(_Lines())
@@ -161,10 +161,10 @@ class LineHandler(logging.StreamHandler["_Lines"]):
 
 
 class _Lines:
-    """What a logging handler takes for a stream."""
+    """The stream of a logging handler."""
 
     def write(self, text: str) -> None:
         say(text.removesuffix("\n"))
 
     def flush(self) -> None:
-        """Everything was said already."""
+        """Every write is flushed already."""

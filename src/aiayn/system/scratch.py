@@ -1,4 +1,4 @@
-"""Folders for the time of one process; of one that was killed, the next process that needs such a folder removes it."""
+"""Temporary folders of one process; the next process to make one removes those of killed processes."""
 
 import fcntl
 import os
@@ -8,18 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 
 OWNER = ".owner"
-"""A file in the folder: the owner's host. The owner, and whatever it has forked, hold a lock on it until they end."""
+"""A file in the folder with the owner's host; the owner and processes that inherit its lock hold it until they end."""
 
 _locks: dict[Path, int] = {}
 """The descriptors of this process's locks, by folder."""
 
 
 def make_scratch(parent: Path, *, prefix: str) -> Path:
-    """Make an empty folder that is this process's, and remove those that killed processes have left.
-
-    Args:
-        parent: where; made if it is not there.
-        prefix: what the names of such folders begin with.
+    """Make an empty folder for this process below `parent`, and remove those left by killed processes.
 
     Raises:
         OSError: it cannot be made.
@@ -30,7 +26,7 @@ def make_scratch(parent: Path, *, prefix: str) -> Path:
     unlocked = folder / f"{OWNER}.new"
     descriptor = os.open(unlocked, os.O_RDWR | os.O_CREAT, 0o600)
     os.write(descriptor, os.uname().nodename.encode())
-    with suppress(OSError):  # a file system without locks: without its file, the folder is never taken for abandoned
+    with suppress(OSError):  # no locks on this file system: without OWNER the folder is never removed as abandoned
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         unlocked.rename(folder / OWNER)
     _locks[folder] = descriptor
@@ -38,7 +34,7 @@ def make_scratch(parent: Path, *, prefix: str) -> Path:
 
 
 def remove_scratch(folder: Path) -> None:
-    """Remove a folder of `make_scratch`; one that is gone already is no matter."""
+    """Remove a folder of `make_scratch`, if it still exists."""
     shutil.rmtree(folder, ignore_errors=True)
     descriptor = _locks.pop(folder, None)
     if descriptor is not None:
@@ -46,14 +42,14 @@ def remove_scratch(folder: Path) -> None:
 
 
 def lock_of(folder: Path) -> int:
-    """The descriptor of the lock on a folder of this process: whatever inherits it owns the folder, too."""
+    """The descriptor of the lock on a folder of this process; a process that inherits it owns the folder too."""
     return _locks[folder]
 
 
 def remove_abandoned(parent: Path, *, prefix: str) -> None:
-    """Remove the folders whose owners have died on this host; those of others and of other hosts stay."""
+    """Remove the folders of this user whose owners have died on this host."""
     for folder in parent.glob(f"{prefix}*"):
-        with suppress(OSError):  # another user's, or removed meanwhile
+        with suppress(OSError):  # in use, or removed meanwhile
             _remove_if_abandoned(folder)
 
 

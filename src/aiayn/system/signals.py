@@ -1,4 +1,4 @@
-"""What ends a command from outside ends it as Ctrl-C does."""
+"""Signals that end a command, handled like Ctrl-C."""
 
 import signal
 import threading
@@ -8,11 +8,13 @@ from types import FrameType
 from typing import NoReturn
 
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-"""What asks a process to end, beside Ctrl-C; SIGUSR1 is how Slurm announces that its time is up."""
+"""Signals that ask a process to end, beside Ctrl-C; Slurm announces the end of the time limit by SIGUSR1."""
+
+INTERRUPTING = (signal.SIGINT, *ENDING)
 
 
 class SignalledInterrupt(KeyboardInterrupt):
-    """A KeyboardInterrupt that knows where it comes from."""
+    """A KeyboardInterrupt that names the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -20,14 +22,14 @@ class SignalledInterrupt(KeyboardInterrupt):
 
 
 @contextmanager
-def ended_as_interrupted() -> Iterator[None]:
-    """Let these signals raise KeyboardInterrupt: by default they end the process at once, its work unrecorded.
+def signals_as_interrupts() -> Iterator[None]:
+    """Let the signals of `ENDING` raise KeyboardInterrupt; by default they end the process at once.
 
     A SIGHUP that is ignored, as under nohup, stays ignored. Outside the main thread, where Python allows no handlers,
     nothing changes.
     """
     previous = {}
-    if threading.current_thread() is threading.main_thread():
+    if in_main_thread():
         for number in ENDING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 previous[number] = signal.signal(number, _interrupt)
@@ -42,8 +44,13 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     raise SignalledInterrupt(number)
 
 
-def hear_nothing_more() -> None:
-    """Let a process that is ending anyway come to its end, whoever asks it to once more."""
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, *ENDING):
+def ignore_signals() -> None:
+    """Ignore all further requests to end; for a process that is ending already."""
+    if in_main_thread():
+        for number in INTERRUPTING:
             signal.signal(number, lambda *_: None)
+
+
+def in_main_thread() -> bool:
+    """Whether this thread may set signal handlers."""
+    return threading.current_thread() is threading.main_thread()

@@ -1,20 +1,19 @@
-"""What torch's libraries read from the environment, once, when they are loaded."""
+"""Environment variables that torch's libraries read once, when they are loaded."""
 
 import os
 
 SETTINGS = {
-    # OpenMP's threads spin while they wait. Where other work wants the same cores, one then spins away the time in
-    # which another that it waits for could run: training was seen to be ten times as slow (docs/log.md).
+    # OpenMP's threads spin while they wait. If other work shares the cores, they take the time of the threads that
+    # they wait for: training was ten times as slow (docs/log.md).
     "OMP_WAIT_POLICY": "PASSIVE",
-    # oneDNN, and torch on its own, remember 1,024 compiled products each. Their code lies between the tensors of the
-    # steps that they were compiled in, and freed memory around it fits no later tensor: the more are remembered, the
-    # more a process holds (docs/log.md). A step has about 35, a third of them at a time in use.
+    # oneDNN and torch each cache 1,024 compiled products. Their code lies between tensors and fragments the memory
+    # that is freed around it, so that a process grows with the cache (docs/log.md). A step has about 35 products.
     "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32",
     "LRU_CACHE_CAPACITY": "32",
 }
 
 
 def set_torch_environment() -> None:
-    """Choose where the user did not; to be called before torch is loaded."""
+    """Set the variables that the user has not set; call before torch is loaded."""
     for variable, value in SETTINGS.items():
         os.environ.setdefault(variable, value)

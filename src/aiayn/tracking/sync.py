@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
-from aiayn.system.disk import refusals_explained
+from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 TORN = "ends with an incomplete record"
@@ -76,7 +76,7 @@ def send(directory: RunDirectory, patience: Patience, *, on_wait: Callable[[], o
     """
     url, count = None, 0
     try:
-        with refusals_explained(str(directory.path)), directory.locked():
+        with disk_errors_explained(str(directory.path)), directory.locked():
             for attempt in wandb_attempts(directory):
                 if attempt.is_sent:
                     continue

@@ -1,1 +1,1 @@
-"""Everything that needs Lightning: module, data module, callbacks, trainer."""
+"""Training with Lightning: module, data module, loss, schedule, callbacks, checkpoints and session."""

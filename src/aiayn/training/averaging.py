@@ -1,4 +1,4 @@
-"""Checkpoint averaging (section 6.1): which weights a run keeps for it, and their mean."""
+"""Checkpoint averaging (section 6.1): the weights that a run keeps for it, and their mean."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,15 +12,9 @@ from aiayn.training.checkpoint_io import load_checkpoint
 
 
 def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int) -> list[int]:
-    """The optimizer steps whose weights are averaged after a given one, ascending; fewer near the start.
+    """The optimizer steps whose weights are averaged after `step`, ascending; fewer near the start.
 
-    They are counted back from the last step of the run, so that its last weights are among them.
-
-    Args:
-        step: optimizer steps done.
-        max_steps: of the whole run.
-        interval: steps between two of them.
-        checkpoints: how many.
+    They are counted back from `max_steps`, so that the last weights of the run are among them.
     """
     newest = step - (step - max_steps) % interval
     return sorted(each for each in (newest - interval * back for back in range(checkpoints)) if each > 0)
@@ -28,16 +22,15 @@ def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int
 
 @final
 class WeightsKeeper(Callback):
-    """Writes `weights-<n>.ckpt` at the steps that are averaged, and removes those that no average needs any more.
+    """Writes `weights-<n>.ckpt` at the steps to be averaged, and removes those that no average needs any more.
 
-    What is kept after a step follows from the step alone: a run that was killed and taken up ends with the same files.
-    Lightning calls this before the callbacks that write whole checkpoints, so that whatever step a run goes on from,
-    the weights due until then are on disk.
+    The files after a step follow from the step alone, also in a resumed run. Lightning calls this before the callbacks
+    that write whole checkpoints, so that the weights due until any checkpoint are on disk.
 
     Args:
         folder: of the checkpoints.
-        interval: optimizer steps between two of them.
-        checkpoints: how many to keep.
+        interval: optimizer steps between two files.
+        checkpoints: number of files to keep.
     """
 
     def __init__(self, folder: Path, *, interval: int, checkpoints: int) -> None:
@@ -46,16 +39,16 @@ class WeightsKeeper(Callback):
         self._checkpoints = checkpoints
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Remove what a go that was killed has left from steps that will be done again."""
+        """Remove the files of a killed attempt from steps that will be repeated."""
         if trainer.is_global_zero:
-            for step, path in self._there():
+            for step, path in self._files():
                 if step > trainer.global_step:
                     path.unlink(missing_ok=True)
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
     ) -> None:
-        """Write the weights of an optimizer step that is due; every rank takes part."""
+        """Write the weights of a step that is due; a collective operation."""
         step = trainer.global_step
         if (batch_idx + 1) % trainer.accumulate_grad_batches:
             return
@@ -66,35 +59,35 @@ class WeightsKeeper(Callback):
             return
         trainer.save_checkpoint(weights_path(self._folder, step), weights_only=True)
         if trainer.is_global_zero:
-            for each, path in self._there():
+            for each, path in self._files():
                 if each not in wanted:
                     path.unlink(missing_ok=True)
 
-    def _there(self) -> Iterator[tuple[int, Path]]:
+    def _files(self) -> Iterator[tuple[int, Path]]:
         for path in self._folder.glob("weights-*.ckpt"):
             if (number := path.stem.removeprefix("weights-")).isdecimal():
                 yield int(number), path
 
 
 def weights_path(folder: Path, step: int) -> Path:
-    """The file of the weights alone that are kept of a step."""
+    """The file of a step's weights."""
     return folder / f"weights-{step:07d}.ckpt"
 
 
 def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-    """A checkpoint of weights alone: the mean of others', which are read one at a time.
+    """The mean of checkpoints as a checkpoint of weights alone; they are read one at a time.
 
     Args:
         paths: checkpoints of models of one architecture, by step.
-        provenance: of the run that all of them have to come from, as for `load_checkpoint`; None: from any.
+        provenance: of the run that all must come from, as for `load_checkpoint`; None: any run.
 
     Returns:
         Floating-point weights as their arithmetic mean, computed in double precision and rounded once to their own
-        type; others as the last checkpoint has them. `aiayn.averaged_steps` says of which steps, and
-        `aiayn.provenance` is the last one's.
+        type; other weights from the last checkpoint. `aiayn.averaged_steps` has the steps, `aiayn.provenance` is the
+        last one's.
 
     Raises:
-        UserError: one cannot be read, its model is another one than the first one's, or it is another run's.
+        UserError: one cannot be read, has another model than the first, or is another run's.
     """
     assert paths, "a mean of nothing"
     sums: dict[str, Tensor] = {}
@@ -103,7 +96,7 @@ def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str |
         content = load_checkpoint(path, provenance=provenance)
         weights: dict[str, Tensor] = content["state_dict"]
         if steps:
-            _refuse_another_model(weights, sums, path=path, first=paths[0])
+            _check_same_model(weights, sums, path=path, first=paths[0])
         for name, weight in weights.items():
             if name in sums and weight.is_floating_point():
                 sums[name] += weight
@@ -122,14 +115,8 @@ def _mean(total: Tensor, like: Tensor, *, count: int) -> Tensor:
     return (total / count).to(like.dtype) if like.is_floating_point() else total
 
 
-def _refuse_another_model(
-    weights: dict[str, Tensor], first_weights: dict[str, Tensor], *, path: Path, first: Path
-) -> None:
-    """Compare names, shapes and kinds of the weights.
-
-    Raises:
-        UserError: naming the first that differs.
-    """
+def _check_same_model(weights: dict[str, Tensor], first_weights: dict[str, Tensor], *, path: Path, first: Path) -> None:
+    """Compare names, shapes and kinds of the weights; a UserError names the first difference."""
     for name in sorted({*weights, *first_weights}):
         own, theirs = (_kind(each.get(name)) for each in (weights, first_weights))
         if own != theirs:

@@ -1,30 +1,30 @@
-"""What accompanies a training run: the progress bar, and the way to stop it without loss."""
+"""Callbacks of a training run: step counter, missed validation, stop on a signal, progress bar."""
 
 import logging
 import math
 import signal
-import threading
 import time
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytorch_lightning import Callback, LightningModule, Trainer
 
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.system.progress import Bar, Shown, has_bars, shown
+from aiayn.system.signals import INTERRUPTING, ignore_signals, in_main_thread
 from aiayn.training.module import TranslationModule
-from aiayn.training.process_group import ALONE, Number, ProcessGroup
+from aiayn.training.process_group import ALONE, ProcessGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 logger = logging.getLogger("aiayn")
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-"""What ends training with a checkpoint; SIGUSR1 is how Slurm announces that its time is up."""
-
 
 class StepCounter(Callback):
-    """Lets the module count and log each optimizer step before any other callback sees its end.
+    """Lets the module count and log each optimizer step before other callbacks run.
 
-    Lightning calls a module's own hook after the callbacks': a checkpoint would be written without its last step.
+    Lightning calls the module's own hook after the callbacks: a checkpoint would not count its last step.
     """
 
     def on_train_batch_end(
@@ -37,10 +37,9 @@ class StepCounter(Callback):
 
 
 class MissedValidation(Callback):
-    """Makes up for a validation that a kill prevented, before training goes on.
+    """Does a validation that a kill prevented, before training resumes.
 
-    A checkpoint is written at the end of its step and before the validation that is due there; Lightning takes that for
-    done when it resumes.
+    A checkpoint is written before the validation that is due at its step, which Lightning skips when it resumes.
     """
 
     def __init__(self) -> None:
@@ -55,38 +54,38 @@ class MissedValidation(Callback):
 
 
 class StopOnSignal(Callback):
-    """On a signal finish the optimizer step and stop, all ranks after the same one.
+    """Stops after the current optimizer step on a signal, on all ranks after the same step.
 
-    A signal may reach one rank or all, at any moment. At the end of every step the ranks begin to ask each other for
-    one, and read the answer at the end of the next: no step waits for it, and none is done by some ranks only.
+    A signal may reach one rank or all, at any time. At the end of each step the ranks begin an all-reduce of the
+    received signal and read its result at the end of the next, so that no step waits for it.
 
     Args:
         group: the ranks of the run.
-        is_patient: whether the first signal is all that counts. Otherwise the second one ends the process at once.
+        is_patient: whether to ignore further signals; otherwise the second one ends the process at once.
     """
 
     def __init__(self, group: ProcessGroup = ALONE, *, is_patient: bool = False) -> None:
         self.received: signal.Signals | None = None
-        """What all ranks stop for."""
+        """The signal for which all ranks stop."""
         self._group = group
         self._is_patient = is_patient
-        self._heard: int = 0
-        self._answer: Number | None = None
+        self._signal: int = 0
+        self._agreement: Callable[[], int] | None = None
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Take the signals over, where Python allows it."""
-        if threading.current_thread() is threading.main_thread():
-            heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-            self._previous = {number: signal.signal(number, self._receive) for number in heeded}
+        """Set the signal handlers, in the main thread."""
+        if in_main_thread():
+            handled = [number for number in INTERRUPTING if signal.getsignal(number) is not signal.SIG_IGN]
+            self._previous = {number: signal.signal(number, self._receive) for number in handled}
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
-        self._heard = self._heard or number
+        self._signal = self._signal or number
         if not self._is_patient:
             self._restore()
 
     def on_train_batch_end(self, trainer: Trainer, *arguments: Any) -> None:
-        """Stop at the end of an optimizer step, so that a checkpoint holds whole steps."""
+        """Stop at the end of an optimizer step, so that checkpoints hold whole steps."""
         done = trainer.fit_loop.epoch_loop.batch_progress.current.ready
         if done % trainer.accumulate_grad_batches:
             return
@@ -96,35 +95,34 @@ class StopOnSignal(Callback):
             trainer.should_stop = True
             interval = trainer.val_check_batch
             if interval and done % interval:
-                trainer.limit_val_batches = 0  # Lightning would validate out of turn before it stops
+                trainer.limit_val_batches = 0  # otherwise Lightning validates before it stops
 
     def _agreed(self) -> int:
-        """The number of the signal that all ranks now stop for, or 0."""
+        """The signal for which all ranks stop now, or 0."""
         if self._group.size == 1:
-            return self._heard
-        number = 0 if self._answer is None else self._answer()
-        self._answer = self._group.highest(self._heard)
+            return self._signal
+        number = 0 if self._agreement is None else self._agreement()
+        self._agreement = self._group.all_reduce_max(self._signal)
         return number
 
     def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Give the signals back, before Lightning gives back its own: later, its handlers would be left behind."""
-        if self._answer is not None:
-            self._answer()
+        """Restore the handlers before Lightning restores those that it found."""
+        if self._agreement is not None:
+            self._agreement()
         self._restore()
         self.ignore_more()
 
     def ignore_more(self) -> None:
-        """Where the first signal is all that counts, let no further one come between it and the last checkpoint.
+        """If patient, ignore further signals until the last checkpoint is written.
 
-        Launchers send several, and each rank may notice by itself that its command has died. To be called again when
-        Lightning has given back the handlers that it found.
+        Launchers send several, and each rank may notice that its command has died. Call again after Lightning has
+        restored its handlers.
         """
-        if self._is_patient and self.received and threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
-                signal.signal(number, lambda *_: None)
+        if self._is_patient and self.received:
+            ignore_signals()
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """The same where training ends by an error."""
+        """Restore the handlers."""
         self._restore()
 
     def _restore(self) -> None:
@@ -134,17 +132,17 @@ class StopOnSignal(Callback):
 
 
 class TrainingBar(Callback):
-    """Loss, perplexity, tokens/s, learning rate and time left on standard error; where that is a file, plain lines."""
+    """Loss, perplexity, tokens/s, learning rate and time left on standard error; without a terminal, plain lines."""
 
     PLAIN_INTERVAL = 30.0
-    """Seconds between two lines where standard error is not a terminal."""
+    """Seconds between two plain lines."""
 
     def __init__(self) -> None:
         self._bars: list[Bar] = []
-        self._spoke = 0.0
+        self._last_line = 0.0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Open the bar where the run stands."""
+        """Open the bar at the current step."""
         self._bars = [Bar("train", total=trainer.max_steps, done=trainer.global_step, stays=True)]
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
@@ -153,35 +151,35 @@ class TrainingBar(Callback):
         step, total = trainer.global_step, trainer.max_steps
         if has_bars():
             self._bars[0].reach(step, _brief(pl_module.latest_metrics))
-        elif shown() is Shown.all and (time.monotonic() - self._spoke > self.PLAIN_INTERVAL or step == total):
-            self._spoke = time.monotonic()
+        elif shown() is Shown.all and (time.monotonic() - self._last_line > self.PLAIN_INTERVAL or step == total):
+            self._last_line = time.monotonic()
             logger.info("train: step %d/%d %s", step, total, _brief(pl_module.latest_metrics))
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Let validation have the place of the bar."""
+        """Open a bar of the validation."""
         batches = sum(trainer.num_val_batches)
         self._bars.append(Bar("validate", total=int(batches) if math.isfinite(batches) else None, unit=" batches"))
 
     def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
-        """Count its batches."""
+        """Advance the bar of the validation."""
         self._bars[-1].advance()
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Give the place back."""
+        """Close the bar of the validation."""
         self._bars.pop().close()
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Leave the finished bar standing."""
+        """Close the bars; that of training stays on the terminal."""
         while self._bars:
             self._bars.pop().close()
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
-        """The same where training ends by an error."""
+        """Close the bars."""
         self.teardown(trainer, pl_module, "fit")
 
 
 def _brief(metrics: dict[str, float]) -> str:
-    """The metrics, those first that a narrow terminal should not cut."""
+    """The metrics in one line, the most important first, since a narrow terminal cuts it."""
     formats = {
         "train/loss": "loss {:.3f}",
         "train/ppl": "ppl {:.4g}",

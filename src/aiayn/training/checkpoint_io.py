@@ -1,4 +1,4 @@
-"""Checkpoints that are whole or not there, and that hold nothing but data."""
+"""Checkpoints: written atomically, checked for damage, and read as plain data only."""
 
 import pickle
 import struct
@@ -31,30 +31,26 @@ UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What reading a damaged or foreign file may raise."""
+"""Errors that reading a damaged or foreign file may raise."""
 
 FOLDER_BIT = 0x10
-"""Of an archive entry's attributes; a checkpoint has files alone."""
+"""In the attributes of an archive's entry; a checkpoint has no folders."""
 
 
 class ForeignCheckpointError(UserError):
-    """A checkpoint of another run than the one that it is read for."""
+    """A checkpoint of another run."""
 
 
 class AtomicCheckpointIO(CheckpointIO):
-    """Writes under a temporary name and renames; loads with `weights_only=True`, whatever it is asked."""
+    """Lightning's checkpoint files: written atomically, and loaded with `weights_only=True` always."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
-        """Write a checkpoint.
-
-        Raises:
-            OSError: the disk does not take it.
-        """
+        """Write a checkpoint; OSError if the disk refuses it."""
         assert storage_options is None
         with files.atomic_writer(Path(path)) as stream:
             try:
                 torch.save(checkpoint, stream)
-            except RuntimeError as error:  # torch fails once more while it closes the archive
+            except RuntimeError as error:  # raised by torch when it closes the archive after an error
                 if isinstance(error.__context__, OSError):
                     raise error.__context__ from None
                 raise
@@ -75,12 +71,12 @@ def load_checkpoint(
 
     Args:
         path: the file.
-        provenance: what the checkpoint must state of its run, by name, such as `config_hash`; a value of None is not
-            compared. None in place of the whole: a checkpoint of any run.
+        provenance: values that the checkpoint must have, by name, such as `config_hash`; a value of None is not
+            compared. None: a checkpoint of any run.
         map_location: the device of the tensors.
 
     Raises:
-        UserError: the file is missing, truncated or no checkpoint.
+        UserError: the file is missing, damaged or not a checkpoint.
         ForeignCheckpointError: it is another run's.
     """
     read = _load_plain_data(path, map_location)
@@ -92,21 +88,21 @@ def load_checkpoint(
         if value is not None and found.get(name) != value:
             raise ForeignCheckpointError(
                 f"{path}: a checkpoint of another run ({name} {found.get(name)}, not {value}): remove it, "
-                "or bring back this run's own"
+                "or restore this run's own"
             )
     return content
 
 
 def _load_plain_data(path: Path, map_location: Any | None) -> Any:
-    """Read tensors and plain values. What torch says of other files is not passed on: it advises to run their code.
+    """Read tensors and plain values. torch's messages on other files are replaced: they advise to run their code.
 
     Raises:
-        UserError: the file is missing or damaged, or holds anything else.
+        UserError: the file is missing, damaged, or holds other objects.
     """
     try:
         _check_archive(path)
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # torch warns of what it then cannot read
+            warnings.simplefilter("error")  # torch warns before it fails to read
             return torch.load(path, map_location=map_location or "cpu", weights_only=True)
     except FileNotFoundError:
         raise UserError(f"{path}: no such checkpoint") from None
@@ -121,10 +117,10 @@ def _load_plain_data(path: Path, map_location: Any | None) -> Any:
 
 
 def _check_archive(path: Path) -> None:
-    """Compare what torch does not: it reads on where checksums differ, and returns stale memory for a folder's entry.
+    """Check checksums, which torch ignores, and that no entry is a folder, for which torch returns stale memory.
 
     Raises:
-        BadZipFile: the file is damaged; so may other errors of `UNREADABLE`.
+        BadZipFile: the file is damaged; other errors of `UNREADABLE` are possible.
     """
     with zipfile.ZipFile(path) as archive:
         damaged = archive.testzip()

@@ -13,20 +13,20 @@ from aiayn.data.batches.sentences import SentencePairs
 from aiayn.data.preparation.prepared import PreparedData
 
 _PREFETCHED = 4
-"""Batches made ahead for a GPU: one of 25,000 tokens takes 0.6 ms, which is no longer little beside its step."""
+"""Batches prepared ahead for a GPU: one of 25,000 tokens takes 0.6 ms, which is not negligible beside its step."""
 
 
 @final
 class TranslationDataModule(LightningDataModule):
-    """Serves one run's batches; which rank it serves it asks the trainer.
+    """The batches of one run for the trainer's rank.
 
     Args:
         data: the prepared corpus.
-        source_tokens: global budget of one optimizer step.
-        target_tokens: global budget of one optimizer step.
-        evaluation_tokens: budget a side of one validation batch.
-        seed: the order of the batches derives from it.
-        length_multiple: what lengths of sentences are padded to multiples of, for a compiled model.
+        source_tokens: budget of one optimizer step over all ranks.
+        target_tokens: budget of one optimizer step over all ranks.
+        evaluation_tokens: budget of one validation batch, for each side.
+        seed: of the order of the batches.
+        length_multiple: sentence lengths are padded to multiples of it, for a compiled model.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class TranslationDataModule(LightningDataModule):
         self._length_multiple = length_multiple
 
     def train_dataloader(self) -> "TrainingLoader":
-        """The micro-batches of this rank, from the step that the trainer stands at."""
+        """The micro-batches of this rank from the trainer's current step."""
         trainer = self._attached()
         stream = TrainingStream(
             self.data.split("train"),
@@ -86,10 +86,10 @@ class TranslationDataModule(LightningDataModule):
 
 @final
 class TrainingLoader:
-    """A training stream as Lightning expects a resumable loader.
+    """A training stream as a resumable loader for Lightning.
 
-    To Lightning the whole run is one epoch. It counts micro-batches from the start of the run, also in a resumed one,
-    so the length is the run's, though only what is left of it is served. The state is the optimizer step alone.
+    For Lightning the whole run is one epoch. It counts micro-batches from the start of the run, so that the length is
+    that of the whole run, also in a resumed one. The state is the optimizer step alone.
     """
 
     def __init__(self, stream: TrainingStream, trainer: Trainer) -> None:
@@ -101,7 +101,7 @@ class TrainingLoader:
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         if self._trainer.strategy.root_device.type != "cuda":
-            return iter(self.stream)  # a batch takes some thousandths of a step on a CPU, and less
+            return iter(self.stream)  # preparing a batch takes a few thousandths of a step on a CPU
         return prefetch(map(TranslationBatch.pin_memory, self.stream), depth=_PREFETCHED)
 
     def state_dict(self) -> dict[str, int]:
@@ -109,7 +109,7 @@ class TrainingLoader:
         return {"step": self._trainer.global_step}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Check that the stream, made after the trainer's own state was restored, starts where the state says."""
+        """Check that the stream starts at the restored step."""
         assert state["step"] == self._trainer.global_step, f"{state} but the trainer is at {self._trainer.global_step}"
 
 
@@ -134,7 +134,7 @@ class EvaluationStream:
         self._length_multiple = length_multiple
         batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
         own = batches[rank::world_size]
-        # Every rank makes as many forward passes, for each may wait for the others': the last ones may weigh nothing.
+        # Every rank makes the same number of forward passes, since they may synchronize: the last may be empty.
         rounds = -(-len(batches) // world_size)
         self.batches = [*own, *[np.zeros(0, np.int64)] * (rounds - len(own))]
 

@@ -1,4 +1,4 @@
-"""The label-smoothed loss and, beside it, the likelihood without smoothing."""
+"""The label-smoothed loss, and the negative log-likelihood without smoothing."""
 
 import math
 from collections.abc import Iterator
@@ -12,20 +12,20 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from aiayn.models.products import add_product, linear
 
 CHUNK_ENTRIES = {"cpu": 2**24, "elsewhere": 2**27}
-"""The most logits that exist at a time. On CPUs 64 MiB, and smaller ones make the products slower; elsewhere each chunk
-costs launches and a pass over the weight's gradient."""
+"""Largest number of logits at a time. On CPUs 64 MiB, since smaller products are slower; elsewhere each chunk costs
+kernel launches and a pass over the weight's gradient."""
 
 CACHED_ENTRIES = 2**20
-"""Of which so many are normalised at a time on CPUs, to stay in the cache."""
+"""Logits that are normalised at a time on CPUs, to stay in the cache."""
 
 
 class TokenLosses(NamedTuple):
     """Sums over target tokens, in nats; scalars."""
 
     smoothed: Tensor
-    """What training minimises."""
+    """Minimised by training."""
     nll: Tensor
-    """Unsmoothed negative log-likelihood, the one that perplexity is made of."""
+    """Unsmoothed negative log-likelihood, from which perplexity is computed."""
 
 
 def output_losses(
@@ -33,15 +33,15 @@ def output_losses(
 ) -> TokenLosses:
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
-    Output layer and loss are one: logits are made for some positions at a time, and so are their gradients, in the
-    forward pass already. `[positions, vocabulary_size]` never exists, which spares its memory and the passes over it.
+    Output layer and loss are fused: logits and their gradients are computed in the forward pass, some positions at a
+    time, so that `[positions, vocabulary_size]` is never in memory.
 
     Args:
         states: `[positions, d_model]`, the decoder's.
         weight: the output layer's, `[vocabulary_size, d_model]`; it has no bias.
         targets: int64 `[positions]`.
-        label_smoothing: eps, the mass spread evenly over all V classes, the right one included.
-        ignored_id: positions with this target weigh nothing.
+        label_smoothing: eps, the mass spread evenly over all V classes, the target included.
+        ignored_id: positions with this target are ignored.
     """
     smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
         states, weight, targets, label_smoothing, ignored_id, torch.is_grad_enabled()
@@ -60,7 +60,7 @@ def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor) -> Tensor
 
 
 class _OutputLosses(torch.autograd.Function):
-    """Sums of both losses; the gradients of the first are made beside it."""
+    """Sums of both losses; the gradients of the first are computed in the forward pass."""
 
     @staticmethod
     def forward(
@@ -92,8 +92,7 @@ class _OutputLosses(torch.autograd.Function):
                 smoothed += ((1.0 - label_smoothing) * surprise + label_smoothing * uniform).mul(weighs).sum()
                 if not is_differentiated:
                     continue
-                # The target's share is taken off here. That of the other classes is alike in all, so that it can be
-                # taken off the products instead of the logits.
+                # The target's share is subtracted from the logits, the uniform share of all classes from the products.
                 gradient = logits.scatter_add_(1, chosen, at_target.new_full(chosen.shape, label_smoothing - 1.0))
                 own = linear(gradient, matrix.t()) - label_smoothing * mean_weight
                 states_gradient[rows] = own * weighs
@@ -110,13 +109,13 @@ class _OutputLosses(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
         states_gradient, weight_gradient = ctx.saved_tensors
-        # In place, to spare memory of the size of the embeddings. A second pass through the same graph would scale
-        # twice; torch refuses it, for saved tensors are freed by the first.
+        # In place, to save memory of the size of the embeddings. A second backward pass would scale twice, but torch
+        # refuses it since the first frees the saved tensors.
         return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None, None
 
 
 def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:
-    """Even chunks of at most `CHUNK_ENTRIES` logits; a single position may have more."""
+    """Chunks of equal size with at most `CHUNK_ENTRIES` logits; a single position may have more."""
     positions, most = len(targets), CHUNK_ENTRIES["cpu" if targets.device.type == "cpu" else "elsewhere"]
     count = -(-positions * vocabulary_size // most)
     size = -(-positions // max(1, count))
@@ -126,7 +125,7 @@ def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:
 def _to_probabilities(logits: Tensor, chosen: Tensor, exact: torch.dtype) -> Tensor:
     """Turn logits `[positions, vocabulary_size]` into probabilities, in place.
 
-    On CPUs a few rows at a time, which then stay in the cache, and in powers of two: torch's `exp`, MKL's, is slow.
+    On CPUs a few rows at a time, to stay in the cache, and by `exp2`, since MKL's `exp` is slow.
 
     Returns:
         The negative log-likelihood of `chosen`, int64 `[positions, 1]`, computed in `exact`.

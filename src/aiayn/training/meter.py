@@ -1,4 +1,4 @@
-"""Counters of a run: over its whole life, and between two log lines."""
+"""Counters of a run: over all attempts, over this one, and between two log lines."""
 
 import time
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aiayn.evaluation.perplexity import perplexity
 
 @dataclass
 class Progress:
-    """What a run has done over all its goes; kept in every checkpoint."""
+    """The counters of a run over all its attempts; kept in every checkpoint."""
 
     source_tokens: int = 0
     """Real source tokens trained on, over all ranks."""
@@ -21,18 +21,18 @@ class Progress:
     seconds: float = 0.0
     """Wall time of training, validation included."""
     first_loss: float | None = None
-    """The first loss logged, against which divergence is judged."""
+    """The first loss logged, the reference for divergence."""
 
 
 @dataclass
 class Spent:
-    """What this go alone has done, also what a later one will do again after a kill."""
+    """The counters of this attempt alone, including steps that are repeated after a kill."""
 
     source_tokens: int = 0
     """Real source tokens trained on, over all ranks."""
     target_tokens: int = 0
     padded_source_tokens: int = 0
-    """The same with pads."""
+    """The same with padding."""
     padded_target_tokens: int = 0
     training_seconds: float = 0.0
     """Wall time of training without validation."""
@@ -40,7 +40,7 @@ class Spent:
 
 
 class Meter:
-    """Sums losses on the device between two log lines, so that no training step waits for a number."""
+    """Sums losses on the device between two log lines, so that no training step synchronizes with it."""
 
     def __init__(self) -> None:
         self.reset(torch.device("cpu"))
@@ -64,11 +64,7 @@ class Meter:
         self.timed_tokens += source_tokens + target_tokens
 
     def metrics(self, losses: Tensor) -> dict[str, float]:
-        """The metrics of the window; the speed is that of the steps since `reset`, without those of `restore`.
-
-        Args:
-            losses: `[2]`, the sums of all ranks.
-        """
+        """The metrics of the window, from the sums `[2]` over all ranks; the speed leaves out restored steps."""
         smoothed, nll = losses.tolist()
         seconds = time.perf_counter() - self.started
         return {
@@ -78,11 +74,7 @@ class Meter:
         }
 
     def state(self, losses: Tensor) -> dict[str, float]:
-        """The window as plain values, for a checkpoint in its middle.
-
-        Args:
-            losses: `[2]`, the sums of all ranks.
-        """
+        """The window as plain values for a checkpoint, from the sums `[2]` over all ranks."""
         smoothed, nll = losses.tolist()
         return {
             "smoothed": smoothed,
@@ -92,12 +84,7 @@ class Meter:
         }
 
     def restore(self, state: dict[str, float], *, with_losses: bool) -> None:
-        """Take a window up again; call after `reset`.
-
-        Args:
-            state: as `state` gave it.
-            with_losses: whether this rank takes over the sums of all.
-        """
+        """Restore a window after `reset`; one rank takes the losses, which are sums over all ranks."""
         if with_losses:
             self.losses += self.losses.new_tensor([state["smoothed"], state["nll"]])
         self.source_tokens = int(state["source_tokens"])

@@ -1,4 +1,4 @@
-"""The LightningModule: one step of training and of validation."""
+"""The LightningModule: training and validation steps, optimizer, metrics, counters."""
 
 import dataclasses
 import math
@@ -35,22 +35,22 @@ class AdamSettings(NamedTuple):
 class TranslationModule(LightningModule):
     """Trains a model on token batches.
 
-    The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step,
-    over all micro-batches and ranks, so that every shape of the machine makes the same update.
+    The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step
+    over all micro-batches and ranks, so that the update does not depend on their number.
 
     Args:
-        model: what is trained.
+        model: the model.
         d_model: width of the model, for the schedule.
         label_smoothing: epsilon_ls (section 5.4).
         warmup_steps: of the schedule (section 5.3).
         learning_rate_factor: multiplies the paper's rate.
-        adam: its constants.
-        seed: dropout derives from it.
-        divergence_factor: a loss beyond this many times the first one logged fails the run.
+        adam: Adam's constants.
+        seed: of dropout.
+        divergence_factor: the run fails at a loss above this multiple of the first one logged.
         log_interval: optimizer steps between two log lines.
-        is_compiled: whether training and validation steps run a compiled model.
-        provenance: plain strings kept in every checkpoint, such as the data's fingerprint.
-        sample: what every validation translates; None: nothing.
+        is_compiled: whether to compile the model.
+        provenance: strings kept in every checkpoint, such as the data's fingerprint.
+        sample: sentences decoded at every validation.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class TranslationModule(LightningModule):
         self.divergence_factor = divergence_factor
         self.log_interval = log_interval
         self.provenance = provenance
-        # Sizes are symbols: one graph serves all batches, where one a shape would be compiled a hundred times.
+        # With dynamic sizes, one graph serves all batches instead of one per shape.
         self._compiled_states = torch.compile(_states_of(model), dynamic=True) if is_compiled else None
         self.progress = Progress()
         self.spent = Spent()
@@ -95,7 +95,7 @@ class TranslationModule(LightningModule):
         self._began_at = 0.0
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
-        """Adam with the paper's schedule; the rate is a pure function of the step."""
+        """Adam with the paper's schedule."""
         optimizer = torch.optim.Adam(
             self.parameters(),
             lr=1.0,
@@ -112,28 +112,28 @@ class TranslationModule(LightningModule):
         )
 
     def on_train_start(self) -> None:
-        """Start the clocks, and take up the window that a checkpoint interrupted."""
+        """Start the clocks, and restore the window of the checkpoint."""
         self._meter.reset(self.device)
         if self._window is not None:
-            # It holds the sums of all ranks, and those are summed once more when they are logged.
+            # It holds the sums of all ranks, which are summed over ranks again when they are logged.
             self._meter.restore(self._window, with_losses=self.global_rank == 0)
             self._window = None
         self._began_at = self.progress.seconds
         self._started = time.perf_counter() - self.progress.seconds
-        self._validated_before = self.spent.validation_seconds  # one that was missed
+        self._validated_before = self.spent.validation_seconds  # by MissedValidation
 
     def on_train_end(self) -> None:
         """Stop the clock."""
         self._read_clock()
 
     def _read_clock(self) -> None:
-        """Bring the times up to date."""
+        """Update the times."""
         self.progress.seconds = time.perf_counter() - self._started
         validated = self.spent.validation_seconds - self._validated_before
         self.spent.training_seconds = self.progress.seconds - self._began_at - validated
 
     def on_train_batch_start(self, batch: TranslationBatch, batch_idx: int) -> None:
-        """Seed dropout from (seed, step, micro-batch, rank): a resumed run draws what it would have drawn."""
+        """Seed dropout from (seed, step, micro-batch, rank), so that a resumed run draws the same masks."""
         entropy = np.random.SeedSequence((self.seed, batch.step, batch_idx, self.global_rank))
         torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))
 
@@ -141,7 +141,7 @@ class TranslationModule(LightningModule):
         """The micro-batch's share of the optimizer step's loss, a scalar."""
         losses = self._losses(batch)
         self._meter.add_losses(smoothed=losses.smoothed, nll=losses.nll)
-        # Lightning divides by the accumulation and DDP by the ranks; the sum over the step must be divided by neither.
+        # Undoes the divisions by Lightning (accumulation) and by DDP (ranks): the loss is a sum over the step.
         shares = self.trainer.accumulate_grad_batches * self.trainer.world_size
         return losses.smoothed * (shares / batch.step_target_tokens)
 
@@ -158,11 +158,7 @@ class TranslationModule(LightningModule):
         )
 
     def finish_step(self, batch: TranslationBatch) -> None:
-        """After an optimizer step: count its tokens, and log at every `log_interval`-th.
-
-        Args:
-            batch: the last micro-batch of the step.
-        """
+        """Count the tokens of an optimizer step, given its last micro-batch, and log at every `log_interval`-th."""
         self.progress.source_tokens += batch.step_source_tokens
         self.progress.target_tokens += batch.step_target_tokens
         self.spent.source_tokens += batch.step_source_tokens
@@ -182,15 +178,15 @@ class TranslationModule(LightningModule):
         for logger in self.loggers:
             logger.log_metrics(metrics, step)
         self.latest_metrics.update(metrics)
-        self._refuse_divergence(metrics["train/loss"], step)
+        self._check_divergence(metrics["train/loss"], step)
 
     def _over_ranks(self, sums: Tensor) -> Tensor:
-        """Sums of this rank, summed over all; `sums` itself stays as it is."""
+        """The sums over all ranks; `sums` is not changed."""
         total = self.trainer.strategy.reduce(sums.clone(), reduce_op="sum")
         assert isinstance(total, Tensor)
         return total
 
-    def _refuse_divergence(self, loss: float, step: int) -> None:
+    def _check_divergence(self, loss: float, step: int) -> None:
         if not math.isfinite(loss):
             raise RunFailedError(f"the training loss is {loss} at step {step}: lower optimization.learning_rate_factor")
         if self.progress.first_loss is None:
@@ -202,12 +198,12 @@ class TranslationModule(LightningModule):
             )
 
     def on_validation_epoch_start(self) -> None:
-        """Forget the last validation."""
+        """Start a new validation."""
         self._validation_started = time.perf_counter()
         self._validation = torch.zeros(2, dtype=torch.float64, device=self.device)
 
     def validation_step(self, batch: TranslationBatch) -> None:
-        """Sum the unsmoothed likelihood of every sentence once."""
+        """Add the unsmoothed likelihood and the tokens of a batch."""
         nll = self._losses(batch).nll
         self._validation += torch.stack([nll.double(), nll.new_tensor(batch.step_target_tokens, dtype=torch.float64)])
 
@@ -215,9 +211,9 @@ class TranslationModule(LightningModule):
         """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included; and the sample's score."""
         nll, tokens = self._over_ranks(self._validation).cpu().numpy()
         metrics = {"val/ppl": perplexity(np.array([nll]), np.array([tokens]))}
-        if self._sample is not None and math.isfinite(metrics["val/ppl"]):  # else there is nothing to search by
+        if self._sample is not None and math.isfinite(metrics["val/ppl"]):  # otherwise the model cannot be searched
             metrics[self._sample.metric] = self._sample.score(self.model, device=self.device)
-        # For the checkpoint callbacks; equal on all ranks already. Lightning's own log line would be a step late.
+        # For the checkpoint callbacks; equal on all ranks. Lightning would log it a step late.
         self.log_dict(metrics, logger=False, sync_dist=True)
         for logger in self.loggers:
             logger.log_metrics(metrics, self.trainer.global_step)
@@ -225,7 +221,7 @@ class TranslationModule(LightningModule):
         self.spent.validation_seconds += time.perf_counter() - self._validation_started
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Keep the counters of the run and where its data came from, as plain values; every rank takes part."""
+        """Add counters and provenance as plain values; a collective operation."""
         checkpoint["aiayn"] = {
             "progress": dataclasses.asdict(self.progress),
             "window": self._meter.state(self._over_ranks(self._meter.losses)),
@@ -233,10 +229,10 @@ class TranslationModule(LightningModule):
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
-        """Take the counters up again."""
+        """Restore the counters."""
         self.progress = Progress(**checkpoint["aiayn"]["progress"])
         self._window = checkpoint["aiayn"]["window"]
-        # Lightning counts micro-batches, and a step may now be another number of them than when it was stopped.
+        # Lightning counts micro-batches, whose number per step may have changed since the checkpoint.
         done = checkpoint["global_step"] * self.trainer.accumulate_grad_batches
         counters = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
         for counter in (counters["total"], counters["current"]):
@@ -244,6 +240,6 @@ class TranslationModule(LightningModule):
 
 
 def _states_of(model: TranslationModel[Any]) -> Callable[[Tensor, Tensor], Tensor]:
-    """What is compiled, which Transformers alone have: the configuration refuses it for others."""
+    """The function to compile; the configuration refuses compiling other models."""
     assert isinstance(model, Transformer)
     return model.states

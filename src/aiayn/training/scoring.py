@@ -1,4 +1,4 @@
-"""What a trained model makes of sentences: likelihoods and translations. Plain torch; nothing here trains."""
+"""Likelihoods and translations of sentences by a trained model. Plain torch."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
 
 AnyModel: TypeAlias = TranslationModel[Any] | Ensemble
-"""What can be searched, and finds translations more or less likely."""
+"""A model that can be searched and that scores translations."""
 
 
 @torch.inference_mode()
@@ -45,22 +45,22 @@ def sentence_likelihoods(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
 
-    The batches are the same whatever the number of ranks, which share them; so are the sums.
+    Batches and sums do not depend on the number of ranks that share them.
 
     Args:
         model: in evaluation mode, on `device`.
-        pairs: what to score.
-        tokens: budget a side of one batch.
+        pairs: the sentence pairs.
+        tokens: budget of one batch, for each side.
         bos_id: the first decoder input.
-        device: where the model is.
-        advance: told how many sentences each batch finished, on all ranks together when they go at the same pace.
+        device: of the model.
+        advance: called with the number of sentences finished by each batch, estimated for all ranks.
         group: the ranks that share the work; each gets the whole result.
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     share = {"rank": group.rank, "world_size": group.size}
     for batch in EvaluationStream(pairs, tokens=tokens, pad_id=model.pad_id, bos_id=bos_id, **share):
         if not batch.step_target_tokens:
-            continue  # it only keeps ranks in step that wait for each other, which these do not
+            continue  # an empty batch, which only training ranks need
         there = batch.to(device)
         losses = _token_losses(model, there).where(there.target_output != model.pad_id, 0.0)
         own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
@@ -93,24 +93,24 @@ def search_all(
     group: ProcessGroup = ALONE,
     refills: bool | None = None,
 ) -> list[list[Hypothesis]]:
-    """Decode source sentences, those of similar length together.
+    """Decode source sentences in batches of similar length.
 
     Args:
         model: in evaluation mode, on `device`.
-        sources: what to translate.
-        tokenizer: knows the special tokens.
-        search: beam size and the rest.
-        device: where the model is.
-        n_best: the most hypotheses of each sentence, from 1 to the beam size.
-        of_each_length: find the best hypothesis of each length instead, to be ranked by other alphas.
-        advance: told how many sentences were finished, on all ranks together when they go at the same pace.
+        sources: the source sentences.
+        tokenizer: has the special tokens.
+        search: the settings of the search.
+        device: of the model.
+        n_best: largest number of hypotheses for each sentence, from 1 to the beam size.
+        of_each_length: find the best hypothesis of each length instead, to be ranked with other alphas.
+        advance: called with the number of sentences finished, estimated for all ranks.
         group: the ranks that share the work; each gets the whole result.
-        refills: whether others enter the batch when a quarter of it has left; None: not on a CPU. It saves a fifth of
-            the steps. On a GPU they take about as long however few sentences are left; on a CPU a step takes what its
-            sentences take, and making room for others takes more than it saves.
+        refills: whether new sentences enter the batch when a quarter of it is finished; None: not on a CPU. It saves a
+            fifth of the steps. On a GPU a step takes about as long with fewer sentences; on a CPU it takes less, and
+            refilling costs more than it saves.
 
     Returns:
-        For each source in the order given its hypotheses, at least one, best first.
+        The hypotheses of each source in the given order, at least one, best first.
     """
     lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
     tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens
@@ -119,14 +119,14 @@ def search_all(
     step: StepFunction[Any] = constrained(model.step) if rules else model.step
     supply = _Supply(model, sources, chunks, search, device=device, refills=refills, rules=rules)
     own: list[tuple[int, list[Hypothesis]]] = []
-    told, total = 0, sum(map(len, chunks))
+    reported, total = 0, sum(map(len, chunks))
     with packed(model):
         searcher = beam_search(model, tokenizer, search, n_best, of_each_length=of_each_length)
         for number, hypotheses in searcher.stream(step, supply):
             own.append((supply.begun[number], hypotheses))
             together = len(lengths) * len(own) // total
-            advance(together - told)
-            told = together
+            advance(together - reported)
+            reported = together
     found: list[list[Hypothesis]] = [[]] * len(lengths)
     for index, hypotheses in chain.from_iterable(group.gather(own)):
         found[index] = hypotheses
@@ -141,14 +141,14 @@ def beam_search(
     *,
     of_each_length: bool = False,
 ) -> BeamSearch:
-    """The search with these settings; no output holds what stands for no text."""
+    """The search with these settings."""
     rows = model.vocabulary_size
     return BeamSearch(
         beam_size=search.beam_size,
         length_penalty_alpha=search.length_penalty_alpha,
         bos_id=tokenizer.bos_id,
         eos_id=tokenizer.eos_id,
-        # Rows of the matrix beyond the vocabulary stand for no text.
+        # Rows of the matrix beyond the vocabulary are no tokens.
         forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
         n_best=n_best,
         ends_among=search.ends_among.value,
@@ -159,7 +159,7 @@ def beam_search(
 def _brackets(
     model: AnyModel, tokenizer: AnyTokenizer, search: BeamSearchConfig, device: torch.device
 ) -> BracketVocabulary:
-    """The brackets of trees, as deep as outputs are long enough for: well-formed ones are held to nothing else."""
+    """The brackets of trees, as deep as the length of outputs allows."""
     assert isinstance(tokenizer, SymbolTokenizer), "pieces of words are no brackets"
     deepest = max(1, search.max_extra_length // 2)
     return BracketVocabulary.of(
@@ -174,7 +174,7 @@ def _brackets(
 
 
 class _Supply:
-    """Begins sources for a search, chunk by chunk, as many as fit together into its budget of padded tokens."""
+    """Starts sources of a search chunk by chunk, as many as fit into its budget of padded tokens."""
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class _Supply:
         self._model, self._sources, self._chunks, self._search = model, sources, deque(chunks), search
         self._device, self._refills, self._rules = device, refills, rules
         self.begun: list[int] = []
-        """Which source each number of the search is."""
+        """The source of each number of the search."""
 
     def __call__(self, present: Sequence[int]) -> tuple[Any, Tensor] | None:
         """See `aiayn.decoding.step.Supply`."""
@@ -204,14 +204,14 @@ class _Supply:
         return self._begin(np.array(arriving)) if arriving else None
 
     def _fits(self, chunk: Indices, there: Sequence[int]) -> bool:
-        """Whether a chunk may enter beside sentences of these lengths; where there are none it has to."""
+        """Whether a chunk fits beside sentences of these lengths; without any it always does."""
         if not there or not self._refills:
             return not there
         return (len(there) + len(chunk)) * max(there) <= self._search.batch_tokens
 
     def _begin(self, indices: Indices) -> tuple[Any, Tensor]:
         source = torch.from_numpy(padded(self._sources, indices, self._model.pad_id)).to(self._device)
-        # Both sides count their end mark; none is longer than the model's positions reach.
+        # Both sides include their end mark; outputs are limited to the model's positions.
         limits = self._sources.lengths[indices].astype(np.int64) + self._search.max_extra_length
         if self._model.max_length is not None:
             limits = np.minimum(limits, self._model.max_length)

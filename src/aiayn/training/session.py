@@ -1,4 +1,4 @@
-"""Lightning's Trainer, set up so that a run can stop anywhere and go on exactly there."""
+"""Lightning's Trainer, set up so that a run can stop anywhere and resume exactly there."""
 
 import inspect
 import signal
@@ -30,38 +30,38 @@ from aiayn.training.process_group import ALONE, ProcessGroup
 
 
 def trainer_arguments() -> set[str]:
-    """Every argument that the installed Lightning's Trainer takes."""
+    """The names of the arguments of the installed Lightning's Trainer."""
     return set(inspect.signature(Trainer).parameters)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a run trains, and how often it looks up."""
+    """The length of a training run, and its intervals."""
 
     max_steps: int
     """Optimizer steps."""
     accumulation: int
-    """Micro-batches a rank makes for one optimizer step."""
+    """Micro-batches of a rank in one optimizer step."""
     validation_interval: int
     """Optimizer steps between two validations."""
     averaged_checkpoints: int = 0
-    """How many checkpoints are averaged at the end."""
+    """Number of checkpoints averaged at the end."""
     averaging_interval: int = 1
     """Optimizer steps between two of them."""
 
 
 @final
 class TrainingSession:
-    """One go at a run.
+    """The training of one attempt.
 
     Args:
         settings: the Trainer's `_target_` and arguments, `precision` and `strategy` already concrete or "auto".
-        callbacks: more of them, by name, each with its `_target_`; checkpoints go to `checkpoints`.
+        callbacks: configured callbacks by name, each with its `_target_`.
         budget: steps, accumulation, validation.
         checkpoints: the folder of checkpoints.
         group: the ranks that train together.
-        is_patient: whether a second signal changes nothing, as where a scheduler or a launcher sends several.
-        by_srun: whether Slurm started the ranks; otherwise torchrun did, where there are several.
+        is_patient: whether to ignore a second signal, as from a scheduler or launcher that sends several.
+        by_srun: whether Slurm started the ranks, not torchrun.
         timeout_seconds: how long one rank waits for another.
 
     Raises:
@@ -110,7 +110,7 @@ class TrainingSession:
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         if not isinstance(trainer, Trainer):
-            raise UserError(f"trainer._target_={settings['_target_']}: makes no Trainer of Lightning")
+            raise UserError(f"trainer._target_={settings['_target_']}: is not a Trainer of Lightning")
         self._trainer = trainer
 
     @property
@@ -120,22 +120,22 @@ class TrainingSession:
 
     @property
     def precision(self) -> str:
-        """As Lightning names it, such as 32-true or bf16-mixed."""
+        """In Lightning's notation, such as 32-true or bf16-mixed."""
         return str(self._trainer.precision)
 
     @property
     def stopped_by(self) -> signal.Signals | None:
-        """The signal that ended this go before its time, or None."""
+        """The signal that stopped this attempt, or None."""
         return self._stop.received
 
     @property
     def ended_early_by(self) -> str | None:
-        """What, other than a signal, ended training before its last step; None where it went to its end."""
+        """The setting, not a signal, that ended training before its last step; None if it reached its end."""
         if self.step >= self.max_steps or self._stop.received is not None:
             return None
         if self._is_trial:
             return "trainer.fast_dev_run"
-        callbacks = vars(self._trainer)["callbacks"]  # which Lightning sets without declaring it
+        callbacks = vars(self._trainer)["callbacks"]  # not declared by Lightning
         timers = [callback for callback in callbacks if isinstance(callback, Timer)]
         if any((left := timer.time_remaining()) is not None and left <= 0 for timer in timers):
             return "trainer.max_time"
@@ -150,14 +150,14 @@ class TrainingSession:
         resume_from: Path | None,
         validate_first: bool = False,
     ) -> None:
-        """Train, and leave a checkpoint of the last step.
+        """Train, and write a checkpoint of the last step.
 
         Args:
-            module: the model and its recipe.
-            batches: what to train on.
-            loggers: the trackers; a fast_dev_run has none.
-            resume_from: the checkpoint to go on from.
-            validate_first: whether it was never validated, though that was due; alike on all ranks.
+            module: the model and its optimization.
+            batches: the data.
+            loggers: not used in a fast_dev_run.
+            resume_from: a checkpoint.
+            validate_first: whether the checkpoint's validation was missed; the same on all ranks.
         """
         self._missed.is_due = validate_first
         if not self._is_trial:
@@ -166,22 +166,22 @@ class TrainingSession:
         self._stop.ignore_more()
         if self._saves:
             last = self.checkpoints / f"step-{self.step:07d}.ckpt"
-            if not self._group.broadcast(last.exists()):  # to save takes all ranks, and one that looks later sees more
+            if not self._group.broadcast(last.exists()):  # saving is collective: the ranks must agree
                 self._trainer.save_checkpoint(last)
-            self._remove_left_over(newest=last)
+            self._remove_orphaned(newest=last)
 
-    def _remove_left_over(self, *, newest: Path) -> None:
-        """Remove what an earlier go left when it was interrupted: no callback knows of it, none would remove it."""
+    def _remove_orphaned(self, *, newest: Path) -> None:
+        """Remove checkpoints of earlier attempts that no callback has in its list."""
         callbacks = [each for each in self._trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
         if not self._trainer.is_global_zero or any(each.monitor is None for each in callbacks):
-            return  # without a monitor a callback keeps no list of what it wrote
+            return  # without a monitor a callback keeps no list
         known = {Path(path).name for each in callbacks for path in (*each.best_k_models, each.last_model_path)}
         for path in self.checkpoints.glob("step-*.ckpt"):
             if path != newest and path.name not in known:
                 path.unlink(missing_ok=True)
 
     def _keepers(self, budget: Budget) -> list[Callback]:
-        """What keeps the weights that are averaged at the end, where that is wanted."""
+        """The callback that keeps the weights to average, if configured."""
         if not budget.averaged_checkpoints or self._is_trial or not self._saves:
             return []
         interval, checkpoints = budget.averaging_interval, budget.averaged_checkpoints
@@ -196,14 +196,14 @@ class TrainingSession:
                 folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
                 callback = instantiate(node, key=f"callbacks.{name}", **folder)
                 if not isinstance(callback, Callback):
-                    raise UserError(f"callbacks.{name}: {node['_target_']} makes no callback of Lightning")
+                    raise UserError(f"callbacks.{name}: {node['_target_']} is not a callback of Lightning")
                 made.append(callback)
         return made
 
 
 def _environment(group: ProcessGroup, *, by_srun: bool) -> ClusterEnvironment:
-    """Who started the ranks. Lightning would guess, and take a lone process of a Slurm job for a rank."""
+    """The starter of the ranks; Lightning would guess, and take a single process in a Slurm job for a rank."""
     if group.size == 1:
         return LightningEnvironment()
-    # Lightning's own requeueing saves inside the signal, possibly in the middle of a step, and ends the trackers.
+    # Lightning's own requeueing saves inside the signal handler, possibly in the middle of a step.
     return SLURMEnvironment(auto_requeue=False) if by_srun else TorchElasticEnvironment()

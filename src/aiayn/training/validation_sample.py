@@ -1,4 +1,4 @@
-"""A sample of the development set that is decoded at every validation: BLEU or F1 while a run still trains."""
+"""A sample of the development set that is decoded at every validation, for BLEU or F1 during training."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,16 +23,15 @@ from aiayn.trees.reading import read_tree
 
 @final
 class ValidationSample:
-    """The same sentences each time, spread evenly over the development set, and the run's own search.
+    """Fixed sentences, spread evenly over the development set, and the run's search.
 
     Attributes:
-        metric: what the score is called: BLEU of words as they came has another name than BLEU of detokenised text, and
-            F1 is that of trees.
+        metric: the name of the score: `val/bleu`, `val/bleu_none` for pretokenized data, `val/f1` for trees.
 
     Args:
         data: the prepared corpus.
-        search: how the run decodes at its end.
-        sentences: how many; at most all there are.
+        search: the run's search.
+        sentences: number of sentences, at most the whole set.
         group: the ranks that share the decoding.
     """
 
@@ -63,12 +62,7 @@ class ValidationSample:
             self._judge = partial(_bleu, [references[index] for index in chosen], tokenize)
 
     def score(self, model: TranslationModel[Any], *, device: torch.device) -> float:
-        """What `metric` is of what the model makes of the sample, 0 to 100; all ranks take part, each gets the score.
-
-        Args:
-            model: in evaluation mode, on `device`; it stays as it is.
-            device: where the model is.
-        """
+        """The score of the output of a model in evaluation mode, 0 to 100, on every rank; a collective operation."""
         found = search_all(model, self._sources, self._tokenizer, self._search, device=device, group=self._group)
         decoded = self._tokenizer.decode_batch(best.tokens for best, *_ in found)
         return self._judge([one_line(line) for line in decoded])

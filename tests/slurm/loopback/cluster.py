@@ -1,4 +1,4 @@
-"""A real Slurm of two nodes on this machine's loopback, for as long as a block lasts.
+"""A real Slurm of two nodes on this machine's loopback, running inside a block.
 
 Its authentication, its ports and its files are its own: the system's Slurm and munge, if there are any, are neither
 used nor disturbed, and several clusters can stand side by side. There is no accounting: `sacct` does not answer, as on
@@ -23,17 +23,17 @@ from typing import Self
 
 NODES = ("n1", "n2")
 GRACE_SECONDS = 60
-"""What a preempted job is given between its signal and its end."""
+"""The time of a preempted job between its signal and its end."""
 
 PACKAGES = {
     "munge": ("munged",),
     "slurm-wlm": ("slurmctld", "slurmd", "sbatch", "squeue", "sinfo", "scancel", "scontrol", "srun"),
     "util-linux": ("unshare",),
 }
-"""The programs that a cluster needs, by the Debian package that brings them."""
+"""The programs that a cluster needs, by Debian package."""
 
 PATH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
-"""Where the programs are looked for: daemons lie in folders that not every user's PATH names."""
+"""Search path of the programs, including the folders of daemons."""
 
 CONFIGURATION = """\
 ClusterName=loopback
@@ -99,7 +99,7 @@ class Cluster:
         self.folder = folder
         inherited = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM", "SBATCH"))}
         self.environment: Mapping[str, str] = {**inherited, "PATH": PATH, "SLURM_CONF": str(folder / "slurm.conf")}
-        """What a program needs that is to speak to this cluster."""
+        """The environment of programs that use this cluster."""
 
     def __enter__(self) -> Self:
         self.folder.mkdir(mode=0o700)
@@ -145,12 +145,12 @@ class Cluster:
         return self.call("sbatch", "--parsable", *options, f"--wrap={script}").strip()
 
     def output(self, job: str) -> str:
-        """What the job has written so far, all of its goes."""
+        """The output of all attempts of a job so far."""
         file = self.folder / f"job-{job}.out"
         return file.read_text() if file.exists() else ""
 
     def job(self, job: str) -> dict[str, str]:
-        """What the controller knows of a job, as `scontrol show job` names it."""
+        """The fields of `scontrol show job`."""
         shown = self.call("scontrol", "--oneliner", "show", "job", job)
         return dict(word.split("=", 1) for word in shown.split() if "=" in word)
 
@@ -200,7 +200,7 @@ class Cluster:
         print(json.dumps([f"{self.folder}/{name}.out", *words]), file=self._keeper.stdin, flush=True)
 
     def _end(self) -> None:
-        """End the daemons and all that they have started, jobs included."""
+        """End the daemons and all their descendants."""
         assert self._keeper.stdin is not None
         self._keeper.stdin.close()
         self._keeper.wait(60)
@@ -211,7 +211,7 @@ class Cluster:
 
 
 def missing() -> list[str]:
-    """What this machine lacks for a cluster, in words; empty where nothing is."""
+    """The missing requirements of a cluster, in words."""
     lacking = {
         package: [program for program in programs if shutil.which(program, path=PATH) is None]
         for package, programs in PACKAGES.items()
@@ -224,7 +224,7 @@ def missing() -> list[str]:
 
 @contextmanager
 def free_ports(count: int) -> Iterator[list[int]]:
-    """Ports of loopback that nothing else is given within the block, but that can be listened on.
+    """Ports of loopback that are reserved within the block, but can be listened on.
 
     A socket that is bound and does not listen keeps the system from choosing the port for somebody else, and does not
     keep a daemon that sets SO_REUSEADDR, as Slurm's do, from taking it.

@@ -1,12 +1,12 @@
-"""Starts programs, and ends all that came of them when whoever asked for them is gone.
+"""Starts programs, and ends all their descendants when the process that asked for them is gone.
 
 Standard input is a list of commands, each a line of JSON: the file for its output, then its words. When the list ends,
-because it was closed or because the process that wrote it was killed, every descendant is killed. A daemon that turns
-away from its parent, as Slurm's do for each step, becomes a child of this process instead of init's
-(PR_SET_CHILD_SUBREAPER): none is missed, and no other process is touched.
+because it was closed or its writer was killed, every descendant is killed. A daemon that leaves its parent, as Slurm's
+do for each step, becomes a child of this process instead of init's (PR_SET_CHILD_SUBREAPER): all are found, and no
+other process is touched.
 
-To all of them the machine is called localhost (CLONE_NEWUTS): what listens on the address of its own host then listens
-on loopback, whatever the machine's real name stands for.
+Their host name is localhost (CLONE_NEWUTS), so that programs that listen on the address of their host listen on
+loopback.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ def start(output: str, words: list[str]) -> None:
 
 
 def reap() -> None:
-    """Collect the children that have ended, so that none lies about as a zombie."""
+    """Collect the children that have ended, so that none stays a zombie."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,4 +1,4 @@
-"""A run in a process of its own: what it inherits, and what is said and left when it is killed."""
+"""A run in a process of its own: its environment, and its record when it or its command is killed."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import RunFailedError
-from aiayn.launch.dispatch import _clean, launch_run
+from aiayn.launch.dispatch import launch_run, without_group
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, read_record
 from aiayn.system import processes
@@ -45,7 +45,7 @@ names = st.one_of(st.sampled_from(processes.GROUP_VARIABLES), st.text(max_size=1
 
 @given(st.dictionaries(names, st.text(max_size=5)))
 def test_a_new_group_inherits_everything_but_the_old_group(environment: Mapping[str, str]) -> None:
-    clean = _clean(environment)
+    clean = without_group(environment)
     assert not clean.keys() & set(processes.GROUP_VARIABLES)
     assert {key: environment[key] for key in environment.keys() - set(processes.GROUP_VARIABLES)} == clean
 
@@ -68,7 +68,7 @@ def workers(run: Path) -> list[int]:
 
 
 def kill_workers(run: Path) -> list[int]:
-    """End what is left of a run, and tell what that was."""
+    """Kill the workers of a run and return their process ids."""
     left = workers(run)
     for process in left:
         os.kill(process, signal.SIGKILL)
@@ -76,7 +76,7 @@ def kill_workers(run: Path) -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_fails_its_run_and_gives_the_directory_back(tmp_path: Path) -> None:
+def test_a_killed_worker_fails_its_run_and_unlocks_the_directory(tmp_path: Path) -> None:
     paths = (f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path / 'cache'}")
     config = to_dataclass(compose_command("train", [*TINY, *paths]), TrainConfig)
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
@@ -90,7 +90,7 @@ def test_a_killed_worker_fails_its_run_and_gives_the_directory_back(tmp_path: Pa
     assert "killed by SIGKILL" in message
     assert "\n" not in message
     record = read_record(directory.record)
-    assert record.status is Status.failed, "a killed process cannot write its end; who started it can"
+    assert record.status is Status.failed, "written by the command, since a killed worker cannot"
     assert record.message is not None
     assert record.message in message
     with directory.locked():
@@ -127,7 +127,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[bytes]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
-def test_a_stopped_command_stops_its_worker_which_leaves_a_checkpoint(
+def test_a_stopped_command_stops_its_worker_with_a_checkpoint(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], tmp_path: Path, number: signal.Signals
 ) -> None:
     parent, run = start()
@@ -142,7 +142,7 @@ def test_a_stopped_command_stops_its_worker_which_leaves_a_checkpoint(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL])
-def test_a_worker_does_not_outlive_a_command_that_dies(
+def test_a_worker_ends_with_its_command(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], number: signal.Signals
 ) -> None:
     parent, run = start()

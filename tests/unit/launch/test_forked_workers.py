@@ -1,4 +1,4 @@
-"""A forked worker is to everybody what a fresh one is: to those who wait, signal, list processes or lock."""
+"""A forked worker behaves like a fresh one when it is waited for, signalled, listed or locked against."""
 
 import fcntl
 import json
@@ -41,14 +41,14 @@ def torn_down(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(torn_down: Path) -> Iterator[dict[str, str]]:
-    """One for all workers, who then share a fork server: it takes seconds to start."""
+    """One for all workers, which then share a fork server: it takes seconds to start."""
     yield {**os.environ, "OMP_NUM_THREADS": "1", "PYTEST_CURRENT_TEST": "", "PYTHONPATH": str(torn_down)}
     end_fork_server()
 
 
 @pytest.fixture
 def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
-    """Start a worker on a run that there is none of: it refuses, with exit code 2, and tells so in the run's folder."""
+    """Start a worker on a missing run: it ends with exit code 2 and writes its failure to the run's folder."""
     started: list[Started] = []
 
     def start(name: str = "none", *, is_forked: bool = True, descriptors: tuple[int, ...] = ()) -> Started:
@@ -70,7 +70,7 @@ def parent(process: int) -> int:
 
 @linux_only
 @pytest.mark.slow
-def test_forked_workers_share_a_fork_server_and_nothing_else(start: Start, tmp_path: Path) -> None:
+def test_forked_workers_share_only_a_fork_server(start: Start, tmp_path: Path) -> None:
     lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
     first = start("first", descriptors=(lock,))
@@ -93,7 +93,7 @@ def test_forked_workers_share_a_fork_server_and_nothing_else(start: Start, tmp_p
             fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.killpg(first.pid, signal.SIGKILL)
         assert first.wait() == first.wait() == -signal.SIGKILL
-        fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody else holds it, the fork server neither
+        fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the fork server does not hold it
     second = start("second")
     assert (second.pid == first.pid, second.wait()) == (False, 2)
     (told,) = (tmp_path / "second" / ".failures").iterdir()
@@ -120,30 +120,30 @@ def test_a_forked_worker_ends_without_a_teardown(start: Start, torn_down: Path) 
 
 @linux_only
 @pytest.mark.slow
-def test_where_the_fork_server_was_killed_workers_start_anew(start: Start) -> None:
+def test_workers_start_anew_after_the_fork_server_was_killed(start: Start) -> None:
     first = start()
     assert isinstance(first, ForkedWorker)
-    told = Path(f"/proc/self/fd/{first._told.fileno()}").readlink()
-    # Its number is known a moment before it lets go of the pipe; stopped in between it would hold it for ever.
+    told = Path(f"/proc/self/fd/{first.results.fileno()}").readlink()
+    # It sends its id a moment before it closes the pipe; stopped in between it would never close it.
     while holds(first.pid, told):
         time.sleep(0.001)
     os.kill(first.pid, signal.SIGSTOP)
     os.kill(parent(first.pid), signal.SIGKILL)
-    assert first.wait() == -signal.SIGKILL, "nobody knows what becomes of it"
+    assert first.wait() == -signal.SIGKILL, "its exit code is unknown"
     os.kill(first.pid, signal.SIGKILL)
     second = start()
     assert isinstance(second, subprocess.Popen)
     assert second.wait() == 2
-    end_fork_server()  # whoever comes next gets another
+    end_fork_server()  # the next test gets another
 
 
 @linux_only
 @pytest.mark.slow
-def test_a_fork_server_goes_with_its_starter(tmp_path: Path) -> None:
+def test_a_fork_server_ends_with_its_starter(tmp_path: Path) -> None:
     code = """
 import os, sys, time
 from aiayn.launch.forked_workers import ForkServer
-print(ForkServer(dict(os.environ))._process.pid, flush=True)
+print(ForkServer(dict(os.environ)).pid, flush=True)
 os._exit(1)
 """
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout
@@ -154,21 +154,21 @@ os._exit(1)
 
 
 @linux_only
-def test_what_is_busy_with_threads_or_devices_is_not_fit_to_fork(tmp_path: Path) -> None:
-    assert fork_server.is_fit_to_fork() == (threading.active_count() == 1)
+def test_a_process_with_threads_or_devices_cannot_fork(tmp_path: Path) -> None:
+    assert fork_server.can_fork() == (threading.active_count() == 1)
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()
-    assert not fork_server.is_fit_to_fork()
+    assert not fork_server.can_fork()
     done.set()
     other.join()
     with (tmp_path / "nvidiactl").open("w"):
-        assert not fork_server.is_fit_to_fork()
+        assert not fork_server.can_fork()
 
 
 @linux_only
 @pytest.mark.slow
-def test_what_a_fork_server_imports_starts_no_thread_and_leaves_out_what_few_runs_use() -> None:
+def test_the_libraries_of_a_fork_server_start_no_thread_and_omit_optional_ones() -> None:
     code = f"""
 import json, os, sys
 from importlib import import_module
@@ -186,13 +186,13 @@ print(json.dumps([len(os.listdir("/proc/self/task")), sorted(name for name in sy
 
 @linux_only
 @pytest.mark.parametrize("words", [("short",), ("a b", "c" * 10_000), ("",), ("ü", "\udcff")])
-def test_a_process_shows_its_new_words_as_far_as_there_is_room(words: tuple[str, ...]) -> None:
+def test_a_title_is_cut_to_the_length_of_the_command_line(words: tuple[str, ...]) -> None:
     code = f"""
 from pathlib import Path
-from aiayn.system.process_title import retitle
+from aiayn.launch.fork_server import set_title
 import os
 before = dict(os.environ)
-retitle({words!r})
+set_title({words!r})
 assert dict(os.environ) == before
 import sys
 sys.stdout.buffer.write(Path("/proc/self/cmdline").read_bytes())

@@ -1,4 +1,4 @@
-"""However many jobs contend, nothing is ever leased twice, and what is given back is leased again."""
+"""No device is leased twice, however many jobs contend, and devices that are free again are leased again."""
 
 import json
 import os
@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
-from aiayn.launch import leases
-from aiayn.launch.leases import Lease, Need, leased
+from aiayn.launch.shares import Lease, Share, leased, try_lease
 
 GPUS = ("0", "1", "GPU-2a4b", "MIG-GPU-7/1/0")
 
@@ -28,12 +27,8 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-def take(need: Need, held: ExitStack) -> Lease | None:
-    return leases._take(leases._folder(), need, held)
-
-
-needs = st.builds(
-    Need,
+share_strategy = st.builds(
+    Share,
     kind=st.just("GPU"),
     choices=st.permutations(GPUS).map(tuple),
     count=st.integers(1, len(GPUS)),
@@ -41,24 +36,24 @@ needs = st.builds(
 )
 
 
-@given(st.lists(st.tuples(needs, st.booleans()), max_size=20))
-def test_a_device_has_one_job_or_those_that_agreed_to_share(jobs: list[tuple[Need, bool]]) -> None:
-    at_work: list[tuple[Need, Lease, ExitStack]] = []
+@given(st.lists(st.tuples(share_strategy, st.booleans()), max_size=20))
+def test_a_device_has_one_job_or_several_that_share_it(jobs: list[tuple[Share, bool]]) -> None:
+    at_work: list[tuple[Share, Lease, ExitStack]] = []
     try:
-        for need, ends_before in jobs:
+        for share, ends_before in jobs:
             if ends_before and at_work:
                 at_work.pop(0)[2].close()
             held = ExitStack()
-            lease = take(need, held)
+            lease = try_lease(share, held)
             if lease is None:
                 held.close()
                 for_free = [name for name in GPUS if not any(name in other.names for _, other, _ in at_work)]
-                assert len(for_free) < need.count, "enough were free"
+                assert len(for_free) < share.count, "enough were free"
                 continue
-            at_work.append((need, lease, held))
-            assert len(set(lease.names)) == need.count
+            at_work.append((share, lease, held))
+            assert len(set(lease.names)) == share.count
             for name in GPUS:
-                users = [need.sharers for need, lease, _ in at_work if name in lease.names]
+                users = [other.sharers for other, lease, _ in at_work if name in lease.names]
                 assert len(users) <= max(users, default=0)
                 assert users in ([], [1]) or 1 not in users
     finally:
@@ -68,11 +63,11 @@ def test_a_device_has_one_job_or_those_that_agreed_to_share(jobs: list[tuple[Nee
 
 CONTENDER = """
 import json, random, sys, time
-from aiayn.launch.leases import Need, leased
-from aiayn.launch import leases
-leases.POLL_SECONDS = 0.01
+from aiayn.launch import shares
+from aiayn.launch.shares import Share, leased
+shares.POLL_SECONDS = 0.01
 for _ in range(8):
-    with leased(Need("GPU", ("0", "1", "2"), random.randint(1, 2))) as lease:
+    with leased(Share("GPU", ("0", "1", "2"), random.randint(1, 2))) as lease:
         began = time.monotonic()
         time.sleep(0.01)
         print(json.dumps([lease.names, began, time.monotonic()]), flush=True)
@@ -84,7 +79,7 @@ def contend(folder: Path, script: str = CONTENDER) -> "subprocess.Popen[str]":
     return subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def test_processes_that_contend_never_have_the_same_device(tmp_path: Path) -> None:
+def test_contending_processes_never_have_the_same_device(tmp_path: Path) -> None:
     processes = [contend(tmp_path) for _ in range(6)]
     lines = [line for process in processes for line in process.communicate(timeout=120)[0].splitlines()]
     assert [process.returncode for process in processes] == [0] * 6
@@ -96,8 +91,8 @@ def test_processes_that_contend_never_have_the_same_device(tmp_path: Path) -> No
 
 HOLDER = """
 import subprocess, sys
-from aiayn.launch.leases import Need, leased
-with leased(Need("GPU", ("0",), 1)) as lease:
+from aiayn.launch.shares import Share, leased
+with leased(Share("GPU", ("0",), 1)) as lease:
     worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=lease.descriptors)
     print(worker.pid, flush=True)
     worker.wait()
@@ -117,23 +112,23 @@ def worker(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
 
 def test_a_lease_lives_as_long_as_its_workers(worker: tuple["subprocess.Popen[str]", int]) -> None:
     holder, process = worker
-    need = Need("GPU", ("0",), 1)
+    share = Share("GPU", ("0",), 1)
     with ExitStack() as held:
-        assert take(need, held) is None
+        assert try_lease(share, held) is None
         holder.kill()
         holder.wait()
-        assert take(need, held) is None, "its worker goes on"
+        assert try_lease(share, held) is None, "its worker still runs"
         os.kill(process, signal.SIGKILL)
         end = time.monotonic() + 10
-        while (lease := take(need, held)) is None:
+        while (lease := try_lease(share, held)) is None:
             assert time.monotonic() < end
             time.sleep(0.01)
         assert lease.names == ("0",)
 
 
-def test_what_is_given_back_can_be_leased_again() -> None:
+def test_devices_can_be_leased_again() -> None:
     for _ in range(3):
-        with leased(Need("core", ("0", "1"), 2)) as lease:
+        with leased(Share("core", ("0", "1"), 2)) as lease:
             assert lease.names == ("0", "1")
 
 
@@ -148,5 +143,5 @@ def test_a_folder_that_others_may_write_to_is_refused(kind: str, tmp_path: Path)
     else:
         (tmp_path / "elsewhere").mkdir(mode=0o700)
         folder.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(UserError, match=r"not yours alone: remove it"), leased(Need("core", ("0",), 1)):
+    with pytest.raises(UserError, match=r"not yours alone: remove it"), leased(Share("core", ("0",), 1)):
         pass

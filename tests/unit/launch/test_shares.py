@@ -1,4 +1,4 @@
-"""What a job asks for, what it gets, and what is refused."""
+"""The share of the machine that a job asks for, and requests that are refused."""
 
 import dataclasses
 import os
@@ -13,8 +13,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.launch.leases import Lease
-from aiayn.launch.shares import CORE, GPU, Place, _place, share_of
+from aiayn.launch.shares import CORE, GPU, Lease, leased, share_of
 from aiayn.system import machine
 
 
@@ -41,7 +40,7 @@ def four_gpus(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
         ("0,0,1", ["0", "1"]),
     ],
 )
-def test_gpus_are_those_that_cuda_would_see(stated: str, visible: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_those_visible_to_cuda(stated: str, visible: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine.VISIBLE, stated)
     assert machine.gpus() == visible
 
@@ -59,11 +58,11 @@ def test_a_job_takes_as_many_gpus_as_it_asks_for(
     devices: str, choices: tuple[str, ...] | None, count: int, four_gpus: tuple[str, ...]
 ) -> None:
     share = share_of(job("trainer=gpu", f"trainer.devices={devices}", "launch.jobs_per_device=2"), jobs_at_once=9)
-    assert (share.need.kind, share.need.sharers) == (GPU, 2)
-    assert (share.need.choices, share.need.count, share.processes) == (choices or four_gpus, count, count)
-    place = _place(share, Lease(share.need.choices[:count], ()))
-    assert place.environment[machine.VISIBLE].split(",") == list(share.need.choices[:count])
-    assert not place.cores
+    assert (share.kind, share.sharers) == (GPU, 2)
+    assert (share.choices, share.count, share.processes) == (choices or four_gpus, count, count)
+    with leased(share) as lease:
+        assert lease.environment[machine.VISIBLE].split(",") == list(share.choices[:count])
+        assert not lease.cores
 
 
 ON_CPU = job("trainer=cpu")
@@ -78,9 +77,9 @@ def test_cores_and_threads_are_divided(jobs: int, processes: int) -> None:
             share_of(config, jobs_at_once=jobs)
         return
     share = share_of(config, jobs_at_once=jobs)
-    assert (share.need.kind, share.need.choices) == (CORE, tuple(map(str, cores)))
-    assert share.processes <= share.processes * share.threads <= share.need.count
-    assert share.need.count == processes or share.need.count * jobs <= len(cores)
+    assert (share.kind, share.choices) == (CORE, tuple(map(str, cores)))
+    assert share.processes <= share.processes * share.threads <= share.count
+    assert share.count == processes or share.count * jobs <= len(cores)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_a_gpu_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(machine.VISIBLE, "")
     with pytest.raises(UserError, match="this machine shows no GPU"):
         share_of(job("trainer=gpu"), jobs_at_once=1)
-    assert share_of(job("trainer=auto"), jobs_at_once=1).need.kind == CORE
+    assert share_of(job("trainer=auto"), jobs_at_once=1).kind == CORE
 
 
 def rooms(*overrides: str) -> Any:
@@ -115,7 +114,7 @@ def rooms(*overrides: str) -> Any:
 
 
 @pytest.mark.usefixtures("four_gpus")
-def test_the_launcher_does_as_many_jobs_as_there_is_room_for() -> None:
+def test_the_launcher_runs_as_many_jobs_as_fit() -> None:
     cores = len(machine.cores())
     assert rooms() == 4
     assert rooms("launch.jobs_per_device=3") == 12
@@ -128,9 +127,9 @@ def test_the_launcher_does_as_many_jobs_as_there_is_room_for() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
-def test_only_what_is_started_inside_is_pinned() -> None:
+def test_only_the_block_is_pinned() -> None:
     before = os.sched_getaffinity(0)
-    place = Place(environment={}, cores=frozenset({min(before)}), descriptors=())
-    with place.pinned():
+    lease = Lease(names=(), environment={}, cores=frozenset({min(before)}), descriptors=())
+    with lease.pinned():
         assert os.sched_getaffinity(0) == {min(before)}
     assert os.sched_getaffinity(0) == before

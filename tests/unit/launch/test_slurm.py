@@ -1,4 +1,4 @@
-"""What Slurm writes is read right, and a stopped job goes back into the queue where it should, and nowhere else."""
+"""The output of Slurm is parsed, and a stopped job is requeued exactly if Slurm stopped it."""
 
 import os
 import signal
@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from aiayn.errors import RunFailedError
 from aiayn.launch.slurm import (
+    JobState,
     RequeuedJobError,
-    Standing,
     address,
     first_node,
-    goes_back,
     job_id,
     port,
-    put_back_if_stopped,
+    requeue,
+    requeued_if_stopped,
     set_rendezvous,
 )
 from aiayn.runs.directory import RunDirectory
-from aiayn.system.signals import ENDING, SignalledInterrupt
+from aiayn.system.signals import INTERRUPTING, SignalledInterrupt
 
 SHOWN = """JobId=12 JobName=aiayn UserId=root(0) GroupId=root(0) Priority=1 Nice=0
    JobState={state} Reason=None Dependency=(null)
@@ -38,7 +38,7 @@ Slurm = Callable[..., Path]
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
     """A `scontrol` that shows one job, and notes what it is asked for; no signal changes its meaning for good."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING)}
+    handlers = {number: signal.getsignal(number) for number in INTERRUPTING}
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("SLURM_JOB_ID", "14")
     monkeypatch.setenv("SLURM_ARRAY_JOB_ID", "12")
@@ -72,7 +72,7 @@ def test_ports_are_ports_of_users(job: int) -> None:
     assert 1024 < port(str(job)) < 32768, "below those that systems hand out"
 
 
-def test_ranks_meet_where_the_environment_says_so_already(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stated_rendezvous_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
     for name, value in {"SLURM_JOB_ID": "51234", "SLURM_STEP_NUM_TASKS": "2", "SLURM_STEP_NODELIST": "n1"}.items():
         monkeypatch.setenv(name, value)
@@ -87,28 +87,28 @@ def test_ranks_meet_where_the_environment_says_so_already(monkeypatch: pytest.Mo
     assert os.environ["SLURM_NTASKS_PER_NODE"] == "1", "which Lightning asks for"
 
 
-def test_a_name_that_says_nothing_here_is_asked_for(slurm: Slurm) -> None:
+def test_slurm_is_asked_for_the_address_of_an_unknown_name(slurm: Slurm) -> None:
     slurm()
     assert address("localhost") == "localhost"
     with pytest.raises(RunFailedError, match=r"no address of node no\.such\.invalid: export MASTER_ADDR"):
         address("no.such.invalid")
 
 
-def test_a_job_of_an_array_is_not_taken_for_the_array(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_of_an_array_has_its_own_id(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> None:
     assert job_id() == "12_1"
     monkeypatch.delenv("SLURM_ARRAY_TASK_ID")
     assert job_id() == "14"
 
 
-def test_a_standing_is_read() -> None:
+def test_a_job_state_is_parsed() -> None:
     shown = SHOWN.format(state="RUNNING", requeue=1, restarts=3, preempted="2026-03-01T12:30:00")
-    assert Standing.read(shown) == Standing("RUNNING", 3, may_be_requeued=True, is_preempted=True)
+    assert JobState.read(shown) == JobState("RUNNING", 3, may_be_requeued=True, is_preempted=True)
     shown = SHOWN.format(state="COMPLETING", requeue=0, restarts=0, preempted="None")
-    assert Standing.read(shown) == Standing("COMPLETING", 0, may_be_requeued=False, is_preempted=False)
+    assert JobState.read(shown) == JobState("COMPLETING", 0, may_be_requeued=False, is_preempted=False)
 
 
 @pytest.mark.parametrize(
-    ("stopped_by", "standing", "is_back", "is_told"),
+    ("stopped_by", "shown", "is_requeued", "is_asked"),
     [
         (signal.SIGUSR1, {}, True, True),
         (signal.SIGUSR1, {"preempted": "2026-03-01T12:30:00"}, True, True),
@@ -120,41 +120,41 @@ def test_a_standing_is_read() -> None:
         (signal.SIGINT, {"preempted": "2026-03-01T12:30:00"}, False, False),
     ],
 )
-def test_a_stopped_job_goes_back_where_slurm_wants_its_place(
-    slurm: Slurm, stopped_by: signal.Signals, standing: dict[str, str], is_back: bool, is_told: bool
+def test_a_job_is_requeued_if_slurm_stopped_it(
+    slurm: Slurm, stopped_by: signal.Signals, shown: dict[str, str], is_requeued: bool, is_asked: bool
 ) -> None:
-    asked = slurm(**standing)
-    assert goes_back(stopped_by, has_advanced=True) is is_back
-    assert ("requeue 12_1" in asked.read_text().splitlines() if asked.exists() else False) is is_told
+    asked = slurm(**shown)
+    assert requeue(stopped_by, has_advanced=True) is is_requeued
+    assert ("requeue 12_1" in asked.read_text().splitlines() if asked.exists() else False) is is_asked
 
 
-def test_a_job_that_comes_no_further_goes_back_only_for_another(slurm: Slurm) -> None:
+def test_a_job_without_progress_is_requeued_only_after_preemption(slurm: Slurm) -> None:
     asked = slurm()
     with pytest.raises(RunFailedError, match="made no step in its time"):
-        goes_back(signal.SIGUSR1, has_advanced=False)
+        requeue(signal.SIGUSR1, has_advanced=False)
     assert "requeue" not in asked.read_text()
 
 
-def test_a_preempted_job_goes_back_without_a_step(slurm: Slurm) -> None:
+def test_a_preempted_job_is_requeued_without_progress(slurm: Slurm) -> None:
     slurm(preempted="2026-03-01T12:30:00")
-    assert goes_back(signal.SIGUSR1, has_advanced=False)
+    assert requeue(signal.SIGUSR1, has_advanced=False)
 
 
-def test_the_user_decides(slurm: Slurm) -> None:
+def test_a_job_that_may_not_be_requeued_is_not(slurm: Slurm) -> None:
     slurm(requeue=0)
     with pytest.raises(RunFailedError, match=r"hydra\.launcher\.requeue=true"):
-        goes_back(signal.SIGUSR1, has_advanced=True)
+        requeue(signal.SIGUSR1, has_advanced=True)
 
 
-def test_steps_count_from_where_the_go_began(slurm: Slurm, tmp_path: Path) -> None:
+def test_steps_count_from_where_the_attempt_began(slurm: Slurm, tmp_path: Path) -> None:
     slurm()
     directory = RunDirectory(tmp_path / "run")
     directory.checkpoints.mkdir(parents=True)
     (directory.checkpoints / "step-0000007.ckpt").touch()
     no_step = pytest.raises(RunFailedError, match=r"stopped by SIGUSR1; .* made no step")
-    with no_step, put_back_if_stopped(directory, anew=False):
+    with no_step, requeued_if_stopped(directory, anew=False):
         raise SignalledInterrupt(signal.SIGUSR1)
-    with pytest.raises(RequeuedJobError), put_back_if_stopped(directory, anew=True):
+    with pytest.raises(RequeuedJobError), requeued_if_stopped(directory, anew=True):
         raise SignalledInterrupt(signal.SIGUSR1)
-    with pytest.raises(RunFailedError, match="diverged"), put_back_if_stopped(directory, anew=False):
+    with pytest.raises(RunFailedError, match="diverged"), requeued_if_stopped(directory, anew=False):
         raise RunFailedError("diverged")

@@ -13,13 +13,13 @@ from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.cost import PAPERS, costs_of_runs, grids, total_of
 from aiayn.reports.plan import operations
-from aiayn.runs.cost import Basis, Devices, Go, RunCost, Total
+from aiayn.runs.cost import Attempt, Basis, Devices, RunCost, Total
 from aiayn.runs.record import Status
 
 MakeRun = Callable[..., Path]
 
 P100 = Devices("Tesla P100-SXM2-16GB", 8, 9.5e12, 9.5e12, Basis.paper)
-FULL = Go(
+FULL = Attempt(
     "2026-11-22T00:00:00+00:00",
     (P100,),
     price_per_device_hour=0.5,
@@ -35,7 +35,9 @@ ALL = OnlyComparedConfig(**dict.fromkeys(("scale", "data", "like", "sweep", "exp
 
 
 def test_each_run_has_a_line_and_all_have_a_sum(tmp_path: Path, make_run: MakeRun) -> None:
-    cut = Go(FULL.started, (P100,), 0.5, "USD", training_seconds=100.0, flops=2e15, padded_flops=2e15, gpu_joules=0.0)
+    cut = Attempt(
+        FULL.started, (P100,), 0.5, "USD", training_seconds=100.0, flops=2e15, padded_flops=2e15, gpu_joules=0.0
+    )
     make_run("base", cost=RunCost.of([cut, FULL]), seconds=43_200.0, hardware={"processor": "x"})
     make_run("a_h1", cost=RunCost.of([FULL]), seconds=43_200.0, hardware={"processor": "x"})
     runs = costs_of_runs(tmp_path / "runs", ALL)
@@ -43,7 +45,7 @@ def test_each_run_has_a_line_and_all_have_a_sum(tmp_path: Path, make_run: MakeRu
     times, counts, papers = grids(runs)
     lines, (together,) = times.groups
     by_name = {line[0]: dict(zip(times.headings, line, strict=True)) for line in (*lines, together)}
-    assert by_name["table3/base nano seed 1"]["goes"] == "2"
+    assert by_name["table3/base nano seed 1"]["attempts"] == "2"
     assert by_name["table3/base nano seed 1"]["lost"] == "1 min 40 s"
     assert by_name["table3/a_h1 nano seed 1"]["lost"] == ""
     assert by_name["2 runs"]["GPU kWh"] == "4"
@@ -63,17 +65,7 @@ def test_the_papers_base_model_on_the_papers_machine_stands_beside_itself(tmp_pa
     assert papers.groups[1][-1][-1] == printed[1]
 
 
-def test_older_records_tell_what_they_know(tmp_path: Path, make_run: MakeRun) -> None:
-    make_run("base", hardware={"processor": "x", "gpus": ["a GPU"] * 4, "processes": 4}, seconds=50.0, flops=7.0)
-    make_run("a_h1", status=Status.running)  # was refused, or is being prepared
-    (run,) = costs_of_runs(tmp_path / "runs", ALL)
-    total = run.account.total
-    assert total.device_hours == pytest.approx(4 * (50.0 + 1.0) / 3600)
-    assert (total.training_seconds, total.flops) == (50.0, 7.0)
-    assert (total.validation_seconds, total.paper_flops, total.mfu, run.lost_seconds) == (None, None, None, None)
-
-
-def test_a_go_that_was_killed_counts_before_anybody_takes_it_up(tmp_path: Path, make_run: MakeRun) -> None:
+def test_an_attempt_that_was_killed_counts_before_anybody_takes_it_up(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run("base", cost=None, hardware={"processor": "x"}, status=Status.failed, seconds=0.0)
     (folder / ".cost.json").write_text(json.dumps(RunCost.of([FULL]).plain()))
     (run,) = costs_of_runs(tmp_path / "runs", ALL)

@@ -16,14 +16,14 @@ from aiayn.reports.tables.table2 import Table2Report, read_table2
 from aiayn.reports.tables.table2_claims import JudgedTable2Claim
 from aiayn.reports.tables.table2_formats import grids, remarks
 from aiayn.reports.verdicts import Verdict
-from aiayn.runs.cost import Devices, Go, RunCost
+from aiayn.runs.cost import Attempt, Devices, RunCost
 from aiayn.runs.record import Status
 
 MakeRun = Callable[..., Path]
 
 MATRIX = {"multi_bleu": 26.5, "multi_bleu_split": 27.25, "bleu_intl": 28.5}
 
-COST = RunCost.of([Go(started=None, devices=(Devices("Tesla P100", 8, 9.5e12),), training_seconds=12 * 3600.0)])
+COST = RunCost.of([Attempt(started=None, devices=(Devices("Tesla P100", 8, 9.5e12),), training_seconds=12 * 3600.0)])
 
 
 @pytest.fixture
@@ -142,7 +142,9 @@ def test_printed_numbers_are_held_against_the_papers_definition(
 
 
 def test_a_run_that_cost_more_than_a_rival_contradicts_the_cost(tmp_path: Path, make_table2: MakeRun) -> None:
-    dear = RunCost.of([Go(started=None, devices=(Devices("Tesla P100", 8, 9.5e12),), training_seconds=96 * 3600.0)])
+    dear = RunCost.of(
+        [Attempt(started=None, devices=(Devices("Tesla P100", 8, 9.5e12),), training_seconds=96 * 3600.0)]
+    )
     make_table2("table2/base_en_de", "scale=paper", cost=dear, data="wmt14_en_de", sentences=3003)
     assert judged(tmp_path, "base_at_a_fraction").verdict is Verdict.contradicted
 

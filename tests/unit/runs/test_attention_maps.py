@@ -1,4 +1,4 @@
-"""What is written of attention is read again, to three decimals."""
+"""Attention maps read back as written, to three decimals."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def maps() -> AttentionMaps:
     return AttentionMaps(checkpoint_step=12, units="words", sentences=sentences)
 
 
-def test_it_reads_what_was_written(maps: AttentionMaps, tmp_path: Path) -> None:
+def test_maps_read_back_as_written(maps: AttentionMaps, tmp_path: Path) -> None:
     path = tmp_path / "attention" / "step-12.json"
     write_attention_maps(path, maps)
     read = read_attention_maps(path)

@@ -1,4 +1,4 @@
-"""The run directory finds its checkpoints, and belongs to one process at a time."""
+"""The run directory finds its checkpoints, and is locked by one process at a time."""
 
 import subprocess
 import sys
@@ -53,7 +53,7 @@ def test_checkpoints_are_found_by_name(steps: set[int], best: set[int], asked: i
 
 
 @given(steps=step_numbers, best=step_numbers, asked=st.sampled_from(["newest", "", "-1", "1.0", "last", "best"]))
-def test_a_refusal_lists_what_there_is(steps: set[int], best: set[int], asked: str) -> None:
+def test_a_refusal_lists_the_existing_checkpoints(steps: set[int], best: set[int], asked: str) -> None:
     there = {*(["last"] if steps else []), *(["best"] if best else []), *map(str, steps | best)}
     with tempfile.TemporaryDirectory() as folder:
         directory = with_checkpoints(Path(folder), steps=steps, best=best)
@@ -65,13 +65,13 @@ def test_a_refusal_lists_what_there_is(steps: set[int], best: set[int], asked: s
         assert set(listed.split(", ")) == (there or {"no checkpoint"})
 
 
-def test_of_two_files_with_one_step_the_run_takes_the_one_it_resumes_from(tmp_path: Path) -> None:
+def test_a_step_file_is_preferred_to_a_best_file(tmp_path: Path) -> None:
     directory = with_checkpoints(tmp_path, steps={7}, best={7})
     assert directory.checkpoint("7")[1].name == "step-0000007.ckpt"
 
 
 @given(st.lists(st.sets(st.integers(1, 10**8), min_size=1, max_size=6).map(sorted), max_size=4, unique_by=tuple))
-def test_averages_have_names_of_their_own(sets: list[list[int]]) -> None:
+def test_averages_have_unique_names(sets: list[list[int]]) -> None:
     names = [average_name(steps) for steps in sets]
     assert len(set(names)) == len(sets)
     with tempfile.TemporaryDirectory() as folder:
@@ -89,7 +89,7 @@ def test_averages_have_names_of_their_own(sets: list[list[int]]) -> None:
                 directory.checkpoint("average")
 
 
-def test_a_directory_is_held_against_other_processes_until_they_end(tmp_path: Path) -> None:
+def test_a_directory_is_locked_until_its_processes_end(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
     free = [directory.is_free]
     command = [sys.executable, "-c", HOLD, str(directory.path)]
@@ -109,7 +109,7 @@ def test_a_directory_is_held_against_other_processes_until_they_end(tmp_path: Pa
         assert directory.path.is_dir()
 
 
-def test_a_held_directory_is_given_back_after_an_error(tmp_path: Path) -> None:
+def test_a_directory_is_unlocked_after_an_error(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
     with pytest.raises(ZeroDivisionError), directory.locked():
         _ = 1 / 0

@@ -1,4 +1,4 @@
-"""The ledger says of every run how it stands now, also of those whose process is gone."""
+"""The ledger states the present state of every run, also of killed ones."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ def log(directory: RunDirectory, *rows: dict[str, float], torn: str = "") -> Non
     directory.metrics.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + torn)
 
 
-def test_what_the_record_says_stands_when_the_run_has_ended(tmp_path: Path) -> None:
+def test_the_record_states_how_a_run_ended(tmp_path: Path) -> None:
     for status in (Status.failed, Status.finished, Status.interrupted):
         a_run(tmp_path, status, status, steps=7, message=f"it {status}")
     entries = read_ledger(tmp_path)
@@ -50,7 +50,7 @@ def test_what_the_record_says_stands_when_the_run_has_ended(tmp_path: Path) -> N
     assert {entry.seconds_left for entry in entries} == {None}
 
 
-def test_a_held_run_is_running_and_shows_its_last_logged_step(tmp_path: Path) -> None:
+def test_a_locked_run_is_running_and_shows_its_last_logged_step(tmp_path: Path) -> None:
     directory = a_run(tmp_path, "a", Status.running)
     rows: list[dict[str, float]] = [{"step": 10, "train/seconds": 5.0}, {"step": 20, "train/seconds": 10.0}]
     log(directory, *rows, {"step": 20, "val/ppl": 3.0}, torn='{"step": 30, "train/seconds": 1')
@@ -85,7 +85,7 @@ def test_a_record_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -
     assert str(damaged.directory.record) in str(damaged.message)
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert read_ledger(tmp_path) == []
     with pytest.raises(UserError, match=r"^paths\.runs=.*nowhere: no such folder"):
         read_ledger(tmp_path / "nowhere")
@@ -106,23 +106,23 @@ def test_clearing_leaves_only_the_lock(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ['{"step": "x"}', "{step}", '{"step": [1]}'])
-def test_a_run_whose_metrics_are_no_numbers_cannot_be_read(tmp_path: Path, line: str) -> None:
+def test_a_run_with_damaged_metrics_is_unreadable(tmp_path: Path, line: str) -> None:
     directory = a_run(tmp_path, "a", Status.running)
     log(directory, torn=f"{line}\n")
     (entry,) = read_ledger(tmp_path)
     assert entry.state is State.unreadable
-    assert str(entry.message).startswith(f"{directory.metrics}: a line of it holds no numbers (")
+    assert str(entry.message).startswith(f"{directory.metrics}: a line holds no numbers (")
 
 
 @pytest.mark.parametrize("line", ['{"val/ppl": 3}', '{"val/ppl"}', '{"step": 1, "val/ppl": "x"}'])
-def test_perplexities_that_are_no_numbers_are_named(tmp_path: Path, line: str) -> None:
+def test_damaged_perplexities_are_named(tmp_path: Path, line: str) -> None:
     directory = a_run(tmp_path, "a", Status.finished)
     log(directory, torn=f"{line}\n")
     with pytest.raises(UserError, match=rf"^{directory.metrics}: a line holds no numbers "):
         directory.validation_perplexities()
 
 
-def test_names_of_sweeps_that_are_no_text_are_named(tmp_path: Path) -> None:
+def test_a_damaged_file_of_sweeps_is_named(tmp_path: Path) -> None:
     directory = a_run(tmp_path, "a", Status.finished)
     directory.sweeps_file.write_bytes(b"\xff")
     with pytest.raises(UserError, match=rf"^{directory.sweeps_file}: not the names of sweeps "):

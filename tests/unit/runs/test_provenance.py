@@ -1,4 +1,4 @@
-"""Where a result came from is told as it is: versions, the commit of the checkout, the machine."""
+"""Versions, the commit of the checkout and the machine are recorded as they are."""
 
 import importlib.metadata
 import json
@@ -49,7 +49,7 @@ def test_every_version_is_that_of_the_installed_package() -> None:
     assert {"pytorch-lightning", "tokenizers", "sacrebleu"} <= versions.keys()
 
 
-def test_the_commit_is_the_checkouts_and_changes_are_told(copy: Path) -> None:
+def test_the_commit_and_uncommitted_changes_are_stated(copy: Path) -> None:
     assert told(copy) == [None, None], "an unpacked archive has no commit"
     git(copy, "init", "--quiet")
     git(copy, "add", ".")

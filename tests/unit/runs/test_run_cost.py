@@ -1,4 +1,4 @@
-"""An account: goes add up, what is not known is not 0, and the paper's definition gives the paper's numbers."""
+"""Attempts add up, an unknown is not 0, and the paper's definition gives the paper's numbers."""
 
 import dataclasses
 import json
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiayn.errors import UserError
 from aiayn.paper.recipe import load_recipe
 from aiayn.paper.table2 import load_table2
-from aiayn.runs.cost import Basis, Devices, Go, RunCost, Total
+from aiayn.runs.cost import Attempt, Basis, Devices, RunCost, Total
 from aiayn.runs.record import json_text
 
 PARTS = ("training_seconds", "validation_seconds", "evaluation_seconds", "flops", "padded_flops", "gpu_joules")
@@ -25,7 +25,7 @@ devices = st.builds(
     Devices, st.sampled_from(["P100", "H100"]), st.integers(1, 64), rates, rates, st.sampled_from([None, *Basis])
 )
 accounts = st.builds(
-    Go,
+    Attempt,
     started=st.just("2026-11-22T00:00:00+00:00"),
     devices=st.lists(devices, min_size=1, max_size=3).map(tuple),
     price_per_device_hour=st.none() | st.floats(0, 100),
@@ -36,17 +36,17 @@ accounts = st.builds(
 )
 
 
-def cut(go: Go, share: float) -> tuple[Go, Go]:
-    """The same, stopped on the way and taken up again."""
-    first = {name: getattr(go, name) * share for name in PARTS}
-    second = {name: getattr(go, name) - first[name] for name in PARTS}
-    return dataclasses.replace(go, **first), dataclasses.replace(go, **second)
+def cut(attempt: Attempt, share: float) -> tuple[Attempt, Attempt]:
+    """The same attempt, stopped and resumed."""
+    first = {name: getattr(attempt, name) * share for name in PARTS}
+    second = {name: getattr(attempt, name) - first[name] for name in PARTS}
+    return dataclasses.replace(attempt, **first), dataclasses.replace(attempt, **second)
 
 
 @settings(max_examples=30)
 @given(accounts, st.floats(0.05, 0.95))
-def test_a_run_that_was_stopped_and_went_on_costs_what_it_would_have(go: Go, share: float) -> None:
-    whole, resumed = (dataclasses.asdict(Total.of(goes)) for goes in ([go], cut(go, share)))
+def test_a_resumed_run_costs_as_much_as_an_uninterrupted_one(attempt: Attempt, share: float) -> None:
+    whole, resumed = (dataclasses.asdict(Total.of(attempts)) for attempts in ([attempt], cut(attempt, share)))
     for name, value in whole.items():
         expected = pytest.approx(value, rel=1e-6) if isinstance(value, float) else value
         assert resumed[name] == expected, name
@@ -54,19 +54,19 @@ def test_a_run_that_was_stopped_and_went_on_costs_what_it_would_have(go: Go, sha
 
 @settings(max_examples=30)
 @given(accounts)
-def test_a_known_rate_is_what_everything_is_multiplied_with(go: Go) -> None:
-    total = Total.of([go])
-    assert total.device_hours * 3600 == pytest.approx(go.seconds * go.count)
+def test_totals_multiply_by_known_rates(attempt: Attempt) -> None:
+    total = Total.of([attempt])
+    assert total.device_hours * 3600 == pytest.approx(attempt.seconds * attempt.count)
     if total.paper_flops is None:
-        assert any(each.sustained_flops is None for each in go.devices)
+        assert any(each.sustained_flops is None for each in attempt.devices)
     else:
-        sustained = sum((each.sustained_flops or 0.0) * each.count for each in go.devices)
-        assert total.paper_flops == pytest.approx((go.seconds - go.evaluation_seconds) * sustained)
+        sustained = sum((each.sustained_flops or 0.0) * each.count for each in attempt.devices)
+        assert total.paper_flops == pytest.approx((attempt.seconds - attempt.evaluation_seconds) * sustained)
     if total.mfu is None:
-        assert any(each.peak_flops is None for each in go.devices)
+        assert any(each.peak_flops is None for each in attempt.devices)
     else:
-        peak = sum((each.peak_flops or 0.0) * each.count for each in go.devices)
-        assert total.mfu * peak == pytest.approx(go.flops / go.training_seconds)
+        peak = sum((each.peak_flops or 0.0) * each.count for each in attempt.devices)
+        assert total.mfu * peak == pytest.approx(attempt.flops / attempt.training_seconds)
 
 
 @pytest.mark.parametrize(("model", "row"), [("base", "transformer_base"), ("big", "transformer_big")])
@@ -74,20 +74,20 @@ def test_the_papers_time_on_the_papers_gpus_is_the_papers_cost(model: str, row: 
     recipe = load_recipe()
     hardware = recipe.hardware
     gpus = Devices(hardware.gpu, hardware.devices, hardware.sustained_flops[hardware.gpu], None, Basis.paper)
-    go = Go(None, (gpus,), training_seconds=recipe.training[model].hours * 3600)
+    attempt = Attempt(None, (gpus,), training_seconds=recipe.training[model].hours * 3600)
     printed = {system.id: system for system in load_table2().rows}[row].flops_en_de
-    assert f"{Total.of([go]).paper_flops:.1e}".replace("e+", "e") == str(printed)
+    assert f"{Total.of([attempt]).paper_flops:.1e}".replace("e+", "e") == str(printed)
 
 
-def test_what_one_go_does_not_know_the_sum_does_not_know() -> None:
-    known = Go(None, (Devices("P100", 1, 1e12, 1e12),), 2.0, "USD", training_seconds=60.0, gpu_joules=5.0, flops=1.0)
+def test_an_unknown_of_one_attempt_is_unknown_in_the_sum() -> None:
+    known = Attempt(
+        None, (Devices("P100", 1, 1e12, 1e12),), 2.0, "USD", training_seconds=60.0, gpu_joules=5.0, flops=1.0
+    )
     unknowns: list[dict[str, Any]] = [
         {"devices": (Devices("unheard of", 1),)},
         {"gpu_joules": None},
         {"price_per_device_hour": None},
         {"currency": "EUR"},
-        {"validation_seconds": None},
-        {"padded_flops": None},
     ]
     for change in unknowns:
         missing = Total.of([known, dataclasses.replace(known, **change)])
@@ -97,23 +97,23 @@ def test_what_one_go_does_not_know_the_sum_does_not_know() -> None:
         assert lost, change
         assert missing.device_hours == 2 * Total.of([known]).device_hours
     idle = dataclasses.replace(known, training_seconds=0.0, gpu_joules=None, price_per_device_hour=None)
-    assert Total.of([known, idle]).price == Total.of([known]).price, "a go that did nothing costs nothing"
+    assert Total.of([known, idle]).price == Total.of([known]).price, "an attempt that did nothing costs nothing"
 
 
 @settings(max_examples=30)
 @given(st.lists(accounts, max_size=3))
-def test_an_account_reads_back_as_it_was_written(goes: list[Go]) -> None:
-    cost = RunCost.of(goes)
+def test_an_account_reads_back_as_it_was_written(attempts: list[Attempt]) -> None:
+    cost = RunCost.of(attempts)
     assert RunCost.read(json.loads(json_text(cost.plain()))) == cost
 
 
-def test_what_a_killed_go_left_is_found_and_anything_else_refused(tmp_path: Path) -> None:
+def test_the_account_of_a_killed_attempt_is_read_and_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / ".cost.json"
     assert RunCost.kept(path) is None
-    cost = RunCost.of([Go(None, (Devices("P100", 1),), training_seconds=3.0)])
+    cost = RunCost.of([Attempt(None, (Devices("P100", 1),), training_seconds=3.0)])
     path.write_text(json_text(cost.plain()))
     assert RunCost.kept(path) == cost
-    for text in ("", "[]", "{}", '{"goes": [{"colour": "red"}]}'):
+    for text in ("", "[]", "{}", '{"attempts": [{"colour": "red"}]}'):
         path.write_text(text)
         with pytest.raises(UserError, match=rf"^{re.escape(str(path))}: not an account of costs .*; remove it$"):
             RunCost.kept(path)

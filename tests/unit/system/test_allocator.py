@@ -1,4 +1,4 @@
-"""Keeping memory is a matter of speed: training gives the same weights, bit by bit."""
+"""Training gives the same weights with kept memory, bit for bit."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Files are whole or not there."""
+"""Files and folders are written atomically."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_a_replaced_file_is_the_old_one_or_the_new_one(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_write_that_fails_keeps_the_old_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write_bytes(path, b"old")
 
@@ -40,7 +40,7 @@ def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_new_folder_is_there_when_it_is_full(tmp_path: Path) -> None:
+def test_a_new_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "above" / "folder"
     with files.new_folder(path) as partial:
         (partial / "file").write_text("content")
@@ -49,7 +49,7 @@ def test_a_new_folder_is_there_when_it_is_full(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_folder_that_fails_leaves_nothing_behind_and_replaces_nothing(tmp_path: Path) -> None:
+def test_a_failed_folder_replaces_nothing(tmp_path: Path) -> None:
     path = tmp_path / "folder"
     with files.new_folder(path) as partial:
         (partial / "file").write_text("first")

@@ -1,4 +1,4 @@
-"""What runs on this machine."""
+"""Running processes are told from zombies."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from aiayn.system import machine
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="tells who has ended but is not reaped by /proc")
-def test_a_process_lives_until_it_ends_reaped_or_not() -> None:
+def test_a_zombie_is_not_alive() -> None:
     assert machine.is_alive(os.getpid())
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     assert machine.is_alive(child.pid)

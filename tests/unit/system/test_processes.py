@@ -1,4 +1,4 @@
-"""How many processes a run has: what `trainer.devices` says outside a group, what the group says inside one."""
+"""The number of processes follows `trainer.devices` outside a group, and the group inside one."""
 
 import pytest
 import torch
@@ -48,7 +48,7 @@ def test_counts_and_lists_are_counted(devices: object, count: int) -> None:
 
 
 @pytest.mark.parametrize("devices", ["auto", -1, "-1"])
-def test_auto_is_every_gpu_and_one_process_without_any(devices: object) -> None:
+def test_auto_is_every_gpu_or_one_process(devices: object) -> None:
     assert processes.devices_per_node({"devices": devices, "accelerator": "cpu"}) == 1
     for accelerator in ("auto", "gpu", "cuda"):
         asked = {"devices": devices, "accelerator": accelerator}
@@ -79,9 +79,9 @@ def test_outside_a_group_there_is_one_rank(environment: dict[str, str], monkeypa
         monkeypatch.setenv(name, value)
     assert not processes.is_rank()
     assert (processes.rank(), processes.local_rank(), processes.group_size()) == (0, 0, 1)
-    processes.refuse_another_size({"devices": 2})
+    processes.check_group_size({"devices": 2})
     with pytest.raises(UserError, match=r"trainer\.num_nodes=2: .* torchrun"):
-        processes.refuse_another_size({"devices": 2, "num_nodes": 2})
+        processes.check_group_size({"devices": 2, "num_nodes": 2})
 
 
 @pytest.mark.parametrize("environment", GROUPS)
@@ -91,10 +91,10 @@ def test_inside_a_group_the_group_counts(environment: dict[str, str], monkeypatc
     assert processes.is_rank()
     assert (processes.rank(), processes.local_rank(), processes.group_size()) == (3, 1, 4)
     for trainer in ({"devices": 4}, {"devices": 2, "num_nodes": 2}, {"devices": 1, "num_nodes": 4}):
-        processes.refuse_another_size(trainer)
+        processes.check_group_size(trainer)
     for trainer in ({"devices": 2}, {"devices": 4, "num_nodes": 2}):
         with pytest.raises(UserError, match="started 4"):
-            processes.refuse_another_size(trainer)
+            processes.check_group_size(trainer)
 
 
 def test_the_configuration_says_how_many_processes_a_run_wants() -> None:

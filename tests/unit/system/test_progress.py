@@ -1,4 +1,4 @@
-"""Bars appear on a terminal, for slow work, and nothing tears them; elsewhere there are lines and no control codes."""
+"""Bars appear on a terminal for slow work, unbroken by lines; elsewhere there are lines without control codes."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from terminal import Terminal, screen_after
 
 WORK = """
 import logging, sys, time
-from aiayn import progress
+from aiayn.system import progress
 from aiayn.system.progress import Bar, LineHandler, draw_lines, say
 
 def work(seconds, *, description="work", stays=False, inside=lambda: None):
@@ -44,7 +44,7 @@ def test_slow_work_has_a_bar_as_wide_as_the_terminal_and_quick_work_has_none(tmp
     assert screen == [], "and is gone"
 
 
-def test_what_is_said_stands_above_a_bar_and_the_bar_goes_on(tmp_path: Path) -> None:
+def test_lines_stand_above_a_bar_which_is_redrawn(tmp_path: Path) -> None:
     program = "work(SLOW, stays=True, inside=lambda: logging.info('a remark, longer than nothing'))"
     written, screen = on_terminal(program, tmp_path)
     assert screen[0] == "a remark, longer than nothing"
@@ -55,13 +55,13 @@ def test_what_is_said_stands_above_a_bar_and_the_bar_goes_on(tmp_path: Path) -> 
     assert after.lstrip("\r\n").startswith("work 4/5"), "drawn again at once"
 
 
-def test_a_remark_before_a_bar_is_due_does_not_bring_it_out(tmp_path: Path) -> None:
+def test_a_line_does_not_draw_a_bar_before_its_delay(tmp_path: Path) -> None:
     written, screen = on_terminal("work(QUICK, inside=lambda: say('a remark'))", tmp_path)
     assert "work" not in written
     assert screen == ["a remark"]
 
 
-def test_an_inner_bar_takes_the_place_of_the_outer_one(tmp_path: Path) -> None:
+def test_an_inner_bar_hides_the_outer_one(tmp_path: Path) -> None:
     program = "work(SLOW, stays=True, inside=lambda: work(SLOW, description='inner'))"
     written, screen = on_terminal(program, tmp_path)
     assert "inner 4/5 things" in written
@@ -71,7 +71,7 @@ def test_an_inner_bar_takes_the_place_of_the_outer_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "ValueError"])
-def test_a_bar_is_gone_whatever_ends_the_work(tmp_path: Path, error: str) -> None:
+def test_a_bar_is_removed_after_an_error(tmp_path: Path, error: str) -> None:
     program = f"""
 def fail():
     raise {error}
@@ -86,13 +86,13 @@ except {error}:
 
 
 @pytest.mark.parametrize("value", ["lines", "nothing"])
-def test_somebody_else_may_tell_instead(tmp_path: Path, value: str) -> None:
+def test_progress_can_be_turned_off(tmp_path: Path, value: str) -> None:
     program = "work(SLOW, inside=lambda: (logging.info('a remark'), logging.warning('a warning')))"
     _, screen = on_terminal(program, tmp_path, AIAYN_PROGRESS=value)
     assert screen == [*(["a remark"] if value == "nothing" else []), "a warning"]
 
 
-def test_where_it_is_no_terminal_there_are_plain_lines(tmp_path: Path) -> None:
+def test_without_a_terminal_there_are_plain_lines(tmp_path: Path) -> None:
     program = "work(SLOW, stays=True, inside=lambda: logging.info('a remark'))\nprint('tqdm' in sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", WORK + program], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -100,7 +100,7 @@ def test_where_it_is_no_terminal_there_are_plain_lines(tmp_path: Path) -> None:
     assert (result.stderr, result.stdout) == ("a remark\n", "False\n")
 
 
-def test_other_processes_say_things_above_lines_that_are_drawn(tmp_path: Path) -> None:
+def test_other_processes_write_above_drawn_lines(tmp_path: Path) -> None:
     program = """
 import subprocess
 for number in range(3):
@@ -124,12 +124,12 @@ def test_more_lines_than_the_terminal_has_are_counted(tmp_path: Path) -> None:
         assert terminal.screen == [*(f"line {number}" for number in range(8)), "and 12 more"]
 
 
-def test_the_screen_of_these_tests_is_drawn_over_like_a_terminals() -> None:
+def test_the_emulated_screen_behaves_like_a_terminal() -> None:
     written = "one\r\ntwo\x1b[1A\rthree\x1b[K\r\nfour\r\x1b[Jfive\r\n\x1b[?25l\x1b[1msix\x1b[0m\r\n" + "7" * 12
     assert screen_after(written, columns=10) == ["three", "five", "six", "7" * 10, "77"]
 
 
-def test_without_standard_error_nothing_is_said(tmp_path: Path) -> None:
+def test_without_standard_error_nothing_is_written(tmp_path: Path) -> None:
     program = "sys.stderr = None; say('lost'); work(QUICK); print('done')"
     result = subprocess.run(
         [sys.executable, "-c", WORK + program],

@@ -1,4 +1,4 @@
-"""Remarks of libraries that no user can act on stay off the terminal."""
+"""Remarks of libraries that no user can act on are hidden."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ import torch.utils.cpp_extension
 
 
 @pytest.mark.slow
-def test_remarks_are_not_shown_and_other_warnings_are() -> None:
+def test_remarks_are_hidden_and_other_warnings_shown() -> None:
     environment = {**os.environ, "CUDA_HOME": "/nowhere"}  # a CUDA build of torch remarks on it where there is no GPU
     command = [sys.executable, "-c", CODE]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""A scratch folder lives as long as its owner, and no longer than until the next one is made."""
+"""A scratch folder exists as long as its owner, and at most until the next one is made."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def folder_of(process: subprocess.Popen[str]) -> Path:
     return Path(process.stdout.readline().strip())
 
 
-def test_the_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Path) -> None:
+def test_the_next_process_removes_the_folder_of_a_killed_one(tmp_path: Path) -> None:
     with holder(tmp_path) as living, holder(tmp_path) as dying:
         kept, left = folder_of(living), folder_of(dying)
         (left / "1.json").touch()
@@ -49,7 +49,7 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_lives_on_with_those_that_inherit_its_lock(tmp_path: Path) -> None:
+def test_a_folder_stays_while_a_process_has_its_lock(tmp_path: Path) -> None:
     folder = make_scratch(tmp_path, prefix=PREFIX)
     sleep = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
     with subprocess.Popen(sleep, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[lock_of(folder)]) as heir:
@@ -74,7 +74,7 @@ def test_a_folder_of_another_host_stays(tmp_path: Path, host: str) -> None:
     assert folder.is_dir()
 
 
-def test_what_is_no_such_folder_stays(tmp_path: Path) -> None:
+def test_other_files_stay(tmp_path: Path) -> None:
     file, bare, elsewhere = tmp_path / f"{PREFIX}file", tmp_path / f"{PREFIX}bare", tmp_path / "elsewhere"
     file.touch()
     bare.mkdir()

@@ -1,4 +1,4 @@
-"""The mean of checkpoints, and which steps it is of."""
+"""The mean of checkpoints, and the steps that it averages."""
 
 import tempfile
 from fractions import Fraction
@@ -73,7 +73,7 @@ def test_other_architectures_are_refused_by_name(tmp_path: Path, other: dict[str
     assert "\n" not in str(refusal.value)
 
 
-def test_runs_are_averaged_where_that_is_wanted_and_refused_where_not(tmp_path: Path) -> None:
+def test_another_run_is_averaged_only_without_provenance(tmp_path: Path) -> None:
     paths = [written(tmp_path, {"w": torch.tensor([value])}, run=name) for name, value in (("one", 1.0), ("two", 4.0))]
     assert averaged_checkpoint(paths)["state_dict"]["w"].item() == 2.5
     with pytest.raises(UserError, match=r"two-0000001\.ckpt: a checkpoint of another run \(config_hash two, not one\)"):
@@ -81,7 +81,7 @@ def test_runs_are_averaged_where_that_is_wanted_and_refused_where_not(tmp_path: 
 
 
 @given(st.integers(1, 400), st.integers(1, 90), st.integers(1, 9), st.data())
-def test_steps_are_the_last_of_those_counted_back_from_the_end(
+def test_averaged_steps_are_counted_back_from_the_end(
     max_steps: int, interval: int, checkpoints: int, data: st.DataObject
 ) -> None:
     step = data.draw(st.integers(0, max_steps))

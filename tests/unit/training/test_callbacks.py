@@ -1,4 +1,4 @@
-"""The first signal asks a run to stop, the second one does what it did before, and then all is as it was."""
+"""The first signal stops a run, the second reaches the previous handler, and the handlers are restored."""
 
 import os
 import signal
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from pytorch_lightning import LightningModule, Trainer
 
-from aiayn.training.callbacks import SIGNALS, StopOnSignal
+from aiayn.system.signals import INTERRUPTING
+from aiayn.training.callbacks import StopOnSignal
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def trainer(tmp_path: Path) -> Trainer:
 def reached() -> Iterator[list[int]]:
     """Numbers of the signals that reach the handlers from before the run."""
     numbers: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: numbers.append(number)) for number in SIGNALS}
+    before = {number: signal.signal(number, lambda number, _: numbers.append(number)) for number in INTERRUPTING}
     yield numbers
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -38,8 +39,8 @@ def send(number: signal.Signals) -> None:
     os.kill(os.getpid(), number)
 
 
-@pytest.mark.parametrize("first", SIGNALS)
-@pytest.mark.parametrize("second", SIGNALS)
+@pytest.mark.parametrize("first", INTERRUPTING)
+@pytest.mark.parametrize("second", INTERRUPTING)
 def test_the_second_signal_reaches_the_previous_handler(
     trainer: Trainer, reached: list[int], first: signal.Signals, second: signal.Signals
 ) -> None:
@@ -55,10 +56,8 @@ def test_the_second_signal_reaches_the_previous_handler(
     assert trainer.should_stop
 
 
-@pytest.mark.parametrize("second", SIGNALS)
-def test_where_others_send_signals_too_only_the_first_counts(
-    trainer: Trainer, reached: list[int], second: signal.Signals
-) -> None:
+@pytest.mark.parametrize("second", INTERRUPTING)
+def test_a_patient_run_ignores_further_signals(trainer: Trainer, reached: list[int], second: signal.Signals) -> None:
     stop = StopOnSignal(is_patient=True)
     stop.on_train_start(trainer, LightningModule())
     send(signal.SIGUSR1)
@@ -71,35 +70,35 @@ def test_where_others_send_signals_too_only_the_first_counts(
     assert reached == [], "the last checkpoint is still to be written"
 
 
-@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("number", INTERRUPTING)
 @pytest.mark.parametrize("interrupted", [False, True])
-def test_after_the_run_the_signals_belong_to_others_again(
+def test_handlers_are_restored_after_the_run(
     trainer: Trainer, reached: list[int], number: signal.Signals, interrupted: bool
 ) -> None:
-    before = [signal.getsignal(each) for each in SIGNALS]
+    before = [signal.getsignal(each) for each in INTERRUPTING]
     stop = StopOnSignal()
     stop.on_train_start(trainer, LightningModule())
-    assert [signal.getsignal(each) for each in SIGNALS] != before
+    assert [signal.getsignal(each) for each in INTERRUPTING] != before
     if interrupted:
         send(number)
     stop.on_train_end(trainer, LightningModule())
     stop.on_train_end(trainer, LightningModule())
-    assert [signal.getsignal(each) for each in SIGNALS] == before
+    assert [signal.getsignal(each) for each in INTERRUPTING] == before
     send(number)
     assert reached == [number]
 
 
-def test_without_a_signal_a_run_goes_on(trainer: Trainer) -> None:
+def test_without_a_signal_a_run_does_not_stop(trainer: Trainer) -> None:
     stop = StopOnSignal()
     stop.on_train_batch_end(trainer)
     assert stop.received is None
     assert not trainer.should_stop
 
 
-def test_outside_the_main_thread_no_signal_is_taken(trainer: Trainer) -> None:
-    before = [signal.getsignal(number) for number in SIGNALS]
+def test_outside_the_main_thread_no_handler_is_set(trainer: Trainer) -> None:
+    before = [signal.getsignal(number) for number in INTERRUPTING]
     stop = StopOnSignal()
     thread = threading.Thread(target=stop.on_train_start, args=(trainer, LightningModule()))
     thread.start()
     thread.join()
-    assert [signal.getsignal(number) for number in SIGNALS] == before
+    assert [signal.getsignal(number) for number in INTERRUPTING] == before

@@ -1,4 +1,4 @@
-"""Whatever the number of ranks, each sentence is validated once and each step trains on the same sentences."""
+"""With any number of ranks, each sentence is validated once and each step trains on the same sentences."""
 
 from pathlib import Path
 

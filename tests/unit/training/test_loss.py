@@ -47,7 +47,7 @@ class Layer:
 
 @in_chunks
 @given(tokens, vocabularies, epsilons, seeds, chunks, chunks)
-def test_values_and_gradients_are_torchs_in_chunks_of_any_size(
+def test_values_and_gradients_equal_torchs_for_any_chunk_size(
     monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, epsilon: float, seed: int, chunk: int, cached: int
 ) -> None:
     monkeypatch.setitem(loss.CHUNK_ENTRIES, "cpu", chunk)
@@ -88,7 +88,7 @@ def test_the_loss_of_a_batch_is_the_sum_over_its_tokens(
 
 @in_chunks
 @given(tokens, vocabularies, seeds, chunks)
-def test_likelihoods_are_of_each_token_pads_too(
+def test_likelihoods_are_those_of_each_token_including_padding(
     monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, seed: int, chunk: int
 ) -> None:
     monkeypatch.setitem(loss.CHUNK_ENTRIES, "cpu", chunk)
@@ -122,7 +122,7 @@ def test_half_precision_products_are_summed_in_full_precision(vocabulary: int, e
         torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.1)
 
 
-def test_without_gradients_none_are_made() -> None:
+def test_no_gradients_are_computed_without_need() -> None:
     layer = Layer(5, 11, 0)
     with torch.no_grad():
         losses = layer.losses(0.1)
@@ -130,7 +130,7 @@ def test_without_gradients_none_are_made() -> None:
     torch.testing.assert_close(losses.smoothed, layer.losses(0.1).smoothed.detach())
 
 
-def test_gradients_made_once_are_not_handed_out_twice() -> None:
+def test_a_second_backward_pass_is_refused() -> None:
     layer = Layer(5, 11, 0)
     losses = layer.losses(0.1)
     torch.autograd.backward(losses.smoothed)

@@ -61,7 +61,7 @@ def test_the_speed_is_of_the_steps_since_a_resumption(before: Steps, after: Step
 
 
 @given(steps)
-def test_ranks_take_up_the_sums_of_all_once(steps: Steps) -> None:
+def test_one_rank_restores_the_sums_of_all(steps: Steps) -> None:
     whole = Meter()
     count(whole, steps)
     state = whole.state(whole.losses)

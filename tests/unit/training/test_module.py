@@ -1,4 +1,4 @@
-"""A step's gradient is that of the loss per target token, whoever computes which part of it."""
+"""A step's gradient is that of the loss per target token, however it is split into micro-batches."""
 
 import dataclasses
 from pathlib import Path
@@ -110,7 +110,7 @@ def loss_of(module: TranslationModule, batch: TranslationBatch, *, reduction: st
 
 
 @pytest.mark.parametrize("parts", [[(0, 1, 2)], [(0,), (1,), (2,)], [(2,), (0, 1)], [(2, 0), (), (1,), ()]])
-def test_every_token_of_a_step_weighs_the_same_however_unequal_the_micro_batches(
+def test_every_token_of_a_step_has_the_same_weight_in_unequal_micro_batches(
     module: TranslationModule, pairs: PairsInMemory, parts: list[tuple[int, ...]], tmp_path: Path
 ) -> None:
     expected = by_hand(module, loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean"))

@@ -1,4 +1,4 @@
-"""The search finds, token for token, what it would find without anything that makes it fast."""
+"""The search finds the same tokens as a plain implementation without optimizations."""
 
 from collections.abc import Sequence
 

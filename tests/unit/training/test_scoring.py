@@ -1,4 +1,4 @@
-"""Batches are a matter of speed: each sentence has the likelihood and the translation that it has alone."""
+"""Each sentence has the same likelihood and translation in a batch as alone."""
 
 from dataclasses import replace
 
@@ -89,7 +89,7 @@ def test_translations_come_in_the_order_of_the_split(
     assert sum(finished) == len(split)
 
 
-def test_an_output_is_at_most_so_much_longer_than_its_input(model: Transformer, prepared: PreparedData) -> None:
+def test_outputs_respect_max_extra_length(model: Transformer, prepared: PreparedData) -> None:
     tokenizer = prepared.tokenizer
     search = BeamSearchConfig(
         beam_size=2,
@@ -126,7 +126,7 @@ def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
 
 
-def test_more_hypotheses_are_asked_for_and_the_best_stays(model: Transformer, prepared: PreparedData) -> None:
+def test_n_best_keeps_the_best_hypothesis(model: Transformer, prepared: PreparedData) -> None:
     sources, tokenizer = prepared.split("dev").source, prepared.tokenizer
     search = BeamSearchConfig(
         beam_size=3,
@@ -144,7 +144,7 @@ def test_more_hypotheses_are_asked_for_and_the_best_stays(model: Transformer, pr
 
 
 @pytest.mark.parametrize("refills", [False, True])
-def test_a_constrained_search_finds_nothing_but_trees_over_the_words(architecture: Architecture, refills: bool) -> None:
+def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Architecture, refills: bool) -> None:
     symbols = ["(S", "(NP", ")S", ")NP", "DT", "NN"]
     tokenizer = SymbolTokenizer(classes=["⟨unk⟩"], targets=symbols, words=["the", "dogs", "bark"])
     torch.manual_seed(3)

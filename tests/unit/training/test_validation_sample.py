@@ -1,4 +1,4 @@
-"""BLEU of a validation is that of the run's own search, on sentences that stay the same, and it changes nothing."""
+"""The score of a validation is that of the run's search on fixed sentences, and has no side effects."""
 
 import copy
 
@@ -25,7 +25,7 @@ SEARCH = BeamSearchConfig(
 
 
 @pytest.mark.parametrize("sentences", [1, 7, 23, 1000])
-def test_it_is_what_the_search_finds_for_these_sentences(
+def test_the_score_is_that_of_the_search_on_these_sentences(
     model: Transformer, prepared: PreparedData, sentences: int
 ) -> None:
     dev = prepared.split("dev")
@@ -38,7 +38,7 @@ def test_it_is_what_the_search_finds_for_these_sentences(
     assert sample.score(model, device=CPU) == pytest.approx(expected, abs=1e-9)
 
 
-def test_neither_the_model_nor_chance_is_touched(model: Transformer, prepared: PreparedData) -> None:
+def test_model_and_random_state_are_unchanged(model: Transformer, prepared: PreparedData) -> None:
     before = copy.deepcopy(model.state_dict())
     chance = torch.get_rng_state()
     ValidationSample(prepared, SEARCH, sentences=5).score(model, device=CPU)

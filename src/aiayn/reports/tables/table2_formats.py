@@ -61,7 +61,7 @@ def grids(report: Table2Report) -> Iterator[Grid]:
         yield _by_definition(report)
     if report.runs:
         accounts = [(run, RunCost.kept(run.entry.directory.cost) or run.record.account) for run in report.runs]
-        costs = [CostOfRun(run.entry, run.record, account) for run, account in accounts if account.goes]
+        costs = [CostOfRun(run.entry, run.record, account) for run, account in accounts if account.attempts]
         if costs:
             yield from cost_grids(costs)
 

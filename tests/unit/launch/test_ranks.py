@@ -1,5 +1,8 @@
-"""The rank that was to blame is found among those that only lost it."""
+"""The failure that explains the others is found; an agent that cannot start fails."""
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -7,8 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.launch import failures
-from aiayn.launch.failures import CAUSES, Failure, Kind, cause_of, forget_failures, read_failures, write_failure
+from aiayn.launch.ranks import (
+    CAUSES,
+    FOLDER,
+    Failure,
+    Kind,
+    cause_of,
+    clear_failures,
+    exit_text,
+    read_failures,
+    wait_for_cause,
+    write_failure,
+)
 from aiayn.runs.directory import RunDirectory
 
 kinds = st.sampled_from(Kind)
@@ -19,7 +32,7 @@ told = st.lists(
 
 
 @given(told)
-def test_the_cause_came_first_or_says_the_same_as_what_came_first(failures: list[Failure]) -> None:
+def test_the_cause_is_the_first_failure_or_has_its_message(failures: list[Failure]) -> None:
     cause = cause_of(failures)
     causes = [failure for failure in failures if failure.kind in CAUSES]
     if cause is None:
@@ -29,7 +42,7 @@ def test_the_cause_came_first_or_says_the_same_as_what_came_first(failures: list
     assert cause.seconds == first.seconds or (cause.message == first.message and cause.rank < first.rank)
 
 
-def test_what_is_told_is_read_and_forgotten(tmp_path: Path) -> None:
+def test_failures_are_read_as_written_and_cleared(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     assert read_failures(directory) == []
     for rank, kind in enumerate(Kind):
@@ -37,21 +50,20 @@ def test_what_is_told_is_read_and_forgotten(tmp_path: Path) -> None:
     assert [(each.rank, each.kind, each.message) for each in read_failures(directory)] == [
         (rank, kind, f"ä\n{kind}") for rank, kind in enumerate(Kind)
     ]
-    forget_failures(directory)
-    forget_failures(directory)
+    clear_failures(directory)
+    clear_failures(directory)
     assert read_failures(directory) == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nobody_waits_for_ever_for_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(failures, "SECONDS_TO_TELL", 0.2)
+def test_waiting_for_a_cause_ends(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     write_failure(directory, rank=0, kind=Kind.lost, message="where is it?")
     started = time.monotonic()
-    assert failures.awaited_cause(directory) is None
-    assert time.monotonic() - started < 5
+    assert wait_for_cause(directory) is None
+    assert time.monotonic() - started < 30
     write_failure(directory, rank=1, kind=Kind.failed, message="here")
-    cause = failures.awaited_cause(directory)
+    cause = wait_for_cause(directory)
     assert cause is not None
     assert cause.text == "rank 1: here"
 
@@ -60,9 +72,23 @@ def test_nobody_waits_for_ever_for_a_word(tmp_path: Path, monkeypatch: pytest.Mo
     ("code", "words"),
     [
         (1, "ended with code 1"),
-        (-9, "was killed by SIGKILL: the kernel does so where memory runs out"),
+        (-9, "was killed by SIGKILL: the kernel does so when memory runs out"),
         (-6, "was killed by SIGABRT"),
     ],
 )
-def test_a_silent_end_is_named(code: int, words: str) -> None:
-    assert failures.last_words(code) == words
+def test_exit_codes_are_named(code: int, words: str) -> None:
+    assert exit_text(code) == words
+
+
+@pytest.mark.slow
+def test_an_agent_that_cannot_start_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ended = subprocess.run(
+        [sys.executable, "-m", "aiayn.launch.group", str(tmp_path), "aiayn train", "2"],
+        env={**os.environ, FOLDER: str(tmp_path / "file" / "no-folder")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stderr

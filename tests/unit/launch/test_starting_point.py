@@ -1,4 +1,4 @@
-"""A run goes on from the newest checkpoint that is whole, and only from such a one."""
+"""A run resumes from the newest whole checkpoint."""
 
 import io
 import tempfile
@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
-from aiayn.launch.resuming import misses_validation, newest_whole_checkpoint
+from aiayn.launch.starting_point import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status
-from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+from aiayn.training.checkpoint_io import ForeignCheckpointError
 
 RECORD = Record(
     schema_version=1,
@@ -48,12 +48,6 @@ def saved(step: int) -> bytes:
 WHOLE = {step: saved(step) for step in (3, 6, 9)}
 
 
-def damaged(file: bytes, position: int, change: int) -> bytes:
-    changed = bytearray(file)
-    changed[position] ^= change
-    return bytes(changed)
-
-
 def run_with(folder: Path, **checkpoints: bytes) -> RunDirectory:
     """A run directory with files by name, such as step_9."""
     directory = RunDirectory(folder)
@@ -76,7 +70,7 @@ def test_a_new_run_has_none(tmp_path: Path) -> None:
 @given(
     st.dictionaries(st.tuples(st.sampled_from(["step", "best"]), st.sampled_from([3, 6, 9])), st.booleans(), min_size=1)
 )
-def test_the_newest_whole_one_is_taken_and_the_damaged_ones_before_it_are_set_aside(
+def test_the_newest_whole_checkpoint_is_taken_and_newer_damaged_ones_are_renamed(
     written: dict[tuple[str, int], bool],
 ) -> None:
     def name(kind: str, step: int) -> str:
@@ -89,9 +83,9 @@ def test_the_newest_whole_one_is_taken_and_the_damaged_ones_before_it_are_set_as
         newest_first = sorted(written, key=lambda each: (each[1], each[0]), reverse=True)
         passed_over = [each for each in newest_first if not written[each]]
         if not any(written.values()):
-            with pytest.raises(UserError, match=r"none of the \d checkpoints there is whole: .* force=true$"):
+            with pytest.raises(UserError, match=r"all \d checkpoints there are damaged: .* force=true$"):
                 newest_whole_checkpoint(directory, RECORD)
-            assert files_of(directory) == before, "what is left of it is the user's to look at"
+            assert files_of(directory) == before, "no file is renamed"
             return
         kind, step = next(each for each in newest_first if written[each])
         assert newest_whole_checkpoint(directory, RECORD) == (step, directory.checkpoints / name(kind, step))
@@ -100,7 +94,7 @@ def test_the_newest_whole_one_is_taken_and_the_damaged_ones_before_it_are_set_as
         assert newest_whole_checkpoint(directory, RECORD) == (step, directory.checkpoints / name(kind, step))
 
 
-def test_a_newest_one_of_another_run_is_refused_and_nothing_is_renamed(tmp_path: Path) -> None:
+def test_the_newest_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
     directory = run_with(tmp_path, step_3=WHOLE[3], best_6=WHOLE[6][:-1], step_6=WHOLE[6])
     before = files_of(directory)
     with pytest.raises(ForeignCheckpointError, match=r"step-0000006\.ckpt: a checkpoint of another run"):
@@ -108,36 +102,24 @@ def test_a_newest_one_of_another_run_is_refused_and_nothing_is_renamed(tmp_path:
     assert files_of(directory) == before
 
 
-def test_what_was_damaged_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_damaged_checkpoints_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     directory = run_with(tmp_path, step_3=WHOLE[3], best_6=b"", step_6=WHOLE[6][:-1])
     assert newest_whole_checkpoint(directory, RECORD) == (3, directory.checkpoints / "step-0000003.ckpt")
     first, second = (record.getMessage() for record in caplog.records)
     for line, name in ((first, "step-0000006.ckpt"), (second, "best-0000006.ckpt")):
         assert line.startswith(f"{directory.checkpoints / name}: not a readable checkpoint (")
-        assert line.endswith(f"); renamed to {name}.damaged; going on from step-0000003.ckpt")
+        assert line.endswith(f"); renamed to {name}.damaged; resuming from step-0000003.ckpt")
     assert {record.levelname for record in caplog.records} == {"WARNING"}
 
 
 @given(st.integers(0, len(WHOLE[9]) - 1))
-def test_a_checkpoint_torn_at_any_byte_gives_way_to_the_one_before(length: int) -> None:
+def test_a_truncated_checkpoint_gives_way_to_the_one_before(length: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = run_with(Path(folder), step_6=WHOLE[6], step_9=WHOLE[9][:length])
         assert newest_whole_checkpoint(directory, RECORD) == (6, directory.checkpoints / "step-0000006.ckpt")
 
 
-@given(st.integers(0, len(WHOLE[9]) - 1), st.integers(1, 255))
-def test_a_flipped_byte_is_noticed_or_changes_nothing(position: int, change: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        directory = run_with(Path(folder), step_6=WHOLE[6], step_9=damaged(WHOLE[9], position, change))
-        found = newest_whole_checkpoint(directory, RECORD)
-        assert found is not None
-        step, path = found
-        read = load_checkpoint(path, provenance=None)
-        assert read["aiayn"] == content(step)["aiayn"]
-        assert torch.equal(read["state_dict"]["weight"], content(step)["state_dict"]["weight"])
-
-
-def test_a_validation_is_missed_where_it_was_due_and_is_not_logged(tmp_path: Path) -> None:
+def test_a_validation_that_was_due_and_is_not_logged_is_missed(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     assert [step for step in range(13) if misses_validation(directory, step, interval=6)] == [6, 12]
     directory.metrics.write_text('{"step": 6, "train/loss": 1.0}\n{"step": 6, "val/ppl": 2.0}\n{"step": 12, "val/p')

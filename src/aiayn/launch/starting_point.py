@@ -1,0 +1,107 @@
+"""Where training starts: from the newest whole checkpoint of the run, or from another run's weights (`init_from`)."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from aiayn.builders.architecture import architecture_of
+from aiayn.builders.training import made_model
+from aiayn.config.schema import TrainConfig
+from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
+from aiayn.errors import UserError
+from aiayn.inference.weights import fit_weights, read_weights
+from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.record import Record, read_record
+from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+
+logger = logging.getLogger("aiayn")
+
+KEY = "init_from"
+
+
+def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[int, Path] | None:
+    """The optimizer step and file of the checkpoint to resume from, or None if there is none.
+
+    A checkpoint that cannot be read, checksums included, is renamed to `<name>.damaged` with a warning.
+
+    Raises:
+        UserError: no checkpoint is whole, or the newest one is another run's; no file is renamed.
+    """
+    found = [(step, kind, path) for kind in ("best", "step") for step, path in directory.steps(kind).items()]
+    damaged: list[tuple[Path, UserError]] = []
+    for step, _, path in sorted(found, reverse=True):  # of one step, "step" before "best"
+        try:
+            load_checkpoint(path, provenance=record.provenance, map_location="meta")  # reads all and keeps no tensor
+        except ForeignCheckpointError:
+            raise
+        except UserError as error:
+            damaged.append((path, error))
+        else:
+            for bad, reason in damaged:
+                renamed = bad.replace(bad.with_name(f"{bad.name}.damaged"))
+                logger.warning("%s; renamed to %s; resuming from %s", reason, renamed.name, path.name)
+            return step, path
+    if damaged:
+        raise UserError(
+            f"{damaged[0][1]}, and all {len(damaged)} checkpoints there are damaged: restore one, or start anew with "
+            "force=true"
+        )
+    return None
+
+
+def misses_validation(directory: RunDirectory, step: int, *, interval: int) -> bool:
+    """Whether the validation that was due after this step is not in the metrics: the run was killed in it."""
+    return step > 0 and step % interval == 0 and step not in directory.validation_perplexities()
+
+
+def start_weights(config: TrainConfig) -> Path | None:
+    """The checkpoint that `init_from` names, checked against the run's model; None without that key.
+
+    Raises:
+        UserError: there is no checkpoint, or it does not fit the model.
+    """
+    if config.init_from is None:
+        return None
+    path, provenance = Path(config.init_from), None
+    if path.is_dir():
+        directory = open_run(config.init_from, key=KEY)
+        if not directory.steps():
+            raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint")
+        path = directory.checkpoint("last")[1]
+        provenance = read_record(directory.record).provenance
+    elif not path.is_file():
+        raise UserError(f"{KEY}={config.init_from}: no such run directory or checkpoint")
+    try:
+        weights = read_weights(path, provenance=provenance)
+    except UserError as error:
+        raise UserError(f"{KEY}={error}; name another run directory or checkpoint") from None
+    _check_architecture(config, path, weights)
+    return path
+
+
+def _check_architecture(config: TrainConfig, path: Path, weights: Mapping[str, Tensor]) -> None:
+    """Compare names and shapes; before the corpus is prepared, the vocabulary size is taken from the checkpoint."""
+    with torch.device("meta"):
+        rows = config.model.vocabulary_rows or _rows(config, weights)
+        model = made_model(architecture_of(config.model), rows=rows)
+    fit_weights(model, weights, path, key=KEY)
+
+
+def _rows(config: TrainConfig, weights: Mapping[str, Tensor]) -> int:
+    """Rows of the checkpoint's output layer, or 1 if it has none of that name."""
+    model = made_model(architecture_of(config.model), rows=1)
+    names = [name for name, weight in model.named_parameters() if weight is model.output_weight]
+    return len(weights[names[0]]) if names and names[0] in weights and weights[names[0]].dim() else 1
+
+
+def check_vocabulary(path: Path, tokenizer: AnyTokenizer) -> None:
+    """Compare the tokenizer with that of the checkpoint's run, if the checkpoint lies in a run directory."""
+    theirs = RunDirectory(path.parent.parent).tokenizer
+    if theirs.is_file() and load_tokenizer(theirs).checksum != tokenizer.checksum:
+        raise UserError(
+            f"{KEY}={path}: its run has another vocabulary ({theirs}), and each row of its embeddings stands for "
+            "another token: take the same data and tokenizer"
+        )

@@ -1,0 +1,62 @@
+"""A full disk or a shortage of memory in one line instead of a traceback."""
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aiayn.errors import RunFailedError, UserError
+
+DISK_ERRORS = {
+    errno.EACCES,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.ENAMETOOLONG,
+    errno.ENOSPC,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""Error numbers with which a file system refuses a write."""
+
+OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|bad_alloc", re.IGNORECASE)
+"""In torch's messages; on CPUs it raises a plain RuntimeError."""
+
+
+@contextmanager
+def disk_errors_explained(setting: str) -> Iterator[None]:
+    """Turn a refused write into the user's error; every other error passes.
+
+    Args:
+        setting: the key and value that chose the folder, such as `paths.runs=runs`.
+
+    Raises:
+        UserError: nothing could be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in DISK_ERRORS:
+            raise
+        where = f" to {error.filename}" if error.filename else ""
+        raise UserError(
+            f"{setting}: cannot write{where} ({error.strerror}); free space there or choose another folder"
+        ) from error
+
+
+@contextmanager
+def memory_errors_explained(remedy: str) -> Iterator[None]:
+    """Turn a shortage of memory into a failure of the run; every other error passes.
+
+    Args:
+        remedy: the settings to lower, such as `decoding.batch_tokens`.
+
+    Raises:
+        RunFailedError: memory did not suffice.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
+            raise
+        raise RunFailedError(f"memory does not suffice: lower {remedy}") from error

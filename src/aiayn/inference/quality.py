@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aiayn.evaluation.bleu import Score, corpus_bleu, corpus_chrf, sentence_statistics
+from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.brackets import SIGNATURE, SentenceBrackets, score_sentences, total
 from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.parses import parses
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
-from aiayn.runs.record import RecordedBrackets, SignedScore
+from aiayn.runs.record import RecordedBrackets
 from aiayn.system import files
 from aiayn.trees.reading import read_tree, write_tree
 
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 class Quality:
     """The scores of one task; those of the other are missing."""
 
-    bleu: SignedScore | None = None
-    chrf: SignedScore | None = None
-    matrix: dict[str, SignedScore] = field(default_factory=dict)
+    bleu: Score | None = None
+    chrf: Score | None = None
+    matrix: dict[str, Score] = field(default_factory=dict)
     brackets: RecordedBrackets | None = None
     sentences: Sequence[tuple[tuple[int, ...], SentenceBrackets | None]] = ()
     """BLEU's statistics of each, or brackets."""
@@ -56,15 +57,11 @@ def _of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence
         sources = split.source_lines()
         matrix |= on_test_sets(statistics, sources, references, languages=data.languages, signature=bleu.signature)
     return Quality(
-        bleu=_signed(bleu),
-        chrf=_signed(corpus_chrf(outputs, references)),
-        matrix={name: _signed(score) for name, score in matrix.items()},
+        bleu=bleu,
+        chrf=corpus_chrf(outputs, references),
+        matrix=matrix,
         sentences=[(tuple(counts), None) for counts in statistics.tolist()],
     )
-
-
-def _signed(score: Score) -> SignedScore:
-    return SignedScore(score.score, score.signature)
 
 
 def _of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:

@@ -25,7 +25,6 @@ from aiayn.inference.opened_run import usable_device
 from aiayn.inference.opened_runs import open_all
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
-from aiayn.runs.record import SignedScore
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
 from aiayn.system.memory import shortage_explained
 from aiayn.system.progress import Bar
@@ -160,7 +159,7 @@ class _Scorer:
         bleu = corpus_bleu(outputs, self.references, tokenize=self.tokenize)
         others = None if ranked is None else sum(a != b for a, b in zip(outputs, ranked, strict=True))
         length_ratio = _length_ratio(self._statistics(outputs))
-        return Searched(setting, SignedScore(bleu.score, bleu.signature), length_ratio, others)
+        return Searched(setting, bleu, length_ratio, others)
 
     def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> Interval:
         """BLEU of the first outputs less that of the second."""

@@ -11,12 +11,13 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.grids import Grid, markdown_page, print_or_write
 from aiayn.runs.evaluations import Evaluation, open_evaluation
-from aiayn.runs.record import SignedScore, json_text, refuse_trees
+from aiayn.runs.record import json_text, refuse_trees
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
 
@@ -26,7 +27,7 @@ class Matrix:
     """What is shown."""
 
     evaluation: Evaluation
-    scores: Mapping[Split, Mapping[str, SignedScore]]
+    scores: Mapping[Split, Mapping[str, Score]]
     """By split and name."""
     remarks: Sequence[str]
 
@@ -69,7 +70,7 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
     if not splits:
         evaluation.of("test", key="run")
     data = corpus_of(evaluation, cache)
-    scores: dict[Split, Mapping[str, SignedScore]] = {}
+    scores: dict[Split, Mapping[str, Score]] = {}
     remarks: dict[str, None] = {}
     for split in splits:
         recorded = evaluation.scores[split]
@@ -90,7 +91,7 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
 
 def _computed(
     evaluation: Evaluation, split: Split, data: PreparedData, metrics: Sequence[str], *, comet_model: str
-) -> dict[str, SignedScore]:
+) -> dict[str, Score]:
     """What the record lacks, from the hypotheses as they lie on disk."""
     recorded = evaluation.scores[split]
     lines = data.split(split, limit=recorded.sentences)
@@ -103,7 +104,7 @@ def _computed(
             statistics = sentence_statistics(hypotheses, references)
             signature = recorded.quality.signature
             found |= on_test_sets(statistics, sources, references, languages=data.languages, signature=signature)
-    return {name: SignedScore(score.score, score.signature) for name, score in found.items()}
+    return found
 
 
 def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
@@ -113,7 +114,7 @@ def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
     return remedy(sentences, found, languages=pair)
 
 
-def definitions(scores: Mapping[Any, Mapping[str, SignedScore]]) -> Grid:
+def definitions(scores: Mapping[Any, Mapping[str, Score]]) -> Grid:
     """A line for each definition, a column for each split; the signature is that of the last split that has it.
 
     Args:

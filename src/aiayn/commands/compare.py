@@ -21,7 +21,7 @@ def main(composed: DictConfig) -> None:
     """Compare two runs sentence by sentence, and print it or write it."""
     config = checked(composed)
     output = output_file(config.output)
-    from aiayn.reports.paired_formats import report_paired
+    from aiayn.reports.paired_grids import report_paired
 
     try:
         report_paired(config, output)

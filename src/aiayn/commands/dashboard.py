@@ -40,7 +40,7 @@ def main(composed: DictConfig) -> None:
         raise UserError(
             "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
         )
-    from aiayn.reports.tables.table3_formats import read_table3  # imports numpy
+    from aiayn.reports.tables.table3 import read_table3  # imports numpy
 
     table = read_table3(config)
     subject = _subject(config, table)

@@ -58,7 +58,7 @@ def _report(config: ReportConfig, output: Path | None) -> None:
 
 
 def _comparison(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.comparison_formats import report_comparison
+    from aiayn.reports.comparison_grids import report_comparison
 
     report_comparison(config, output)
 
@@ -126,19 +126,19 @@ def _table1(config: ReportConfig, output: Path | None) -> None:
 
 
 def _table2(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table2_formats import report_table2
+    from aiayn.reports.tables.table2 import report_table2
 
     report_table2(config, output)
 
 
 def _table3(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table3_formats import report_table3
+    from aiayn.reports.tables.table3 import report_table3
 
     report_table3(config, output)
 
 
 def _table4(config: ReportConfig, output: Path | None) -> None:
-    from aiayn.reports.tables.table4_formats import report_table4
+    from aiayn.reports.tables.table4 import report_table4
 
     report_table4(config, output)
 

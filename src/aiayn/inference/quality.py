@@ -9,7 +9,6 @@ from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.brackets import SIGNATURE, SentenceBrackets, score_sentences, total
 from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.parses import parses
-from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
 from aiayn.runs.record import RecordedBrackets
 from aiayn.system import files
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from aiayn.data.preparation.prepared import PreparedData
     from aiayn.data.preparation.prepared_split import PreparedSplit
+    from aiayn.evaluation.score import Score
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The corpus that an evaluation was made on, found in caches by its fingerprint."""
+"""The corpus of an evaluation, found in a cache by its fingerprint."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ def corpus_of(evaluation: Evaluation, cache: Path) -> PreparedData | None:
 
     Args:
         evaluation: of the run.
-        cache: where to look first; the run knows of its own.
+        cache: searched first, then that of the run.
 
     Returns:
-        None where neither holds it whole.
+        None if neither holds all of it.
     """
     fingerprint = evaluation.record.data_fingerprint
     if fingerprint is None:

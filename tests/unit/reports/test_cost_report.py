@@ -12,7 +12,7 @@ from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.cost import PAPERS, costs_of_runs, grids, total_of
-from aiayn.reports.plan import operations
+from aiayn.reports.numbers import operations
 from aiayn.runs.cost import Basis, Devices, Go, RunCost, Total
 from aiayn.runs.record import Status
 
@@ -43,7 +43,7 @@ def test_each_run_has_a_line_and_all_have_a_sum(tmp_path: Path, make_run: MakeRu
     times, counts, papers = grids(runs)
     lines, (together,) = times.groups
     by_name = {line[0]: dict(zip(times.headings, line, strict=True)) for line in (*lines, together)}
-    assert by_name["table3/base nano seed 1"]["goes"] == "2"
+    assert by_name["table3/base nano seed 1"]["attempts"] == "2"
     assert by_name["table3/base nano seed 1"]["lost"] == "1 min 40 s"
     assert by_name["table3/a_h1 nano seed 1"]["lost"] == ""
     assert by_name["2 runs"]["GPU kWh"] == "4"
@@ -73,7 +73,7 @@ def test_older_records_tell_what_they_know(tmp_path: Path, make_run: MakeRun) ->
     assert (total.validation_seconds, total.paper_flops, total.mfu, run.lost_seconds) == (None, None, None, None)
 
 
-def test_a_go_that_was_killed_counts_before_anybody_takes_it_up(tmp_path: Path, make_run: MakeRun) -> None:
+def test_a_killed_attempt_counts_before_it_is_resumed(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run("base", cost=None, hardware={"processor": "x"}, status=Status.failed, seconds=0.0)
     (folder / ".cost.json").write_text(json.dumps(RunCost.of([FULL]).plain()))
     (run,) = costs_of_runs(tmp_path / "runs", ALL)

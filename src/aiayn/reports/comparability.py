@@ -119,9 +119,9 @@ class Difference(NamedTuple):
 
     def refusal(self, own: str, other: str, remedy: str = "") -> UserError:
         """The error that names both runs."""
-        text = f"{self.key} differs, {self.own} in {own} and {self.other} in {other}: no column holds both"
+        text = f"{self.key} differs, {self.own} in {own} and {self.other} in {other}"
         remedy = self.remedy or remedy
-        return UserError(f"{text}; {remedy}" if remedy else text)
+        return UserError(f"{text}: {remedy}" if remedy else text)
 
 
 def is_chosen(record: Record, *, scale: str | None, data: str | None) -> bool:
@@ -180,7 +180,8 @@ def score_differences(own: SplitScores, other: SplitScores, split: str) -> Itera
     if own.sentences != other.sentences:
         yield Difference(f"number of {split} sentences", own.sentences, other.sentences)
     if own.quality.signature != other.quality.signature:
-        yield Difference(own.quality_name, own.quality.signature, other.quality.signature)
+        name = own.quality_name.partition("_")[0]  # BLEU_none is BLEU by its signature
+        yield Difference(name, own.quality.signature, other.quality.signature)
 
 
 def definition_differences(own: SplitScores, other: SplitScores) -> Iterator[Difference]:
@@ -295,7 +296,7 @@ def comparable_runs(
         if difference is None:
             kept.append(run)
         elif run.dev is not None and like is None:
-            remedy = "choose with only.like=<run directory>"
+            remedy = "no column holds both; choose with only.like=<run directory>"
             raise difference.refusal(str(run.path), str(reference.path), remedy)
     scored = [run for run in kept if run.dev is not None]
     check_duplicate_seeds(scored, lambda run: run.row.id, "remove one of them")

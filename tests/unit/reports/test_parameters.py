@@ -75,6 +75,6 @@ def test_both_forms_of_the_report_say_the_same(
         assert cells[4].startswith(f"{audit.code / 1e6:.1f}")
         assert cells[4].endswith("=") == bool(audit.matches(audit.code))
         assert any(line.split() == " ".join(cells).split() for line in shown.splitlines()), row
-    summary = page.strip().splitlines()[-1]
+    summary = page.strip().splitlines()[-1].removeprefix("- ")
     assert "reproduce 10" in summary
     assert " ".join(summary.split()) in " ".join(shown.split())

@@ -149,7 +149,7 @@ def test_a_run_that_cost_more_than_a_rival_contradicts_the_cost(tmp_path: Path, 
 def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de")
     make_table2("table2/big_en_de", "scale=demo")
-    with pytest.raises(UserError, match=r"^scale differs, demo in .* and nano in .*; choose with only\.scale="):
+    with pytest.raises(UserError, match=r"^scale differs, demo in .* and nano in .*: choose with only\.scale="):
         read(tmp_path)
     assert len(read(tmp_path, scale="nano").runs) == 1
     make_table2("table2/big_en_de", data_fingerprint="e" * 64)

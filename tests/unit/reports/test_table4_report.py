@@ -17,7 +17,8 @@ from aiayn.errors import UserError
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.paper.table4 import load_table4
-from aiayn.reports.tables.table4 import SENTENCES_OF_SECTION_23, Table4Report, grids, read_table4, remarks
+from aiayn.reports.tables.table4 import grids, remarks
+from aiayn.reports.tables.table4_runs import SENTENCES_OF_SECTION_23, Table4Report, read_table4
 from aiayn.runs.record import Record, RecordedBrackets, RecordedSearch, SplitScores, Status, json_text, read_record
 from aiayn.system import files
 
@@ -254,7 +255,7 @@ def test_what_is_not_finished_says_so(tmp_path: Path, make_parser: MakeRun) -> N
 def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_parser: MakeRun) -> None:
     make_parser("wsj_only")
     make_parser("semi_supervised", scale="nano")
-    with pytest.raises(UserError, match=r"^scale differs, nano in .* and demo in .*; choose with only\.scale="):
+    with pytest.raises(UserError, match=r"^scale differs, nano in .* and demo in .*: choose with only\.scale="):
         read(tmp_path)
     assert len(read(tmp_path, scale="nano").runs) == 1
     make_parser("semi_supervised", scale="nano", seed=2, data_fingerprint="e" * 64)

@@ -175,7 +175,7 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
     for pair in PAIRS:
         of_pair = [run for each in ours for run in each.finished if run.pair == pair]
         check_alike(of_pair, condition_differences)
-        check_alike(of_pair, _differences, REMEDY)
+        check_alike(of_pair, _differences, f"no column holds both; {REMEDY}")
         check_duplicate_seeds(of_pair, lambda run: run.record.experiment, REMEDY)
     systems = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
     return Table2Report(ours, [judge(claim, systems) for claim in load_table2_claims()])

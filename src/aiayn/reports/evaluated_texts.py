@@ -8,15 +8,7 @@ from aiayn.runs.evaluations import Evaluation
 
 
 def corpus_of(evaluation: Evaluation, cache: Path) -> PreparedData | None:
-    """The prepared corpus of a run.
-
-    Args:
-        evaluation: of the run.
-        cache: searched first, then that of the run.
-
-    Returns:
-        None if neither holds all of it.
-    """
+    """The prepared corpus of a run from a cache, or else from that of the run; None if neither holds all of it."""
     fingerprint = evaluation.record.data_fingerprint
     if fingerprint is None:
         return None

@@ -1,5 +1,6 @@
 """The claims on Table 3 that runs can test, by their steps, warm-up, passes over the data and seeds."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -39,7 +40,7 @@ EVERYTHING = Scope("", frozenset())
 
 @dataclass(frozen=True)
 class Budget:
-    """How long one run was trained."""
+    """The training budget of one run."""
 
     row: str
     steps: int
@@ -102,7 +103,7 @@ def _subjects(claims: Sequence[Claim]) -> str:
 
 
 def _facts(scale: str, finished: Sequence[RowRun], budgets: Sequence[Budget]) -> str:
-    seeds = [sum(run.row is row for run in finished) for row in {run.row.id: run.row for run in finished}.values()]
+    seeds = list(Counter(run.row.id for run in finished).values())
     epochs = [budget.epochs for budget in budgets if budget.epochs is not None]
     facts = [
         f"scale {scale}",

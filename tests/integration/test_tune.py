@@ -98,7 +98,7 @@ def test_the_page_shows_the_same_and_its_command_runs(
     best = tuned["best"]["setting"]
     (row,) = re.findall(rf"^\| {best['beam_size']} \|.*\*.*$", page.partition("length ratio")[0], re.MULTILINE)
     assert f"*{max(each['bleu'] for each in tuned['tried']):.2f}" in row
-    assert "test was not looked at" in page
+    assert "test was not read" in page
     assert "†" in page
     (command,) = re.findall(r"^```\naiayn (.*)\n```$", page, re.MULTILINE)
     assert command == tuned["command"].removeprefix("aiayn ")

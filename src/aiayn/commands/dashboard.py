@@ -28,7 +28,7 @@ def main(config: DashboardConfig) -> None:
         raise UserError(
             "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
         )
-    from aiayn.reports.tables.table3_formats import read_table3  # imports numpy
+    from aiayn.reports.tables.table3 import read_table3  # imports numpy
 
     table = read_table3(config)
     subject = _subject(config, table)

@@ -93,7 +93,7 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
     """Write or print a report; each imports what it needs."""
     match config.noun:
         case "comparison":
-            from aiayn.reports.comparison_formats import report_comparison
+            from aiayn.reports.comparison_grids import report_comparison
 
             report_comparison(config, output)
         case "configuration":
@@ -131,15 +131,15 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
 
             report_table1(output, seed=config.seed)
         case "table2":
-            from aiayn.reports.tables.table2_formats import report_table2
+            from aiayn.reports.tables.table2 import report_table2
 
             report_table2(config, output)
         case "table3":
-            from aiayn.reports.tables.table3_formats import report_table3
+            from aiayn.reports.tables.table3 import report_table3
 
             report_table3(config, output)
         case "table4":
-            from aiayn.reports.tables.table4_formats import report_table4
+            from aiayn.reports.tables.table4 import report_table4
 
             report_table4(config, output)
 

@@ -1,13 +1,13 @@
 """BLEU, chrF and TER by sacreBLEU, on detokenised text, each with its signature."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aiayn.errors import UserError
+from aiayn.evaluation.score import Score
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -19,16 +19,6 @@ TOKENIZERS = ("13a", "intl", "zh", "char", "none")
 
 MAX_ORDER = 4
 """BLEU counts n-grams of 1 to 4 tokens (Papineni et al. 2002)."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """A score with its signature."""
-
-    score: float
-    """From 0 to 100, but for TER and COMET."""
-    signature: str
-    """References, case, tokenisation, smoothing, version: sacreBLEU's own, or in its manner."""
 
 
 def corpus_bleu(

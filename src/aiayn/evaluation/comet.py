@@ -5,7 +5,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.evaluation.bleu import Score
+from aiayn.evaluation.score import Score
 
 BATCH = 16
 """Sentences that the model reads at once."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from aiayn.errors import UserError
 from aiayn.evaluation import moses
-from aiayn.evaluation.bleu import Score, corpus_bleu, corpus_chrf, corpus_ter
+from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, corpus_ter
 from aiayn.evaluation.comet import corpus_comet
+from aiayn.evaluation.score import Score
 
 TITLES: Mapping[str, str] = {
     "bleu": "sacreBLEU 13a",

@@ -15,6 +15,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import MAX_ORDER
 from aiayn.evaluation.sentences import SentenceScores
 
@@ -26,6 +27,21 @@ COLUMNS = 2 + 2 + 2 * MAX_ORDER
 CONFIDENCE = 0.95
 NORMAL_QUANTILE = 1.959963984540054
 """Half the width, in standard deviations, of a normal interval of that confidence."""
+
+FEWEST_RESAMPLES = 100
+"""Below this, the ends of a 95% interval are a matter of luck."""
+
+
+def check_resampling(resamples: int, seed: int) -> None:
+    """Refuse settings of the bootstrap that yield no interval.
+
+    Raises:
+        UserError: a value is not allowed.
+    """
+    if resamples < FEWEST_RESAMPLES:
+        raise UserError(f"resamples={resamples}: must be at least {FEWEST_RESAMPLES}")
+    if seed < 0:
+        raise UserError(f"seed={seed}: must not be negative")
 
 
 def sentence_columns(rows: Sequence[SentenceScores]) -> Floats:

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.evaluation.bleu import Score, bleu_from_statistics
+from aiayn.evaluation.bleu import bleu_from_statistics
+from aiayn.evaluation.score import Score
 
 NAMES = ("wmt14", "wmt14/full")
 

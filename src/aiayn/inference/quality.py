@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from aiayn.evaluation.bleu import Score, corpus_bleu, corpus_chrf, sentence_statistics
+from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.brackets import SIGNATURE, SentenceBrackets, score_sentences, total
 from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.parses import parses
 from aiayn.evaluation.test_sets import on_test_sets
-from aiayn.runs.record import RecordedBrackets, SignedScore
+from aiayn.runs.record import RecordedBrackets
 from aiayn.system import files
 from aiayn.trees.reading import read_tree, write_tree
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
     from aiayn.data.preparation.prepared import PreparedData
     from aiayn.data.preparation.split_files import PreparedSplit
+    from aiayn.evaluation.score import Score
 
 
 @dataclass(frozen=True)
 class Quality:
     """The scores of one task; those of the other task are None or empty."""
 
-    bleu: SignedScore | None = None
-    chrf: SignedScore | None = None
-    matrix: dict[str, SignedScore] = field(default_factory=dict)
+    bleu: Score | None = None
+    chrf: Score | None = None
+    matrix: dict[str, Score] = field(default_factory=dict)
     brackets: RecordedBrackets | None = None
     sentences: Sequence[tuple[tuple[int, ...], SentenceBrackets | None]] = ()
     """BLEU statistics of each sentence, or its brackets."""
@@ -37,7 +38,7 @@ class Quality:
 def quality_of(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], *, trees: Path) -> Quality:
     """Score outputs, a line for each sentence of the split; parse trees are also written to the file `trees`."""
     if data.task == "parsing":
-        return _quality_of_trees(data, split, outputs, trees)
+        return _of_trees(data, split, outputs, trees)
     return _quality_of_translations(data, split, outputs)
 
 
@@ -51,18 +52,14 @@ def _quality_of_translations(data: PreparedData, split: PreparedSplit, outputs: 
         sources = split.source_lines()
         matrix |= on_test_sets(statistics, sources, references, languages=data.languages, signature=bleu.signature)
     return Quality(
-        bleu=_signed(bleu),
-        chrf=_signed(corpus_chrf(outputs, references)),
-        matrix={name: _signed(score) for name, score in matrix.items()},
+        bleu=bleu,
+        chrf=corpus_chrf(outputs, references),
+        matrix=matrix,
         sentences=[(tuple(counts), None) for counts in statistics.tolist()],
     )
 
 
-def _signed(score: Score) -> SignedScore:
-    return SignedScore(score.score, score.signature)
-
-
-def _quality_of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
+def _of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
     found = parses(split.source_lines(), outputs, tags=data.tags)
     files.write_text(path, "".join(f"{write_tree(tree)}\n" for tree in found.trees))
     sentences = list(score_sentences(map(read_tree, split.gold_trees()), found.trees, tags=data.tags))

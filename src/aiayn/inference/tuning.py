@@ -23,7 +23,6 @@ from aiayn.inference.evaluation import training_data
 from aiayn.inference.opened_runs import open_all, usable_device
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
-from aiayn.runs.record import SignedScore
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
 from aiayn.system.progress import Bar
 from aiayn.system.resource_errors import memory_errors_explained
@@ -157,7 +156,7 @@ class _Scorer:
         bleu = corpus_bleu(outputs, self.references, tokenize=self.tokenize)
         others = None if ranked is None else sum(a != b for a, b in zip(outputs, ranked, strict=True))
         length_ratio = _length_ratio(self._statistics(outputs))
-        return Searched(setting, SignedScore(bleu.score, bleu.signature), length_ratio, others)
+        return Searched(setting, bleu, length_ratio, others)
 
     def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> Interval:
         """BLEU of the first outputs minus that of the second."""

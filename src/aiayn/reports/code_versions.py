@@ -1,4 +1,4 @@
-"""Which versions of the code made the runs of a report: a result may differ between two commits."""
+"""The versions of the code that made the runs of a report: a result may differ between two commits."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ class CodeVersion:
     commit: str | None
     """None where the program did not run from a checkout."""
     dirty: bool
-    """Whether the checkout had changes that the commit does not hold."""
+    """Whether the checkout had uncommitted changes."""
     earlier: tuple[str, ...]
-    """Commits by which these runs were begun, before they were resumed by this one."""
+    """Commits that began these runs, before this one resumed them."""
     runs: tuple[Path, ...]
     names: tuple[str, ...]
     """Of the same runs, below the folder of runs."""
@@ -34,12 +34,9 @@ class CodeVersion:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "commit": self.commit,
-            "dirty": self.dirty,
-            "earlier_commits": list(self.earlier),
-            "runs": list(map(str, self.runs)),
-        }
+        earlier = list(self.earlier)
+        runs = [str(run) for run in self.runs]
+        return {"commit": self.commit, "dirty": self.dirty, "earlier_commits": earlier, "runs": runs}
 
 
 def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...]:
@@ -60,7 +57,7 @@ def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...
 
 
 def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
-    """A line for a report: the one version, or all of them with their runs."""
+    """A line: the one version, or all of them with their runs."""
     if len(versions) == 1:
         yield f"code: {versions[0].text}"
     elif versions:
@@ -69,7 +66,7 @@ def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
 
 
 def scoring_remarks(scored: Iterable[tuple[str, Record, SplitScores]]) -> Iterator[str]:
-    """A line for each score that another version of the code made than the one that its run was made by.
+    """A line for each score that another version of the code made than the run's.
 
     Args:
         scored: name and record of the run, and its scores.

@@ -1,78 +1,68 @@
-"""What runs have cost, each and together, and beside them the cost column of Table 2; each definition by its name."""
+"""The cost of runs, each and in total, with the cost column of Table 2."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.config.freeze import frozen_content
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
-from aiayn.reports.comparison import any_matches
-from aiayn.reports.grids import Grid, markdown_page, print_or_write
-from aiayn.reports.plan import hours, operations
+from aiayn.reports.comparability import ReportedRun, is_asked_for
+from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.numbers import hours, operations
 from aiayn.reports.row import duration
-from aiayn.reports.table3_runs import is_chosen
 from aiayn.runs.cost import Attempt, RunCost, Total
-from aiayn.runs.ledger import Entry, State, read_results
-from aiayn.runs.record import Record, json_text
+from aiayn.runs.ledger import State, read_results
 
 ANALYTIC = "analytic FLOPs"
 PADDED = "with pads"
 PAPERS = "time x devices x sustained"
-"""How the paper makes FLOPs: nothing else may stand in its column."""
+"""The paper's definition of FLOPs, the only one in its column."""
 
 DEFINITIONS = {
-    "training, validation, evaluation": "wall time over all attempts, time lost to kills included; preparation is not",
-    "lost": "training and validation that a kill made vain",
+    "training, validation, evaluation": "wall time of all attempts, including work lost to kills, without preparation",
+    "lost": "training and validation lost to kills",
     "device-hours": "training, validation and evaluation, times devices; without GPUs a process is a device",
-    ANALYTIC: "forward and backward passes of training: 6 for each weight of a matrix and token that it meets, no pads",
-    PADDED: "the same over pads too, which devices may compute in vain",
+    ANALYTIC: "forward and backward passes of training: 6 per token and matrix weight that processes it, without pads",
+    PADDED: "the same including pads",
     PAPERS: "as Table 2 has FLOPs: wall time of training and its validations, times devices, times what each sustains "
     "in single precision",
-    "MFU": "analytic FLOPs in a second of training, as a share of the devices' peak in the run's precision",
-    "GPU kWh, CPU kWh": "as the drivers count it for whole devices, whoever used them",
+    "MFU": "analytic FLOPs per second of training, as a share of the devices' peak in the run's precision",
+    "GPU kWh, CPU kWh": "of whole devices, by their drivers",
 }
 """Of the columns."""
 
-BLANK = "blank: not known, in a sum not known of all"
+BLANK = "blank: unknown; of a sum, unknown for some runs"
 
 
 @dataclass(frozen=True)
-class CostOfRun:
-    """One line."""
+class CostOfRun(ReportedRun):
+    """A run with its account."""
 
-    entry: Entry
-    record: Record
     account: RunCost
 
     @property
     def name(self) -> str:
-        """As a line begins."""
+        """The first cell of its line."""
         return f"{self.record.experiment} {self.record.scale} seed {self.record.seed}"
 
     @property
     def lost_seconds(self) -> float | None:
-        """What was done in vain; None where that is not known."""
+        """Training and validation lost to kills; None if unknown."""
         if self.record.cost is None or self.entry.state is not State.finished:
             return None
         return max(0.0, sum(attempt.fitting_seconds for attempt in self.account.attempts) - self.record.seconds)
 
 
 def report_cost(config: ReportConfig, output: Path | None) -> None:
-    """Print what runs have cost, or write it.
-
-    Args:
-        config: of the command.
-        output: a .md or .json file, or None for the terminal.
+    """Print the cost of runs, or write it to a .md or .json file.
 
     Raises:
         UserError: there are no such runs, or one cannot be read.
     """
-    runs = costs_of_runs(Path(config.paths.runs), config.only)
-    print_or_write(runs, output, {".md": markdown, ".json": _json}, grids=grids, remarks=remarks)
+    show(document(costs_of_runs(Path(config.paths.runs), config.only)), output)
 
 
 def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
@@ -80,14 +70,14 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
 
     Args:
         runs: the folder.
-        only: which of them; `like` is not looked at.
+        only: the runs to choose; `like` is ignored.
 
     Raises:
-        UserError: there are none such, or a file cannot be read.
+        UserError: there are no such runs, or a file cannot be read.
     """
     found = []
     for entry in read_results(runs):
-        if entry.record is not None and _is_wanted(entry, entry.record, only):
+        if entry.record is not None and is_asked_for(ReportedRun(entry, entry.record), only):
             account = RunCost.kept(entry.directory.cost) or entry.record.account
             if account.attempts:
                 found.append(CostOfRun(entry, entry.record, account))
@@ -98,60 +88,31 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
     return found
 
 
-def _is_wanted(entry: Entry, record: Record, only: OnlyComparedConfig) -> bool:
-    if not is_chosen(record, scale=only.scale, data=only.data):
-        return False
-    sweep = (frozen_content(entry.directory.config).get("identity") or {}).get("sweep") or ""
-    return any_matches([record.experiment], only.experiment) and any_matches(
-        [*entry.directory.sweeps, sweep], only.sweep
-    )
-
-
 def total_of(runs: Sequence[CostOfRun]) -> Total:
-    """All of them together."""
+    """Their sum."""
     return Total.of([attempt for run in runs for attempt in run.account.attempts])
 
 
 def grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
-    """Time, energy and money; operations; the paper's own."""
+    """Time, energy and money; operations; the cost column of Table 2."""
     yield from cost_grids(runs)
     yield _papers(runs, total_of(runs))
 
 
 def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
     """Time, energy and money; operations."""
-    total = total_of(runs)
-    together = _counted(runs)
+    count, total = _counted(runs), total_of(runs)
     lost = [run.lost_seconds for run in runs]
+    all_lost = sum(each or 0.0 for each in lost) if any(lost) else None
+    attempts = sum(len(run.account.attempts) for run in runs)
+    spans = ("training", "validation", "evaluation", "lost")
+    bill = ("device-hours", "GPU kWh", "CPU kWh", "price")
     yield Grid(
         "Time, energy and money",
-        (
-            "<run",
-            "<state",
-            "attempts",
-            "<devices",
-            "training",
-            "validation",
-            "evaluation",
-            "lost",
-            "device-hours",
-            "GPU kWh",
-            "CPU kWh",
-            "price",
-        ),
+        ("<run", "<state", "attempts", "<devices", *spans, *bill),
         (
             tuple(_times(run) for run in runs),
-            (
-                (
-                    together,
-                    "",
-                    str(sum(len(run.account.attempts) for run in runs)),
-                    "",
-                    *_spans(total),
-                    _span(sum(each or 0.0 for each in lost) if any(lost) else None),
-                    *_bill(total),
-                ),
-            ),
+            ((count, "", str(attempts), "", *_spans(total, all_lost), *_bill(total)),),
         ),
     )
     yield Grid(
@@ -159,7 +120,7 @@ def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
         ("<run", ANALYTIC, PADDED, PAPERS, "<sustained", "MFU"),
         (
             tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs),
-            ((together, *_operations(total, "")),),
+            ((count, *_operations(total, "")),),
         ),
     )
 
@@ -170,27 +131,18 @@ def _counted(runs: Sequence[CostOfRun]) -> str:
 
 def _times(run: CostOfRun) -> tuple[str, ...]:
     total, attempts = run.account.total, run.account.attempts
-    return (
-        run.name,
-        run.entry.state.value,
-        str(len(attempts)),
-        "; ".join(dict.fromkeys(_devices(attempt) for attempt in attempts)),
-        *_spans(total),
-        _span(run.lost_seconds or None),
-        *_bill(total),
-    )
+    devices = "; ".join(dict.fromkeys(_devices(attempt) for attempt in attempts))
+    first = (run.name, run.entry.state.value, str(len(attempts)), devices)
+    return (*first, *_spans(total, run.lost_seconds or None), *_bill(total))
 
 
 def _devices(attempt: Attempt) -> str:
     return ", ".join(f"{devices.count} × {devices.name}" for devices in attempt.devices)
 
 
-def _spans(total: Total) -> tuple[str, ...]:
-    return tuple(map(_span, (total.training_seconds, total.validation_seconds, total.evaluation_seconds)))
-
-
-def _span(seconds: float | None) -> str:
-    return "" if seconds is None else duration(seconds)
+def _spans(total: Total, lost: float | None) -> tuple[str, ...]:
+    spans = (total.training_seconds, total.validation_seconds, total.evaluation_seconds, lost)
+    return tuple("" if seconds is None else duration(seconds) for seconds in spans)
 
 
 def _bill(total: Total) -> tuple[str, ...]:
@@ -202,13 +154,8 @@ def _bill(total: Total) -> tuple[str, ...]:
 
 
 def _operations(total: Total, rates: str) -> tuple[str, ...]:
-    return (
-        operations(total.flops),
-        _count(total.padded_flops),
-        _count(total.paper_flops),
-        rates,
-        "" if total.mfu is None else f"{total.mfu:.1%}",
-    )
+    counts = (_count(flops) for flops in (total.flops, total.padded_flops, total.paper_flops))
+    return (*counts, rates, "" if total.mfu is None else f"{total.mfu:.1%}")
 
 
 def _count(flops: float | None) -> str:
@@ -216,7 +163,7 @@ def _count(flops: float | None) -> str:
 
 
 def _rates(attempts: Sequence[Attempt]) -> str:
-    """What is taken for sustained, and where it is from."""
+    """The sustained rates, and their sources."""
     found = [
         f"{devices.sustained_flops / 1e12:.2g} TFLOP/s {devices.basis}"
         for attempt in attempts
@@ -227,7 +174,7 @@ def _rates(attempts: Sequence[Attempt]) -> str:
 
 
 def _papers(runs: Sequence[CostOfRun], total: Total) -> Grid:
-    """Table 2's column as printed, by its definition alone; ours by the same."""
+    """Table 2's column as printed, and ours by its definition."""
     table = load_table2()
     printed = tuple((system.label, str(system.flops_en_de), str(system.flops_en_fr), "") for system in table.rows)
     own = [run for run in runs if run.record.experiment.startswith("table2/")]
@@ -238,42 +185,36 @@ def _papers(runs: Sequence[CostOfRun], total: Total) -> Grid:
 
 
 def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
-    """What the columns are, and what is missing."""
+    """Definitions of the columns, and what is missing."""
     for column, meaning in DEFINITIONS.items():
         yield f"{column}: {meaning}"
-    yield "sustained: paper is its footnote 5, stated the maker's peak, measured what products of matrices reached here"
+    yield "sustained: paper is its footnote 5, stated the maker's peak, measured the rate of matrix products here"
     yield BLANK
-    yield from version_remarks(code_versions((run.entry.directory.path, run.record) for run in runs))
+    older = sum(run.record.cost is None for run in runs)
+    if older:
+        yield f"{older} of {len(runs)} records have no such account: their training includes validation, and no kills"
+    yield from version_remarks(code_versions((run.path, run.record) for run in runs))
 
 
-def markdown(runs: Sequence[CostOfRun]) -> str:
-    """The whole page."""
-    written = "Written by `aiayn report cost` from the records of the runs."
-    return markdown_page("What runs have cost", written, grids(runs), remarks(runs))
-
-
-def _json(runs: Sequence[CostOfRun]) -> str:
-    table = load_table2()
-    content: dict[str, Any] = {
-        "runs": [
-            {
-                "run": str(run.entry.directory.path),
-                "experiment": run.record.experiment,
-                "scale": run.record.scale,
-                "seed": run.record.seed,
-                "state": run.entry.state.value,
-                "commit": run.record.commit,
-                "dirty": run.record.dirty,
-                "lost_seconds": run.lost_seconds,
-                **run.account.plain(),
-            }
-            for run in runs
-        ],
-        "total": total_of(runs).plain(),
-        "paper": {
-            system.id: {"flops_en_de": system.flops_en_de.value, "flops_en_fr": system.flops_en_fr.value}
-            for system in table.rows
+def document(runs: Sequence[CostOfRun]) -> Document:
+    """The report as plain data."""
+    return Document(
+        title="What runs have cost",
+        written="Written by `aiayn report cost` from the records of the runs.",
+        grids=list(grids(runs)),
+        remarks=list(remarks(runs)),
+        content={
+            "runs": [_plain(run) for run in runs],
+            "total": total_of(runs).plain(),
+            "paper": {
+                system.id: {"flops_en_de": system.flops_en_de.value, "flops_en_fr": system.flops_en_fr.value}
+                for system in load_table2().rows
+            },
+            "definitions": DEFINITIONS,
         },
-        "definitions": DEFINITIONS,
-    }
-    return json_text(content)
+    )
+
+
+def _plain(run: CostOfRun) -> dict[str, Any]:
+    """For JSON."""
+    return {**run.plain(), "lost_seconds": run.lost_seconds, **run.account.plain()}

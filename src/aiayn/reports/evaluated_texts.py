@@ -1,4 +1,4 @@
-"""The corpus that an evaluation was made on, found in caches by its fingerprint."""
+"""The corpus of an evaluation, found in a cache by its fingerprint."""
 
 from pathlib import Path
 
@@ -8,15 +8,7 @@ from aiayn.runs.evaluations import Evaluation
 
 
 def corpus_of(evaluation: Evaluation, cache: Path) -> PreparedData | None:
-    """The prepared corpus of a run.
-
-    Args:
-        evaluation: of the run.
-        cache: where to look first; the run knows of its own.
-
-    Returns:
-        None where neither holds it whole.
-    """
+    """The prepared corpus of a run from a cache, or else from that of the run; None if neither holds all of it."""
     fingerprint = evaluation.record.data_fingerprint
     if fingerprint is None:
         return None

@@ -1,4 +1,4 @@
-"""What fidelity profiles state otherwise than each other, setting by setting."""
+"""The settings in which fidelity profiles differ."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerCon
 from aiayn.config.store import options
 from aiayn.errors import UserError
 from aiayn.reports.configuration import meanings
-from aiayn.reports.grids import Grid, markdown_page, print_or_write
+from aiayn.reports.formats import Document, Grid, show
 
 GROUPS: Mapping[str, type] = {
     "tokenizer": TokenizerConfig,
@@ -23,7 +23,7 @@ GROUPS: Mapping[str, type] = {
     "optimization": OptimizationConfig,
     "decoding": DecodingConfig,
 }
-"""What a profile may state."""
+"""The groups that a profile may change."""
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,19 @@ class Setting:
 
 
 def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None:
-    """Print the settings in which profiles differ, or write them as Markdown.
+    """Print the settings in which profiles differ, or write them to a .md file.
 
     Args:
         profiles: two or more of them; None: all.
-        output: a .md file; None prints.
+        output: the file, or None for the terminal.
 
     Raises:
         UserError: there is no such profile, or only one was named.
     """
     names = _chosen(profiles)
     grid = _grid(names, differing_settings(names))
-    print_or_write(grid, output, {".md": _markdown}, grids=lambda of: [of], remarks=lambda _: [])
-
-
-def _markdown(grid: Grid) -> str:
-    return markdown_page("Fidelity profiles", "Written by `aiayn report fidelity`; values at `scale=paper`.", [grid])
+    written = "Written by `aiayn report fidelity`; values at `scale=paper`."
+    show(Document("Fidelity profiles", written, [grid]), output)
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:

@@ -1,6 +1,6 @@
 """One evaluation by every definition of BLEU, and by other scores, each with its signature."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,55 +11,51 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
-from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
+from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.evaluated_texts import corpus_of
-from aiayn.reports.grids import Grid, markdown_page, print_or_write
+from aiayn.reports.formats import Document, Grid, show
 from aiayn.runs.evaluations import Evaluation, open_evaluation
-from aiayn.runs.record import SignedScore, json_text, refuse_trees
+from aiayn.runs.record import refuse_trees
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """What is shown."""
+    """The scores of an evaluation."""
 
     evaluation: Evaluation
-    scores: Mapping[Split, Mapping[str, SignedScore]]
+    scores: Mapping[Split, Mapping[str, Score]]
     """By split and name."""
     remarks: Sequence[str]
 
 
 def report_matrix(config: ReportConfig, output: Path | None) -> None:
-    """Print every score of an evaluation, or write them.
-
-    Args:
-        config: of the command.
-        output: a .md or .json file, or None for the terminal.
+    """Print every score of an evaluation, or write them to a .md or .json file.
 
     Raises:
-        UserError: there is no such evaluation, its texts are not at hand, or a metric is not.
+        UserError: there is no such evaluation, its texts are not in the cache, or a metric is not installed.
     """
     if config.run is None:
         raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
     asked = config.metrics if isinstance(config.metrics, list) else [config.metrics]
     metrics = [str(name) for name in asked if name is not None]
     refuse_metrics(metrics)
-    matrix = read_matrix(
-        open_evaluation(config.run), metrics, cache=Path(config.paths.cache), comet_model=config.comet_model
+    cache = Path(config.paths.cache)
+    show(
+        document(read_matrix(open_evaluation(config.run), metrics, cache=cache, comet_model=config.comet_model)), output
     )
-    formats = {".md": _markdown, ".json": _json}
-    print_or_write(matrix, output, formats, grids=lambda of: [definitions(of.scores)], remarks=_lines_below)
 
 
 def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, comet_model: str) -> Matrix:
-    """The scores that were recorded; where they are not, or more is asked for, they are made from the hypotheses.
+    """The recorded scores; if there are none, or more are asked for, they are computed from the hypotheses.
 
     Args:
-        evaluation: what to score.
+        evaluation: the hypotheses to score.
         metrics: of `aiayn.evaluation.matrix.SLOW`.
-        cache: where the corpus may lie.
+        cache: may hold the corpus.
         comet_model: see `aiayn.evaluation.comet`.
 
     Raises:
@@ -69,7 +65,7 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
     if not splits:
         evaluation.of("test", key="run")
     data = corpus_of(evaluation, cache)
-    scores: dict[Split, Mapping[str, SignedScore]] = {}
+    scores: dict[Split, Mapping[str, Score]] = {}
     remarks: dict[str, None] = {}
     for split in splits:
         recorded = evaluation.scores[split]
@@ -90,8 +86,8 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
 
 def _computed(
     evaluation: Evaluation, split: Split, data: PreparedData, metrics: Sequence[str], *, comet_model: str
-) -> dict[str, SignedScore]:
-    """What the record lacks, from the hypotheses as they lie on disk."""
+) -> dict[str, Score]:
+    """The scores that the record lacks, from the hypotheses on disk."""
     recorded = evaluation.scores[split]
     lines = data.split(split, limit=recorded.sentences)
     sources, references, hypotheses = lines.source_lines(), lines.target_lines(), evaluation.hypotheses(split)
@@ -103,7 +99,7 @@ def _computed(
             statistics = sentence_statistics(hypotheses, references)
             signature = recorded.quality.signature
             found |= on_test_sets(statistics, sources, references, languages=data.languages, signature=signature)
-    return {name: SignedScore(score.score, score.signature) for name, score in found.items()}
+    return found
 
 
 def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
@@ -113,13 +109,13 @@ def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
     return remedy(sentences, found, languages=pair)
 
 
-def definitions(scores: Mapping[Any, Mapping[str, SignedScore]]) -> Grid:
+def definitions(scores: Mapping[Any, Mapping[str, Score]]) -> Grid:
     """A line for each definition, a column for each split; the signature is that of the last split that has it.
 
     Args:
         scores: by split and name.
     """
-    signatures = {name: signed.signature for of_split in scores.values() for name, signed in of_split.items()}
+    signatures = {name: score.signature for of_split in scores.values() for name, score in of_split.items()}
     lines = [
         (
             title,
@@ -132,46 +128,31 @@ def definitions(scores: Mapping[Any, Mapping[str, SignedScore]]) -> Grid:
     return Grid("The same hypotheses, by definition", ("<definition", *scores, "<signature"), (tuple(lines),))
 
 
-def _lines_below(matrix: Matrix) -> Iterator[str]:
-    evaluation = matrix.evaluation
+def document(matrix: Matrix) -> Document:
+    """The report as plain data."""
+    evaluation, record = matrix.evaluation, matrix.evaluation.record
+    versions = code_versions([(evaluation.directory.path, record)])
+    scored = list(scoring_remarks((record.name, record, evaluation.scores[split]) for split in matrix.scores))
     step = next(iter(evaluation.scores.values())).origin
     sizes = ", ".join(f"{split} {evaluation.scores[split].sentences:,} sentences" for split in matrix.scores)
-    yield f"run: {evaluation.name}, step {step}; data {evaluation.record.data}: {sizes}"
-    yield from version_remarks(_versions(matrix))
-    yield from _scored(matrix)
-    yield "no two of these definitions compare"
-    yield from matrix.remarks
-
-
-def _versions(matrix: Matrix) -> tuple[CodeVersion, ...]:
-    return code_versions([(matrix.evaluation.directory.path, matrix.evaluation.record)])
-
-
-def _scored(matrix: Matrix) -> Iterator[str]:
-    record, scores = matrix.evaluation.record, matrix.evaluation.scores
-    return scoring_remarks((record.name, record, scores[split]) for split in matrix.scores)
-
-
-def _markdown(matrix: Matrix) -> str:
-    record = matrix.evaluation.record
-    return markdown_page(
-        f"{record.experiment} at scale {record.scale}, by definition",
-        "Written by `aiayn report matrix` from the hypotheses of the run.",
-        [definitions(matrix.scores)],
-        _lines_below(matrix),
-    )
-
-
-def _json(matrix: Matrix) -> str:
-    return json_text(
-        {
-            "run": matrix.evaluation.name,
-            "data": matrix.evaluation.record.data,
-            "code": [version.plain() for version in _versions(matrix)],
-            "remarks": [*_scored(matrix), *matrix.remarks],
+    return Document(
+        title=f"{record.experiment} at scale {record.scale}, by definition",
+        written="Written by `aiayn report matrix` from the hypotheses of the run.",
+        grids=[definitions(matrix.scores)],
+        remarks=[
+            f"run: {evaluation.name}, step {step}; data {record.data}: {sizes}",
+            *version_remarks(versions),
+            *scored,
+            "no two of these definitions compare",
+            *matrix.remarks,
+        ],
+        content={
+            "run": evaluation.name,
+            "data": record.data,
+            "code": [version.plain() for version in versions],
+            "remarks": [*scored, *matrix.remarks],
             "scores": {
-                split: {name: {"score": signed.score, "signature": signed.signature} for name, signed in scores.items()}
-                for split, scores in matrix.scores.items()
+                split: {name: vars(score) for name, score in scores.items()} for split, scores in matrix.scores.items()
             },
-        }
+        },
     )

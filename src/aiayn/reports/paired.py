@@ -1,4 +1,4 @@
-"""Two runs on the same sentences: whether they differ, where, and on which sentences most."""
+"""Two runs on the same sentences: significance tests, scores by kind of sentence, largest differences."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from aiayn.data.corpora.corpus import Split
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts, words_of
-from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
 from aiayn.evaluation.paired import Floats, PairedTest, ScoreOfSums, paired_test
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import bleu_scores, perplexities, sentence_columns
+from aiayn.reports.comparability import Difference, score_differences
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import refuse_trees
@@ -39,19 +39,19 @@ class Bucket:
     """Of both runs."""
     bleu: tuple[float, float]
     wins: int
-    """Sentences that the first run has the higher sentence BLEU on."""
+    """Sentences with the higher sentence BLEU by the first run."""
     losses: int
 
 
 @dataclass(frozen=True)
 class WordClass:
-    """Words of the references that training had about equally often."""
+    """Words of the references, by their frequency in training."""
 
     label: str
     words: int
-    """In the references, each occurrence counted."""
+    """Occurrences in the references."""
     found: tuple[int, int]
-    """How many of them are in the hypothesis of their sentence, for both runs."""
+    """Of these, in the hypothesis of their sentence, by both runs."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Paired:
-    """All that is shown of two evaluations, the first minus the second everywhere."""
+    """Two evaluations compared; every difference is the first minus the second."""
 
     evaluations: tuple[Evaluation, Evaluation]
     split: Split
     tests: Mapping[str, PairedTest]
     """By the name of the score."""
     signatures: Mapping[str, str]
-    """By the same names, where the score has one."""
+    """By the same names; perplexity has none."""
     wins: int
     losses: int
     ties: int
@@ -86,7 +86,7 @@ class Paired:
     largest_wins: Sequence[Example]
     largest_losses: Sequence[Example]
     notes: Sequence[str]
-    """What is left out, and why."""
+    """The parts that are left out, and why."""
 
     @property
     def bleu_name(self) -> str:
@@ -96,7 +96,7 @@ class Paired:
 
 @dataclass(frozen=True)
 class _Texts:
-    """The sentences themselves, where the cache has them."""
+    """The sentences themselves, if the cache has them."""
 
     data: PreparedData
     sources: Sequence[str]
@@ -119,18 +119,18 @@ def compare_two(
     """Compare two evaluations sentence by sentence.
 
     Args:
-        first: of the run that is asked about.
-        second: of the run that it is compared with.
+        first: of the run in question.
+        second: of the other run.
         split: dev or test.
-        cache: where the corpus may lie.
-        examples: how many of the largest wins, and of the largest losses, to show.
+        cache: may hold the corpus.
+        examples: the number of largest wins, and of largest losses, to show.
         resamples: see `aiayn.evaluation.paired`.
         seed: likewise.
 
     Raises:
         UserError: they do not compare, or a file is missing or damaged.
     """
-    _refuse_differing(first, second, split)
+    _check_comparable(first, second, split)
     rows = [evaluation.sentences(split) for evaluation in (first, second)]
     ours, theirs = (sentence_columns(each) for each in rows)
     recorded = first.scores[split]
@@ -143,7 +143,7 @@ def compare_two(
     tests = {name: paired_test(*each, resamples=resamples, seed=seed) for name, each in measured.items()}
     lengths = _source_lengths(rows[0], texts)
     if lengths is None:
-        notes.append("by source length: this evaluation did not note it; evaluate again to have it")
+        notes.append("by source length: this evaluation did not record it; evaluate again to get it")
     scored = _Scored((ours, theirs), bleu)
     counts = _counts_of_words(texts) if texts else {}
     order = np.argsort(bleu[1] - bleu[0], kind="stable").tolist()
@@ -167,7 +167,7 @@ def compare_two(
 def _measured(
     ours: Floats, theirs: Floats, bleu_name: str, texts: _Texts | None
 ) -> dict[str, tuple[Floats, Floats, ScoreOfSums]]:
-    """What is tested: statistics of each sentence of both, and the score of their sums."""
+    """By score: statistics of each sentence of both, and the function of their sums."""
     measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
         "PPL": (ours, theirs, perplexities),
         bleu_name: (ours, theirs, bleu_scores),
@@ -178,16 +178,13 @@ def _measured(
     return measured
 
 
-def _refuse_differing(first: Evaluation, second: Evaluation, split: Split) -> None:
+def _check_comparable(first: Evaluation, second: Evaluation, split: Split) -> None:
     ours, theirs = first.of(split, key="run"), second.of(split, key="against")
     refuse_trees(ours, place=f"run={first.name}")
-    for what, own, other in (
-        ("data", first.record.data_fingerprint, second.record.data_fingerprint),
-        ("BLEU", ours.quality.signature, theirs.quality.signature),
-        (f"number of {split} sentences", ours.sentences, theirs.sentences),
-    ):
-        if own != other:
-            raise UserError(f"{what} differs, {own} in run={first.name} and {other} in against={second.name}")
+    own, other = first.record.data_fingerprint, second.record.data_fingerprint
+    differences = [Difference("data", own, other)] if own != other else []
+    for difference in (*differences, *score_differences(ours, theirs, split)):
+        raise difference.refusal(f"run={first.name}", f"against={second.name}")
 
 
 def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> _Texts | None:
@@ -200,11 +197,11 @@ def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> 
 
 
 def _source_lengths(rows: Sequence[SentenceScores], texts: _Texts | None) -> NDArray[np.int64] | None:
-    """Tokens of each source, end mark included; None where neither the evaluation nor a corpus tells."""
+    """Tokens of each source, end mark included; None if neither the evaluation nor a corpus has them."""
     if texts is not None:
         return np.array(texts.source_lengths, dtype=np.int64)
-    noted = [row.source_tokens for row in rows if row.source_tokens is not None]
-    return np.array(noted, dtype=np.int64) if len(noted) == len(rows) else None
+    recorded = [row.source_tokens for row in rows if row.source_tokens is not None]
+    return np.array(recorded, dtype=np.int64) if len(recorded) == len(rows) else None
 
 
 @dataclass(frozen=True)
@@ -230,7 +227,7 @@ class _Scored:
 
 
 def _by_length(scored: _Scored, lengths: NDArray[np.int64]) -> Iterator[Bucket]:
-    """The sentences by tokens of the source; none shares a length with another bucket's."""
+    """The sentences by source length; no length is in two buckets."""
     borders = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTH_BUCKETS + 1)[1:], method="higher"))
     place = np.searchsorted(borders, lengths)
     for bucket in np.unique(place):
@@ -239,7 +236,7 @@ def _by_length(scored: _Scored, lengths: NDArray[np.int64]) -> Iterator[Bucket]:
 
 
 def _counts_of_words(texts: _Texts) -> dict[str, int]:
-    """How often training has each word of the references."""
+    """Occurrences in training of each word of the references."""
     wanted = {word for line in texts.references for word in words_of(line)}
     with Bar("count words", total=len(texts.data.split("train")), unit=" sentences") as bar:
         return training_counts(texts.data, wanted, advance=bar.advance)
@@ -257,7 +254,7 @@ def _by_rarest_word(scored: _Scored, texts: _Texts, counts: Mapping[str, int]) -
 
 
 def _word_classes(texts: _Texts, counts: Mapping[str, int]) -> list[WordClass]:
-    """Of each class of words how many the hypotheses have, each as often as its reference at most."""
+    """Words of each class in the hypotheses, each at most as often as in its reference."""
     sizes = [0] * len(rarity_labels())
     found = [[0] * len(sizes) for _ in texts.hypotheses]
     for number, reference in enumerate(texts.references):
@@ -274,14 +271,14 @@ def _word_classes(texts: _Texts, counts: Mapping[str, int]) -> list[WordClass]:
 
 
 def rarity_labels() -> list[str]:
-    """What the classes of words are called, by occurrences in training."""
+    """The classes of words, by occurrences in training."""
     lowest = [0, *(bound + 1 for bound in RARITY)]
     pairs = zip(lowest, RARITY, strict=False)
     return [*(str(low) if low == high else f"{low} to {high}" for low, high in pairs), f"{lowest[-1]} or more"]
 
 
 def _examples(texts: _Texts | None, bleu: NDArray[np.float64], numbers: Sequence[int]) -> list[Example]:
-    """The sentences of these numbers, those on which the runs do not differ left out."""
+    """The sentences of these numbers, except those with equal scores."""
     if texts is None:
         return []
     ours, theirs = texts.hypotheses

@@ -7,7 +7,7 @@ from rich.table import Table
 from aiayn.errors import UserError
 from aiayn.paper.catalogue import TABLES
 from aiayn.paper.cells import PaperRow, PaperTable
-from aiayn.reports.grids import console
+from aiayn.reports.formats import console
 from aiayn.system import files
 
 LABELS = ("row", "group", "name")

@@ -1,17 +1,16 @@
-"""The parameter audit: which vocabulary and which biases the paper's last column implies."""
+"""The parameter audit: the vocabulary and biases that the paper's last column implies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from rich.console import Console
-from rich.table import Table
 
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.paper.table3 import Row, load_table3
-from aiayn.system import files
+from aiayn.reports.formats import Document, Grid, show
 
 PAPER_ROWS = 37_000
 """Vocabulary entries of section 5.1."""
@@ -26,18 +25,18 @@ class Audit:
 
     row: Row
     text: int
-    """Parameters with 37,000 rows and projections without biases, as the text has it."""
+    """Parameters with 37,000 rows and projections without biases, by the paper's text."""
     code: int
-    """Parameters with 40,960 rows and biased projections, as the authors' code of the time had it."""
+    """Parameters with 40,960 rows and biased projections, by the authors' code of June 2017."""
 
     @property
     def printed(self) -> str:
-        """The paper's integer, in brackets where the cell is blank and base's holds."""
+        """The paper's integer; base's in brackets if the cell is blank."""
         cell = self.row.parameters
         return str(cell) if cell.printed else f"({load_table3().row('base').parameters})"
 
     def matches(self, count: int) -> bool | None:
-        """Whether a count rounds to the printed integer; None where none is printed."""
+        """Whether a count rounds to the printed integer; None if none is printed."""
         return str(round(count / 1e6)) == str(self.row.parameters) if self.row.parameters.printed else None
 
 
@@ -64,38 +63,18 @@ def _count(settings: dict[str, Any], *, rows: int, projection_bias: bool) -> int
 
 
 def report_parameters(output: Path | None) -> None:
-    """Print the audit, or write it as Markdown."""
-    audits = audit_parameters()
-    if output is not None:
-        files.write_text(output, markdown(audits))
-        print(output)  # noqa: T201
-        return
-    table = Table(title="Table 3, parameters in millions", caption=_summary(audits), caption_justify="left")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right")
-    for audit in audits:
-        table.add_row(*_cells(audit))
-    Console(highlight=False).print(table)
+    """Print the audit, or write it to a .md file."""
+    show(document(audit_parameters()), output)
 
 
-HEADINGS = ("row", "change", "paper", "37,000 rows", "40,960 rows, biases")
-
-
-def markdown(audits: list[Audit]) -> str:
-    """The audit as a Markdown table with its reading."""
-    lines = [
-        "# Table 3, parameters in millions",
-        "",
-        "Written by `aiayn report parameters`.",
-        "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|---|---|---:|---:|---:|",
-        *("| " + " | ".join(_cells(audit)) + " |" for audit in audits),
-        "",
-        _summary(audits),
-        "",
-    ]
-    return "\n".join(lines)
+def document(audits: Sequence[Audit]) -> Document:
+    """The audit as plain data."""
+    grid = Grid(
+        "Parameters in millions",
+        ("<row", "<change", "paper", "37,000 rows", "40,960 rows, biases"),
+        (tuple(_cells(audit) for audit in audits),),
+    )
+    return Document("Table 3, parameters", "Written by `aiayn report parameters`.", [grid], [_summary(audits)])
 
 
 def _cells(audit: Audit) -> tuple[str, ...]:
@@ -106,7 +85,7 @@ def _cells(audit: Audit) -> tuple[str, ...]:
     return audit.row.id, audit.row.label, audit.printed, cell(audit.text), cell(audit.code)
 
 
-def _summary(audits: list[Audit]) -> str:
+def _summary(audits: Sequence[Audit]) -> str:
     printed = [audit for audit in audits if audit.row.parameters.printed]
     text = sum(bool(audit.matches(audit.text)) for audit in printed)
     code = sum(bool(audit.matches(audit.code)) for audit in printed)

@@ -1,4 +1,4 @@
-"""What runs would cost, as a table."""
+"""The expected cost of runs, as a table on the terminal."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,8 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from aiayn.costs.plan import Plan
-from aiayn.reports.grids import console
+from aiayn.reports.formats import console
+from aiayn.reports.numbers import approximate_time, gibibytes, hours, operations
 from aiayn.reports.sweep import differing_overrides
 
 WIDEST = 500
@@ -25,12 +26,12 @@ NUMBERS = (
 
 
 def print_plan(plans: Sequence[Plan]) -> None:
-    """Print a line for each run, their sums, and what the numbers rest on.
+    """Print a line for each run, their sums, and the assumptions.
 
     Args:
         plans: at least one.
     """
-    # What is the same for all is not repeated: the table is to fit a terminal of 80 columns.
+    # A column that is the same for all runs is left out, so that the table fits 80 columns.
     columns: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
     columns["seed"] = [str(plan.seed) for plan in plans]
     columns["override"] = differing_overrides([plan.overrides for plan in plans])
@@ -45,7 +46,7 @@ def print_plan(plans: Sequence[Plan]) -> None:
         table.add_row(*words, *_cells(plan))
     output = console()
     widest = Measurement.get(output, output.options.update(max_width=WIDEST), table).maximum
-    output.print(table, width=widest)  # a line that the terminal breaks is better than a number cut short
+    output.print(table, width=widest)  # a wrapped line is better than a truncated number
     for line in _remarks(plans):
         output.print(line)
 
@@ -57,7 +58,7 @@ def _cells(plan: Plan) -> tuple[str, ...]:
         operations(plan.flops_per_step),
         operations(plan.flops),
         gibibytes(plan.memory) + ("" if plan.fits else "!"),
-        about(plan.seconds),
+        approximate_time(plan.seconds),
         hours(plan.device_seconds),
         gibibytes(plan.disk),
     )
@@ -70,19 +71,19 @@ def _sums(plans: Sequence[Plan]) -> tuple[str, ...]:
         "",
         operations(sum(plan.flops for plan in plans)),
         "",
-        about(sum(plan.seconds for plan in plans)),
+        approximate_time(sum(plan.seconds for plan in plans)),
         hours(sum(plan.device_seconds for plan in plans)),
         gibibytes(sum(plan.disk for plan in plans)),
     )
 
 
 def _remarks(plans: Sequence[Plan]) -> list[str]:
-    """What is assumed, and what is left out."""
+    """Assumptions, and costs that are not included."""
     lines = [f"data: {data}" for data in dict.fromkeys(plan.data for plan in plans)]
     lines += dict.fromkeys(_basis(plan) for plan in plans)
     lines.append(
-        "time: training alone, one run after the other, without what devices send each other, validation and the final "
-        "search"
+        "time: training alone, one run after the other, without communication between devices, validation and the "
+        "final search"
     )
     lines.append(
         "memory: tensors on one device at the peak of a step, without the allocator's reserve; disk: checkpoints"
@@ -104,28 +105,3 @@ def _basis(plan: Plan) -> str:
     assert hardware.peak_flops is not None
     stated = f"{hardware.utilization:.0%} of {hardware.peak_flops / 1e12:,.4g} TFLOP/s each"
     return f"{count}: {stated}, as stated in hardware=; hardware=here measures this machine"
-
-
-def operations(count: float) -> str:
-    """With two digits, as in 9.4e17."""
-    return f"{count:.1e}".replace("e+", "e")
-
-
-def gibibytes(count: int) -> str:
-    """Bytes in GiB with two digits, as in 3.2 or 0.07."""
-    amount = count / 2**30
-    return f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
-
-
-def about(seconds: float) -> str:
-    """A time that is not known to the second, as in 4.2 d, 9.9 h, 12 min, 5 s."""
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= (2 if unit == "d" else 1) * length:
-            return f"{seconds / length:.2g} {unit}" if seconds < 100 * length else f"{seconds / length:,.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def hours(seconds: float) -> str:
-    """With two digits where there are few, as in 0.25 or 1,250."""
-    amount = seconds / 3600
-    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"

@@ -6,9 +6,9 @@ from pathlib import Path
 from rich.console import Console
 
 from aiayn.errors import UserError
-from aiayn.reports.grids import markdown_table
+from aiayn.reports.formats import markdown_table
 from aiayn.reports.matrix import definitions
-from aiayn.reports.plan import hours
+from aiayn.reports.numbers import hours
 from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, row_table
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, read_record

@@ -1,13 +1,14 @@
-"""What runs of Table 3 can test: computed from their steps, warm-up, passes over the data and seeds."""
+"""The claims on Table 3 that runs can test, by their steps, warm-up, passes over the data and seeds."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from aiayn.paper.claims import Claim, Need, load_claims
-from aiayn.reports.table3_runs import RowRun
+from aiayn.reports.comparability import RowRun
 
 LARGEST_WARM_UP = 0.25
-"""Share of the steps above which training ends too soon after the warm-up to compare what models converge to."""
+"""Share of the steps above which training ends too soon after the warm-up to compare converged models."""
 
 FEWEST_EPOCHS = 10
 """Passes over the training data below which a model hardly over-fits."""
@@ -17,7 +18,7 @@ REASONS = {
     "shows how early a model begins to learn",
     Need.many_epochs: "in so few passes over the data a model hardly over-fits",
 }
-"""Why a verdict is no evidence where a condition is not met."""
+"""Why a verdict is no evidence if a condition is not met."""
 
 PAPER = "paper"
 """The scale whose sizes and budget are the paper's."""
@@ -25,10 +26,10 @@ PAPER = "paper"
 
 @dataclass(frozen=True)
 class Scope:
-    """What the finished runs can test."""
+    """The claims that finished runs can test."""
 
     sentence: str
-    """For the head of a report; empty where the runs are of the paper's scale and test every claim."""
+    """For the head of a report; empty if the runs are of the paper's scale and test every claim."""
     not_evidence: frozenset[str]
     """The claims, by id, on which these runs are no evidence."""
 
@@ -39,14 +40,14 @@ EVERYTHING = Scope("", frozenset())
 
 @dataclass(frozen=True)
 class Budget:
-    """How long one run was trained."""
+    """The training budget of one run."""
 
     row: str
     steps: int
     warm_up: float
     """Share of the steps."""
     epochs: float | None
-    """Passes over the training data; None where the record does not say."""
+    """Passes over the training data; None if the record does not say."""
 
     @classmethod
     def of(cls, run: RowRun) -> "Budget":
@@ -68,7 +69,7 @@ class Budget:
 
 
 def scope_of(finished: Sequence[RowRun]) -> Scope:
-    """What some finished runs of one scale can test."""
+    """The claims that finished runs of one scale can test."""
     if not finished:
         return EVERYTHING
     budgets = [Budget.of(run) for run in finished]
@@ -102,7 +103,7 @@ def _subjects(claims: Sequence[Claim]) -> str:
 
 
 def _facts(scale: str, finished: Sequence[RowRun], budgets: Sequence[Budget]) -> str:
-    seeds = [sum(run.row is row for run in finished) for row in {run.row.id: run.row for run in finished}.values()]
+    seeds = list(Counter(run.row.id for run in finished).values())
     epochs = [budget.epochs for budget in budgets if budget.epochs is not None]
     facts = [
         f"scale {scale}",

@@ -1,4 +1,4 @@
-"""How sharp the attention of runs is, untrained and trained: logits' variance and weights' entropy (section 3.2.1)."""
+"""The sharpness of attention, untrained and trained: variance of logits, entropy of weights (section 3.2.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,40 +11,38 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.models.attention_sharpness import AttentionSharpness
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import Comparison
-from aiayn.reports.comparison_formats import compared, name_headings, names_of
-from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
-from aiayn.runs.record import json_text
+from aiayn.reports.comparison_grids import compared, name_headings, names_of
+from aiayn.reports.formats import Document, Grid, show
 
 Measure: TypeAlias = Callable[[Path], tuple[AttentionSharpness, AttentionSharpness]]
-"""What a run directory's model gives as its weights were drawn, and as they were trained."""
+"""Measures the model of a run directory, with its initial and with its trained weights."""
 
 
 @dataclass(frozen=True)
 class SharpnessOfRuns:
-    """Runs side by side."""
+    """The sharpness of compared runs."""
 
     comparison: Comparison
-    drawn: Sequence[AttentionSharpness]
+    initial: Sequence[AttentionSharpness]
     """Of each system, over its seeds."""
     trained: Sequence[AttentionSharpness]
 
 
 def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure) -> None:
-    """Print how sharp the attention of each Transformer is, or write it.
+    """Print the sharpness of attention in each Transformer, or write it to a .md or .json file.
 
     Args:
         config: of the command.
-        output: a .md or .json file, or None for the terminal.
-        measure: reads a run.
+        output: the file, or None for the terminal.
+        measure: measures a run.
 
     Raises:
         UserError: the runs do not compare, or one cannot be read.
     """
     comparison = compared(config, kind="transformer")
     measured = [[measure(run.path) for run in system.runs] for system in comparison.systems]
-    drawn, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))
-    sharpness = SharpnessOfRuns(comparison, drawn, trained)
-    print_or_write(sharpness, output, {".md": _markdown, ".json": _json}, grids=grids, remarks=_remarks)
+    initial, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))
+    show(document(SharpnessOfRuns(comparison, initial, trained)), output)
 
 
 def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
@@ -52,8 +50,8 @@ def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
 
 
 def grids(sharpness: SharpnessOfRuns) -> Iterator[Grid]:
-    """A table for the weights as they were drawn, and one as they were trained."""
-    for title, stage in (("Before training", sharpness.drawn), ("Trained", sharpness.trained)):
+    """A table for the initial weights, and one for the trained ones."""
+    for title, stage in (("Before training", sharpness.initial), ("Trained", sharpness.trained)):
         comparison = sharpness.comparison
         lines = tuple(
             (
@@ -65,29 +63,14 @@ def grids(sharpness: SharpnessOfRuns) -> Iterator[Grid]:
             )
             for number, (system, of_system) in enumerate(zip(comparison.systems, stage, strict=True))
         )
-        headings = (f"{what} {kind}" for what in ("variance", "entropy") for kind in AttentionSharpness._fields)
+        headings = (f"{measure} {kind}" for measure in ("variance", "entropy") for kind in AttentionSharpness._fields)
         yield Grid(title, (*name_headings(comparison), *headings, "PPL", "BLEU"), (lines,))
 
 
-def _remarks(sharpness: SharpnessOfRuns) -> Iterator[str]:
+def document(sharpness: SharpnessOfRuns) -> Document:
+    """The report as plain data."""
+    comparison, versions = sharpness.comparison, sharpness.comparison.versions
     queries = sharpness.trained[0].encoder.queries
-    yield f"variance: of a query's logits over the keys that it sees, mean over {queries:,} queries, layers and heads"
-    yield "entropy: of its weights as a share of ln(keys); 1 is even, 0 is one key alone"
-    yield from version_remarks(sharpness.comparison.versions)
-
-
-def _markdown(sharpness: SharpnessOfRuns) -> str:
-    return markdown_page(
-        "How sharp attention is",
-        "Written by `aiayn report sharpness` from the checkpoints of the runs.",
-        grids(sharpness),
-        _remarks(sharpness),
-        below=[markdown_runs(run.path for system in sharpness.comparison.systems for run in system.runs)],
-    )
-
-
-def _json(sharpness: SharpnessOfRuns) -> str:
-    comparison = sharpness.comparison
     systems = [
         {
             **dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
@@ -95,13 +78,24 @@ def _json(sharpness: SharpnessOfRuns) -> str:
             "runs": [str(run.path) for run in system.runs],
             "ppl": float(comparison.measured.ppl.values[number]),
             "bleu": float(comparison.measured.bleu.values[number]),
-            "before_training": _plain(sharpness.drawn[number]),
+            "before_training": _plain(sharpness.initial[number]),
             "trained": _plain(sharpness.trained[number]),
         }
         for number, system in enumerate(comparison.systems)
     ]
-    code = [version.plain() for version in comparison.versions]
-    return json_text({"conditions": comparison.conditions, "systems": systems, "code": code})
+    code = [version.plain() for version in versions]
+    return Document(
+        title="How sharp attention is",
+        written="Written by `aiayn report sharpness` from the checkpoints of the runs.",
+        grids=list(grids(sharpness)),
+        remarks=[
+            f"variance: of a query's logits over its visible keys, mean over {queries:,} queries, layers and heads",
+            "entropy: of its weights as a share of ln(keys); 1 is uniform, 0 is a single key",
+            *version_remarks(versions),
+        ],
+        runs=[run.path for run in comparison.runs],
+        content={"conditions": comparison.conditions, "systems": systems, "code": code},
+    )
 
 
 def _plain(sharpness: AttentionSharpness) -> dict[str, Any]:

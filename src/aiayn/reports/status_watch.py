@@ -10,7 +10,7 @@ from rich.text import Text
 
 from aiayn.config.command_schema import View
 from aiayn.errors import UserError
-from aiayn.reports.grids import console
+from aiayn.reports.formats import console
 from aiayn.reports.status import status_parts
 from aiayn.runs.ledger import read_ledger
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 
-from aiayn.reports.grids import console
+from aiayn.reports.formats import console
 from aiayn.reports.row import duration
 from aiayn.reports.status import scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry

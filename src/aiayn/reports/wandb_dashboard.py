@@ -13,10 +13,8 @@ from wandb_workspaces import expr
 
 from aiayn.paper.claims import Metric
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.grids import Grid, markdown_table
-from aiayn.reports.tables.table3 import Report
-from aiayn.reports.tables.table3_formats import summary
-from aiayn.reports.tables.table3_grids import grids
+from aiayn.reports.formats import Grid, markdown_table
+from aiayn.reports.tables.table3 import Report, grids, summary
 from aiayn.reports.wandb_panels import (
     CURVES,
     MOST_ROWS,
@@ -77,12 +75,12 @@ def _same_ids() -> Iterator[None]:
 
 
 def _report(table: Report, subject: Subject) -> Any:
-    results, *others = grids(table, bleu_name=subject.bleu_name, has_settings=True)
+    results, *others = grids(table)
     grid = wr.PanelGrid(
         runsets=run_sets(subject),
         panels=[*curves(CURVES), *_ends(table, subject), sizes(subject), coordinates(subject)],
     )
-    notes = "\n".join(f"- {line}" for line in (*summary(table, code="`"), *table.remarks))
+    notes = "\n".join(f"- {line}" for line in (*summary(table), *table.remarks))
     return wr.Report(
         project=subject.project,
         entity=subject.entity,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.errors import UserError
+from aiayn.evaluation.score import Score
 from aiayn.runs.cost import RunCost
 from aiayn.system import files
 
@@ -25,14 +26,6 @@ class Status(StrEnum):
     finished = "finished"
     failed = "failed"
     interrupted = "interrupted"
-
-
-@dataclass(frozen=True)
-class SignedScore:
-    """A score with the signature that says how it was computed."""
-
-    score: float
-    signature: str
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class RecordedBrackets:
     """How they are counted."""
 
     @property
-    def shown(self) -> dict[str, SignedScore]:
+    def shown(self) -> dict[str, Score]:
         """By the headings of tables."""
         scores = {
             "F1": self.f1,
@@ -62,7 +55,7 @@ class RecordedBrackets:
             "tagging accuracy": self.tagging_accuracy,
             "well-formed": self.well_formed,
         }
-        return {name: SignedScore(score, self.signature) for name, score in scores.items() if score is not None}
+        return {name: Score(score, self.signature) for name, score in scores.items() if score is not None}
 
 
 @dataclass(frozen=True)
@@ -82,9 +75,9 @@ class SplitScores:
 
     ppl: float
     """exp of the mean unsmoothed negative log-likelihood per token, end marks included."""
-    bleu: SignedScore | None
+    bleu: Score | None
     """sacreBLEU; on detokenised text unless the data came split into words. None of trees."""
-    chrf: SignedScore | None
+    chrf: Score | None
     """chrF on the same text."""
     sentences: int
     """Sentence pairs scored, each once."""
@@ -98,7 +91,7 @@ class SplitScores:
     """torch: a single model; ensemble<n>-<key>: an ensemble of n."""
     averaged_steps: tuple[int, ...] = ()
     """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
-    matrix: dict[str, SignedScore] = field(default_factory=dict)
+    matrix: dict[str, Score] = field(default_factory=dict)
     """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`; empty in older
     records."""
     brackets: RecordedBrackets | None = None
@@ -127,7 +120,7 @@ class SplitScores:
         return "BLEU_none" if self.bleu is not None and "tok:none" in self.bleu.signature.split("|") else "BLEU"
 
     @property
-    def shown(self) -> dict[str, SignedScore]:
+    def shown(self) -> dict[str, Score]:
         """What tables show, by heading: BLEU and chrF of translations, F1 and what belongs to it of trees."""
         if self.brackets is not None:
             return self.brackets.shown
@@ -141,12 +134,12 @@ class SplitScores:
         return next(iter(self.shown))
 
     @property
-    def quality(self) -> SignedScore:
+    def quality(self) -> Score:
         """The score that stands for all that was decoded."""
         return self.shown[self.quality_name]
 
     @property
-    def by_definition(self) -> dict[str, SignedScore]:
+    def by_definition(self) -> dict[str, Score]:
         """BLEU, what the matrix holds and chrF, or what is shown of trees; by name."""
         first, *others = ((re.sub(r"[ -]", "_", name.lower()), score) for name, score in self.shown.items())
         return dict([first, *self.matrix.items(), *others])
@@ -311,9 +304,9 @@ def split_scores(value: Mapping[str, Any]) -> SplitScores:
         TypeError: there are fields too many or too few.
         KeyError: one that every version has is missing.
     """
-    signed = {name: value[name] and SignedScore(**value[name]) for name in ("bleu", "chrf")}
+    signed = {name: value[name] and Score(**value[name]) for name in ("bleu", "chrf")}
     brackets = value.get("brackets")
-    matrix = {name: SignedScore(**score) for name, score in value.get("matrix", {}).items()}
+    matrix = {name: Score(**score) for name, score in value.get("matrix", {}).items()}
     ppl = math.inf if value["ppl"] is None else value["ppl"]
     fields: dict[str, Any] = {**value, **signed, "ppl": ppl, "matrix": matrix}
     fields["brackets"] = brackets and RecordedBrackets(**brackets)

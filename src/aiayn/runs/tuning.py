@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.significance import Interval
-from aiayn.runs.record import SignedScore
 
 
 class DecodingSetting(NamedTuple):
@@ -31,7 +31,7 @@ class Searched:
     """A setting evaluated by a search of its own."""
 
     setting: DecodingSetting
-    bleu: SignedScore
+    bleu: Score
     length_ratio: float
     other_outputs: int | None
     """Sentences whose output differs from that of re-ranking; None if the setting was not tried."""

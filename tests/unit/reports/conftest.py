@@ -14,8 +14,9 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
-from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
+from aiayn.runs.record import SCHEMA_VERSION, Record, SplitScores, Status
 from aiayn.system import files
 
 MakeRecord = Callable[..., Record]
@@ -26,8 +27,8 @@ def scores() -> dict[str, SplitScores]:
     return {
         split: SplitScores(
             ppl=number,
-            bleu=SignedScore(10 * number, f"nrefs:1|{split}"),
-            chrf=SignedScore(20 * number, f"nrefs:1|chars:6|{split}"),
+            bleu=Score(10 * number, f"nrefs:1|{split}"),
+            chrf=Score(20 * number, f"nrefs:1|chars:6|{split}"),
             sentences=1000 * int(number),
             checkpoint_step=12,
             seconds=30.0,
@@ -114,14 +115,14 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         files.write_text(folder / "config.yaml", frozen_text(config))
         scores = SplitScores(
             ppl=math.exp(nll),
-            bleu=SignedScore(30.0, signature),
-            chrf=SignedScore(50.0, "chrF"),
+            bleu=Score(30.0, signature),
+            chrf=Score(50.0, "chrF"),
             sentences=sentences,
             checkpoint_step=12,
             seconds=1.0,
             hypotheses=str(evaluation / f"{split}.hypotheses.txt"),
             averaged_steps=averaged_steps,
-            matrix={name: SignedScore(score, f"{name}:1") for name, score in (matrix or {}).items()},
+            matrix={name: Score(score, f"{name}:1") for name, score in (matrix or {}).items()},
         )
         fields = {"data_fingerprint": "f" * 64, "scores": {split: scores}, "scale": scale} | changes
         fields = {"trial": trial_reason(config.trainer)} | fields

@@ -7,20 +7,23 @@ import numpy as np
 import pytest
 
 from aiayn.commands.front_end import main
+from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics
 from aiayn.evaluation.sentences import read_sentence_scores
-from aiayn.reports import grids as grids_of_text
+from aiayn.reports import formats
 from aiayn.reports.comparison import Comparison, compare
-from aiayn.reports.comparison_formats import grids, json_page, markdown
+from aiayn.reports.comparison_grids import document, grids
+from aiayn.reports.formats import json_page, markdown
 from aiayn.runs.directory import RunDirectory
 
 MakeRun = Callable[..., Path]
 
 
 def compared(folder: Path, **changes: Any) -> Comparison:
-    choices: dict[str, Any] = dict.fromkeys(("sweep", "experiment", "scale", "data", "against"))
-    return compare(folder / "runs", **choices | {"resamples": 100, "seed": 1} | changes)
+    against = changes.pop("against", None)
+    only = OnlyComparedConfig(**dict.fromkeys(("scale", "data", "like", "sweep", "experiment")) | changes)
+    return compare(folder / "runs", only, against=against, resamples=100, seed=1)
 
 
 def test_columns_are_what_differs_and_systems_hold_their_seeds(tmp_path: Path, make_run: MakeRun) -> None:
@@ -68,8 +71,8 @@ def test_experiments_under_several_values_of_a_key_make_a_grid(tmp_path: Path, m
 
 def seeds_and_code(folder: Path) -> tuple[str, str]:
     """What the page says of seeds and of commits."""
-    content = json.loads(json_page(compared(folder)))
-    page = markdown(compared(folder))
+    content = json.loads(json_page(document(compared(folder))))
+    page = markdown(document(compared(folder)))
     (seeds,) = (line for line in content["remarks"] if line.startswith("reference: "))
     (code,) = (line for line in content["remarks"] if line.startswith("code: "))
     assert f"- {seeds}\n" in page
@@ -127,16 +130,16 @@ def test_lengths_that_training_had_are_kept_apart_from_longer_ones(tmp_path: Pat
     for row in ("base", "e_learned"):
         make_run(row, "data.max_length=10", source_lengths=lengths)
     comparison = compared(tmp_path)
-    heard = [bucket for bucket in comparison.buckets if not bucket.is_unheard]
+    heard = [bucket for bucket in comparison.buckets if not bucket.is_unseen]
     assert max(bucket.longest for bucket in heard) == 9
-    assert [bucket.is_unheard for bucket in comparison.buckets] == sorted(b.is_unheard for b in comparison.buckets)
+    assert [bucket.is_unseen for bucket in comparison.buckets] == sorted(b.is_unseen for b in comparison.buckets)
     by_length = next(grid for grid in grids(comparison) if grid.title.startswith("BLEU by"))
     assert [heading.endswith(" *") for heading in by_length.headings] == [
         False,
-        *(bucket.is_unheard for bucket in comparison.buckets),
+        *(bucket.is_unseen for bucket in comparison.buckets),
     ]
     make_run("c_n2", "data.max_length=30", source_lengths=lengths)
-    assert [bucket.shortest for bucket in compared(tmp_path).buckets if bucket.is_unheard] == [40]
+    assert [bucket.shortest for bucket in compared(tmp_path).buckets if bucket.is_unseen] == [40]
 
 
 def test_runs_of_a_sweep_or_of_some_experiments_alone(
@@ -167,7 +170,7 @@ def test_runs_of_a_sweep_or_of_some_experiments_alone(
 def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
     tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(grids_of_text, "WIDTH_OF_A_FILE", 80)
+    monkeypatch.setattr(formats, "WIDTH_OF_A_FILE", 80)
     made = ("model.dropout=0.0", "optimization.label_smoothing=0.0", "model.positions=learned", "model.num_heads=1")
     make_run("base")
     make_run("c_d1024", *made)

@@ -12,7 +12,7 @@ from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.paper.table2 import load_table2
 from aiayn.reports.cost import PAPERS, costs_of_runs, grids, total_of
-from aiayn.reports.plan import operations
+from aiayn.reports.numbers import operations
 from aiayn.runs.cost import Attempt, Basis, Devices, RunCost, Total
 from aiayn.runs.record import Status
 
@@ -65,7 +65,17 @@ def test_the_papers_base_model_on_the_papers_machine_stands_beside_itself(tmp_pa
     assert papers.groups[1][-1][-1] == printed[1]
 
 
-def test_an_attempt_that_was_killed_counts_before_anybody_takes_it_up(tmp_path: Path, make_run: MakeRun) -> None:
+def test_older_records_tell_what_they_know(tmp_path: Path, make_run: MakeRun) -> None:
+    make_run("base", hardware={"processor": "x", "gpus": ["a GPU"] * 4, "processes": 4}, seconds=50.0, flops=7.0)
+    make_run("a_h1", status=Status.running)  # was refused, or is being prepared
+    (run,) = costs_of_runs(tmp_path / "runs", ALL)
+    total = run.account.total
+    assert total.device_hours == pytest.approx(4 * (50.0 + 1.0) / 3600)
+    assert (total.training_seconds, total.flops) == (50.0, 7.0)
+    assert (total.validation_seconds, total.paper_flops, total.mfu, run.lost_seconds) == (None, None, None, None)
+
+
+def test_a_killed_attempt_counts_before_it_is_resumed(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run("base", cost=None, hardware={"processor": "x"}, status=Status.failed, seconds=0.0)
     (folder / ".cost.json").write_text(json.dumps(RunCost.of([FULL]).plain()))
     (run,) = costs_of_runs(tmp_path / "runs", ALL)

@@ -1,6 +1,5 @@
 """What was prepared is told from the manifest, and the words say whether anything was done."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
-from aiayn.reports.preparation import ALWAYS, COUNTS, facts, print_preparation, split_table
+from aiayn.reports.preparation import ALWAYS, COUNTS, facts, print_preparation, split_grid
 
 
 @pytest.fixture(scope="module")
@@ -20,19 +19,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
     return prepare(corpus, settings=settings, cache=tmp_path_factory.mktemp("cache"))
 
 
-def columns(data: PreparedData) -> Iterator[list[str]]:
-    return (list(map(str, column.cells)) for column in split_table(data, name="mine").columns)
+def columns(data: PreparedData) -> list[tuple[str, ...]]:
+    (lines,) = split_grid(data, name="mine").groups
+    return list(zip(*lines, strict=True))
 
 
 def test_each_split_has_a_column_of_its_counts_and_means(data: PreparedData) -> None:
     labels, *splits = columns(data)
     shown = [key for key in COUNTS if key in ALWAYS]
-    assert labels[: len(shown)] == [COUNTS[key] for key in shown]
+    assert list(labels[: len(shown)]) == [COUNTS[key] for key in shown]
     for name, cells in zip(SPLITS, splits, strict=True):
         counts, split = data.manifest["splits"][name], data.split(name)
-        assert cells[: len(shown)] == [f"{counts[key]:,}" for key in shown]
+        assert list(cells[: len(shown)]) == [f"{counts[key]:,}" for key in shown]
         sides = (split.source, split.target)
-        assert cells[len(shown) : -1] == [
+        assert list(cells[len(shown) : -1]) == [
             *(f"{side.lengths.mean():.1f}" for side in sides),
             *(f"{side.lengths.max():,}" for side in sides),
         ]
@@ -41,7 +41,7 @@ def test_each_split_has_a_column_of_its_counts_and_means(data: PreparedData) -> 
 
 
 def test_the_title_says_what_was_cut_and_how(data: PreparedData) -> None:
-    assert split_table(data, name="mine").title == "data mine, byte_pair, split at spaces"
+    assert split_grid(data, name="mine").title == "data mine, byte_pair, split at spaces"
 
 
 def test_the_facts_are_of_the_folder(data: PreparedData) -> None:

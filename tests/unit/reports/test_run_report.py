@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from aiayn.errors import UserError
+from aiayn.evaluation.score import Score
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.row import paper_cells
 from aiayn.reports.run import markdown, report_run
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, SignedScore, SplitScores, Status, read_record
+from aiayn.runs.record import Record, SplitScores, Status, read_record
 
 MakeRecord = Callable[..., Record]
 Scores = dict[str, SplitScores]
@@ -121,7 +122,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path) -> None:
 def test_other_definitions_stand_in_a_table_of_their_own(make_record: MakeRecord, scores: Scores) -> None:
     plain = markdown(make_record(scores=scores), "seed: 7")
     assert "by definition" not in plain
-    intl = SignedScore(31.5, "nrefs:1|tok:intl")
+    intl = Score(31.5, "nrefs:1|tok:intl")
     with_matrix = {split: replace(result, matrix={"bleu_intl": intl}) for split, result in scores.items()}
     page = markdown(make_record(scores=with_matrix), "seed: 7")
     assert ["sacreBLEU intl", "31.50", "31.50"] in [row[:3] for row in rows(page)]

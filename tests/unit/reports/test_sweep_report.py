@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from aiayn.evaluation.score import Score
 from aiayn.reports.sweep import print_sweep
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import SweptJob
-from aiayn.runs.record import Record, SignedScore, SplitScores, Status
+from aiayn.runs.record import Record, SplitScores, Status
 
 MakeRecord = Callable[..., Record]
 
@@ -52,7 +53,7 @@ def test_what_else_differs_has_a_column(tmp_path: Path, capsys: pytest.CaptureFi
 def test_bleu_of_two_definitions_shares_no_column(
     tmp_path: Path, make_record: MakeRecord, scores: dict[str, SplitScores], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = {**scores, "dev": dataclasses.replace(scores["dev"], bleu=SignedScore(33.3, "nrefs:1|tok:none"))}
+    words = {**scores, "dev": dataclasses.replace(scores["dev"], bleu=Score(33.3, "nrefs:1|tok:none"))}
     records = {"base": make_record(scores=scores), "big": make_record(scores=words)}
     print_sweep([a_job(tmp_path, name, record=record) for name, record in records.items()])
     heading, base, big = cells(capsys.readouterr().out)

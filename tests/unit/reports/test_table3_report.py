@@ -20,11 +20,14 @@ from aiayn.errors import UserError
 from aiayn.evaluation.significance import bootstrap
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.table3 import load_table3
-from aiayn.reports import grids as grids_of_text
-from aiayn.reports.grids import Grid, latex_table, latex_text, markdown_table
-from aiayn.reports.tables.table3 import Line, Report, table3_report
-from aiayn.reports.tables.table3_formats import FORMATS, show
-from aiayn.reports.verdicts import Verdict, judge
+from aiayn.reports import formats
+from aiayn.reports.comparability import comparable_runs
+from aiayn.reports.formats import FORMATS, Grid, latex_table, latex_text, markdown_table, show
+from aiayn.reports.tables.table3 import Report, document, report_of
+from aiayn.reports.tables.table3_claims import judge
+from aiayn.reports.tables.table3_rows import Line
+from aiayn.reports.verdicts import Verdict
+from aiayn.runs.ledger import read_results
 from aiayn.runs.record import Status
 
 MakeRun = Callable[..., Path]
@@ -44,9 +47,12 @@ EMPTY = Report(
 
 
 def report(runs: Path, **choices: str) -> Report:
-    return table3_report(
-        runs, scale=choices.get("scale"), data=choices.get("data"), like=choices.get("like"), resamples=200, seed=1
-    )
+    chosen = dict.fromkeys(("scale", "data", "like")) | choices
+    return report_of(comparable_runs(read_results(runs), runs, **chosen), resamples=200, seed=1)
+
+
+def written(found: Report, suffix: str) -> str:
+    return FORMATS[suffix](document(found))
 
 
 def lines(found: Report) -> dict[str, Line]:
@@ -146,13 +152,13 @@ def test_a_table_can_be_made_without_base(make_run: MakeRun, tmp_path: Path) -> 
 
 
 def test_what_was_trained_stands_beside_what_the_paper_has(half_finished: Path) -> None:
-    make = FORMATS[".md"](report(half_finished))
+    make = written(report(half_finished), ".md")
     assert "settings in brackets are those trained here" in make
     line = next(line for line in make.splitlines() if line.startswith("|  | big |"))
     assert [cell.strip() for cell in line.split("|")][3:13] == [
         *("", "1024 (256)", "4096 (1024)", "16", "", "", "0.3", "", "", "300K (4,200)")
     ]
-    content = json.loads(FORMATS[".json"](report(half_finished)))
+    content = json.loads(written(report(half_finished), ".json"))
     small = next(row for row in content["rows"] if row["row"] == "c_n2")
     assert (small["change_paper"], small["change"]) == ("N=2", "N=1")
     assert (small["settings_paper"]["model.d_model"], small["settings"]["model.d_model"]) == (512, 128)
@@ -164,8 +170,8 @@ def test_what_was_trained_stands_beside_what_the_paper_has(half_finished: Path) 
 def test_the_terminal_tells_what_was_trained_at_any_width(
     half_finished: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    monkeypatch.setattr(grids_of_text, "WIDTH_OF_A_FILE", width)
-    show(report(half_finished), None)
+    monkeypatch.setattr(formats, "WIDTH_OF_A_FILE", width)
+    show(document(report(half_finished)), None)
     said = capsys.readouterr().out
     sizes = said[said.index("What each row states") : said.index("Differences to base")]
     assert max(map(len, sizes.splitlines())) <= width
@@ -176,7 +182,7 @@ def test_the_terminal_tells_what_was_trained_at_any_width(
 def test_at_the_papers_own_sizes_there_is_nothing_beside_them(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("base", "scale=paper")
     found = report(tmp_path / "runs")
-    page = FORMATS[".md"](found)
+    page = written(found, ".md")
     assert "in brackets" not in page
     assert "| 100K |" in page
 
@@ -198,13 +204,13 @@ def test_a_report_opens_with_what_short_runs_can_test(make_run: MakeRun, tmp_pat
         "1 to 2 seeds a row) can test at most what the paper says of heads, "
     )
     assert "Their verdicts on dropout, label smoothing and positions are not evidence: training ends" in sentence
-    page = FORMATS[".md"](found)
+    page = written(found, ".md")
     assert page.splitlines()[2] == sentence
     assert re.search(r"\| dropout \| 6.2 \| .* \| \w+ \* \|", page)
-    content = json.loads(FORMATS[".json"](found))
+    content = json.loads(written(found, ".json"))
     assert content["scope"] == sentence
     assert {each["claim"]["id"] for each in content["claims"] if not each["is_evidence"]} == found.scope.not_evidence
-    assert sentence.partition("(")[0] in FORMATS[".tex"](found)
+    assert sentence.partition("(")[0] in written(found, ".tex")
 
 
 def test_long_runs_that_read_their_data_often_test_every_claim(make_run: MakeRun, tmp_path: Path) -> None:
@@ -225,14 +231,14 @@ def test_a_report_names_its_commits_and_the_runs_of_each(make_run: MakeRun, tmp_
     (remark,) = (line for line in report(tmp_path / "runs").remarks if line.startswith("code: "))
     assert remark.startswith("code: the runs are of 2 versions, whose results may differ: ")
     assert f"commit {'b' * 12} with uncommitted changes, begun by {'c' * 12}: {other.name}" in remark
-    assert remark in FORMATS[".md"](report(tmp_path / "runs"))
-    code = json.loads(FORMATS[".json"](report(tmp_path / "runs")))["code"]
+    assert remark in written(report(tmp_path / "runs"), ".md")
+    code = json.loads(written(report(tmp_path / "runs"), ".json"))["code"]
     assert [(each["commit"][0], each["dirty"], len(each["runs"])) for each in code] == [("a", False, 2), ("b", True, 1)]
 
 
 def test_json_holds_every_number(half_finished: Path) -> None:
     found = report(half_finished)
-    content: dict[str, Any] = json.loads(FORMATS[".json"](found))
+    content: dict[str, Any] = json.loads(written(found, ".json"))
     assert [row["row"] for row in content["rows"]] == [row.id for row in TABLE.rows]
     by_id = {row["row"]: row for row in content["rows"]}
     assert by_id["c_n2"]["ppl"] == lines(found)["c_n2"].measured[Metric.ppl].value
@@ -244,7 +250,7 @@ def test_json_holds_every_number(half_finished: Path) -> None:
 
 def test_csv_is_read_back_by_any_reader(half_finished: Path) -> None:
     found = report(half_finished)
-    rows = list(csv.DictReader(FORMATS[".csv"](found).splitlines()))
+    rows = list(csv.DictReader(written(found, ".csv").splitlines()))
     assert [row["row"] for row in rows] == [row.id for row in TABLE.rows]
     assert {row["BLEU"] for row in rows} == {"nrefs:1|tok:13a"}
     (big,) = (row for row in rows if row["row"] == "big")
@@ -253,18 +259,18 @@ def test_csv_is_read_back_by_any_reader(half_finished: Path) -> None:
 
 
 def test_markdown_tables_have_as_many_cells_in_every_line(half_finished: Path) -> None:
-    page = FORMATS[".md"](report(half_finished))
+    page = written(report(half_finished), ".md")
     tables = re.findall(r"(?:^\|.*\|\n)+", page, re.MULTILINE)
     assert len(tables) == 4
     for table in tables:
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
-    assert "`nrefs:1|tok:13a`" in page
+    assert "BLEU: nrefs:1|tok:13a" in page
     assert "| pending |" in page
 
 
 @pytest.mark.parametrize("finished", [True, False])
 def test_latex_is_balanced_and_its_lines_have_the_columns_announced(half_finished: Path, *, finished: bool) -> None:
-    check_latex(FORMATS[".tex"](report(half_finished) if finished else EMPTY))
+    check_latex(written(report(half_finished) if finished else EMPTY, ".tex"))
 
 
 def check_latex(text: str) -> None:
@@ -312,7 +318,7 @@ def test_the_document_of_the_docs_can_be_typeset(half_finished: Path, tmp_path: 
     (document,) = re.findall(r"```latex\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "document.tex").write_text(document)
     for page in (dataclasses.replace(report(half_finished), remarks=remarks), EMPTY):
-        (tmp_path / "table3.tex").write_text(FORMATS[".tex"](page), encoding="utf-8")
+        (tmp_path / "table3.tex").write_text(written(page, ".tex"), encoding="utf-8")
         said = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "document.tex"],
             cwd=tmp_path,
@@ -330,7 +336,7 @@ def test_the_document_of_the_docs_can_be_typeset(half_finished: Path, tmp_path: 
 
 def test_the_terminal_shows_the_same_rows(half_finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = report(half_finished)
-    show(found, None)
+    show(document(found), None)
     said = capsys.readouterr().out
     assert all(line.row.id in said for line in found.lines)
     assert "pending" in said

@@ -10,7 +10,8 @@ from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.table3_runs import SCALED, ComparableRuns, comparable_runs
+from aiayn.reports.comparability import SCALED, ComparableRuns, comparable_runs
+from aiayn.runs.ledger import read_results
 from aiayn.runs.record import Status
 
 MakeRun = Callable[..., Path]
@@ -22,7 +23,7 @@ ROWS = ("base", "a_h1", "c_n2", "d_drop0", "big")
 def find(
     runs: Path, *, scale: str | None = None, data: str | None = None, like: Path | str | None = None
 ) -> ComparableRuns:
-    return comparable_runs(runs, scale=scale, data=data, like=None if like is None else str(like))
+    return comparable_runs(read_results(runs), runs, scale=scale, data=data, like=None if like is None else str(like))
 
 
 def seen(found: ComparableRuns) -> list[tuple[str, int]]:
@@ -121,7 +122,7 @@ def test_one_seed_counts_once(make_run: MakeRun, tmp_path: Path) -> None:
     (tmp_path / "runs" / "copy").unlink()
     run.parent.rename(tmp_path / "runs" / "copy")
     make_run("base")
-    assert "seed 1 of base stands more than once" in refusal(tmp_path / "runs")
+    assert "seed 1 of table3/base is there more than once" in refusal(tmp_path / "runs")
 
 
 def test_a_run_to_compare_with_has_to_be_one_of_the_tables(make_run: MakeRun, tmp_path: Path) -> None:

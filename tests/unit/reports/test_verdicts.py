@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric, Ordering, Sameness, load_claims
-from aiayn.reports.verdicts import Verdict, judge, judge_comparison
+from aiayn.reports.tables.table3_claims import judge, judge_comparison
+from aiayn.reports.verdicts import Verdict
 
 BLEU_CLAIM = Ordering(Metric.bleu, "base", "a_h1", "0.9")
 PPL_CLAIM = Ordering(Metric.ppl, "base", "a_h1", "0.37")

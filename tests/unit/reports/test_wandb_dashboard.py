@@ -15,11 +15,12 @@ from wandb_workspaces.reports.v2.interface import Panel
 from wandb_workspaces.reports.v2.internal import ReportViewspec
 from wandb_workspaces.workspaces.internal import View
 
-from aiayn.reports.grids import markdown_table
-from aiayn.reports.tables.table3 import Report, table3_report
-from aiayn.reports.tables.table3_grids import grids
+from aiayn.reports.comparability import comparable_runs
+from aiayn.reports.formats import markdown_table
+from aiayn.reports.tables.table3 import Report, grids, report_of
 from aiayn.reports.wandb_dashboard import Dashboard, build_dashboard
 from aiayn.reports.wandb_panels import COLUMNS, CURVES, Subject
+from aiayn.runs.ledger import read_results
 
 MakeRun = Callable[..., Path]
 
@@ -31,7 +32,9 @@ def table(make_run: MakeRun, tmp_path: Path) -> Report:
     """Of three rows."""
     for row in ("base", "a_h1", "e_learned"):
         make_run(row)
-    return table3_report(tmp_path / "runs", scale=None, data=None, like=None, resamples=100, seed=1)
+    runs = tmp_path / "runs"
+    found = comparable_runs(read_results(runs), runs, scale=None, data=None, like=None)
+    return report_of(found, resamples=100, seed=1)
 
 
 def blocks(content: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -74,7 +77,7 @@ def test_w_and_b_reads_what_it_is_sent(table: Report) -> None:
 
 def test_the_report_holds_the_whole_table_and_no_path(table: Report, tmp_path: Path) -> None:
     content = build_dashboard(table, SUBJECT).content()
-    tables = [markdown_table(grid) for grid in grids(table, bleu_name="BLEU", has_settings=True)]
+    tables = [markdown_table(grid) for grid in grids(table)]
     assert len(tables) == len(blocks(content, "heading")) - 1  # the runs have one too
     written = [block["content"] for block in blocks(content, "markdown-block")]
     assert [text for text in written if text.startswith("|")] == [text.partition("\n\n")[2] for text in tables]

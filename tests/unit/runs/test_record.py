@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
+from aiayn.evaluation.score import Score
 from aiayn.runs.record import (
     SCHEMA_VERSION,
     Record,
     RecordedBrackets,
-    SignedScore,
     SplitScores,
     Status,
     read_record,
@@ -27,7 +27,7 @@ from aiayn.runs.record import (
 text = st.text(max_size=8)
 number = st.floats(allow_nan=False, allow_infinity=False)
 count = st.integers(0, 2**60)
-signed_scores = st.builds(SignedScore, score=number, signature=text)
+signed_scores = st.builds(Score, score=number, signature=text)
 brackets = st.builds(
     RecordedBrackets,
     f1=number,
@@ -70,7 +70,7 @@ records = st.builds(
 
 
 def a_record() -> Record:
-    signed = SignedScore(score=25.8, signature="nrefs:1")
+    signed = Score(score=25.8, signature="nrefs:1")
     dev = SplitScores(
         ppl=4.9, bleu=signed, chrf=signed, sentences=3, checkpoint_step=9, seconds=1.5, hypotheses="dev.txt"
     )
@@ -204,7 +204,7 @@ def test_trees_are_scored_by_their_brackets_and_never_as_translations() -> None:
     )
     translation = a_record().scores["dev"]
     trees = dataclasses.replace(translation, bleu=None, chrf=None, brackets=brackets)
-    assert trees.quality == SignedScore(88.0, "evalb")
+    assert trees.quality == Score(88.0, "evalb")
     assert list(trees.shown) == ["F1", "precision", "recall", "exact match", "well-formed"]
     assert list(trees.by_definition) == ["f1", "precision", "recall", "exact_match", "well_formed"]
     assert not trees.shown.keys() & translation.shown.keys()

@@ -17,7 +17,8 @@ from omegaconf import OmegaConf
 from aiayn.config.compose import compose_command
 from aiayn.config.schema import Objective
 from aiayn.errors import RunFailedError, UserError
-from aiayn.runs.record import SCHEMA_VERSION, Record, SignedScore, SplitScores, Status
+from aiayn.evaluation.score import Score
+from aiayn.runs.record import SCHEMA_VERSION, Record, SplitScores, Status
 
 CommandLine = Callable[..., Any]
 
@@ -110,7 +111,7 @@ def test_the_recipe_lies_within_the_space_at_every_scale(scale: str) -> None:
 
 
 def a_record(status: Status, *, ppl: float = 3.0, bleu: float = 20.0) -> Record:
-    dev = SplitScores(ppl, SignedScore(bleu, "tok:13a"), SignedScore(50.0, "chrF"), 12, 12, 1.0, "dev.txt")
+    dev = SplitScores(ppl, Score(bleu, "tok:13a"), Score(50.0, "chrF"), 12, 12, 1.0, "dev.txt")
     return Record(
         schema_version=SCHEMA_VERSION,
         run_id="0",

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 
 from aiayn.paper.claims import Metric, Ordering, Sameness
 from aiayn.paper.table3 import load_table3
+from aiayn.reports.numbers import interval_text
 from aiayn.reports.page.cells import heading, scroller
 from aiayn.reports.page.markup import Html, tag, with_symbols
-from aiayn.reports.tables.table3 import Report, paper_cell
-from aiayn.reports.tables.table3_grids import claimed, interval_text, printed_difference, verdict_text
-from aiayn.reports.verdicts import Judged, JudgedClaim, Verdict
+from aiayn.reports.tables.table3 import Report
+from aiayn.reports.tables.table3_claims import (
+    Judged,
+    JudgedClaim,
+    claimed,
+    paper_cell,
+    printed_difference,
+    verdict_text,
+)
+from aiayn.reports.verdicts import Verdict
 
 MARKS = {
     Verdict.reproduced: "✓",
@@ -58,7 +66,7 @@ def _claim(report: Report, judged: JudgedClaim) -> Html:
         tag("span", MARKS[judged.verdict], class_="mark", aria_hidden="true"),
         tag("span", with_symbols(judged.claim.statement), class_="statement"),
         tag("span", *dots, class_="dots", aria_hidden="true"),
-        tag("span", verdict_text(report, judged.claim.id, judged.verdict), class_="verdict"),
+        tag("span", verdict_text(report.scope, judged.claim.id, judged.verdict), class_="verdict"),
     )
     seeds = judged.seeds_needed
     advice = f" About {seeds:,} seeds of each row would decide what is open." if seeds else ""

@@ -11,11 +11,11 @@ from aiayn.config.identity import result_leaves
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
 from aiayn.paper.table3 import load_table3
+from aiayn.reports.comparability import comparable_runs, is_chosen
 from aiayn.reports.page.attention_maps import PackedMaps, read_attention
 from aiayn.reports.page.curves import Curve, read_curves
 from aiayn.reports.page.samples import SPLIT, Sample, Texts, read_samples
 from aiayn.reports.row import paper_row
-from aiayn.reports.table3_runs import comparable_entries, is_chosen
 from aiayn.reports.tables.table3 import Report, report_of
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
@@ -106,7 +106,7 @@ class Reader:
         """
         entries = read_results(self._runs)
         only = self._only
-        comparable = comparable_entries(entries, self._runs, scale=only.scale, data=only.data, like=only.like)
+        comparable = comparable_runs(entries, self._runs, scale=only.scale, data=only.data, like=only.like)
         report = report_of(comparable, resamples=self._resamples, seed=self._seed)
         of_rows = {run.path for run in comparable.runs}
         shown = sorted((entry for entry in entries if self._is_shown(entry, of_rows)), key=_order)

@@ -8,8 +8,8 @@ from aiayn.paper.table3 import load_table3
 from aiayn.reports.page.attention_maps import PackedMaps
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.curves import METRICS
-from aiayn.reports.tables.table3 import Line, Measurement, paper_value
-from aiayn.reports.tables.table3_grids import settings_text
+from aiayn.reports.tables.table3_claims import paper_value
+from aiayn.reports.tables.table3_rows import Line, Measurement, settings_text
 
 DIGITS = 5
 """Significant digits of numbers that are drawn."""

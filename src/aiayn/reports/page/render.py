@@ -15,9 +15,8 @@ from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.figures import figure_data
 from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag, with_symbols
 from aiayn.reports.page.run_sections import run_sections
-from aiayn.reports.page.tables import bleu_name, cost_summary, cost_table, plain_table, results_table
-from aiayn.reports.tables.table3_formats import summary
-from aiayn.reports.tables.table3_grids import differences_grid
+from aiayn.reports.page.tables import cost_summary, cost_table, plain_table, results_table
+from aiayn.reports.tables.table3 import differences_grid, summary
 from aiayn.runs.ledger import State
 
 SCRIPTS = ("theme.js", "tables.js", "figures.js", "charts.js", "attention.js", "live.js")
@@ -46,7 +45,7 @@ def page(content: PageContent, bundle: Bundle) -> str:
         chips=_chips(content),
         results=results_table(content),
         remarks=tag("ul", *(tag("li", line) for line in (*list(summary(report))[2:], *report.remarks)), class_="note"),
-        differences=plain_table(differences_grid(report, bleu_name=bleu_name(report))),
+        differences=plain_table(differences_grid(report)),
         cost_summary=cost_summary(runs) if runs else "",
         cost=cost_table(runs),
         runs=run_sections(runs) if runs else _nothing(),

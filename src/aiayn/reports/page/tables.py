@@ -5,13 +5,14 @@ from typing import Any
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric
-from aiayn.reports.grids import Grid
+from aiayn.reports.formats import Grid
+from aiayn.reports.numbers import signed, with_deviation
 from aiayn.reports.page.cells import bar, chip, filtered, heading, number, plain, scroller, sortable
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import Html, joined, scientific, tag, with_symbols
 from aiayn.reports.row import duration, millions
-from aiayn.reports.tables.table3 import Line, Report, paper_cell, paper_value
-from aiayn.reports.tables.table3_grids import mean_and_deviation, settings_beside, settings_text, signed
+from aiayn.reports.tables.table3_claims import paper_cell, paper_value
+from aiayn.reports.tables.table3_rows import Line, settings_beside, settings_text
 from aiayn.runs.ledger import State
 
 
@@ -23,7 +24,7 @@ def results_table(content: PageContent) -> Html:
             tag("th", colspan=2),
             *(
                 tag("th", name, colspan=3, scope="colgroup", class_="span")
-                for name in ("Perplexity", bleu_name(content.report))
+                for name in ("Perplexity", content.report.bleu_name)
             ),
             tag("th", "Parameters", colspan=2, scope="colgroup", class_="span"),
             tag("th", colspan=2),
@@ -54,7 +55,13 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
         if measurement is None:
             cells += [number("", None), number("", None)]
             continue
-        cells.append(number(mean_and_deviation(measurement, cell.decimals), measurement.value, class_="ours"))
+        cells.append(
+            number(
+                with_deviation(measurement.value, measurement.deviation, cell.decimals),
+                measurement.value,
+                class_="ours",
+            )
+        )
         cells.append(_difference(measurement.difference, metric, cell.decimals))
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     cells.append(number(printed, row.parameters.value, class_="paper"))
@@ -173,8 +180,3 @@ def plain_table(grid: Grid) -> Html:
         for group in grid.groups
     ]
     return scroller(tag("table", tag("thead", head), *bodies), grid.title)
-
-
-def bleu_name(report: Report) -> str:
-    """What our BLEU is called."""
-    return next((name for name in report.conditions if name.startswith("BLEU")), "BLEU")

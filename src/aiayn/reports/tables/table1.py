@@ -19,12 +19,11 @@ from aiayn.models.table1.layer_types import (
 )
 from aiayn.paper.order import Order
 from aiayn.paper.table1 import Layer, load_table1
-from aiayn.reports.grids import Grid, markdown_page, print_or_write
+from aiayn.reports.formats import Document, Grid, show
 from aiayn.runs.provenance import hardware, versions
-from aiayn.runs.record import json_text
 
 Sizes = Mapping[str, int]
-"""What a layer is measured at: n, d, and k or r where the layer has one."""
+"""The sizes of a layer: n, d, and k or r if the layer has one."""
 
 LENGTHS, WIDTHS = (27, 81, 243), (16, 32, 64)
 
@@ -38,10 +37,10 @@ GRIDS: Mapping[str, Sequence[Sizes]] = {
         for n in lengths
         for d in WIDTHS
     ],
-    # Whole blocks, and many of them: the ends of a sequence see less.
+    # Many whole blocks: the ends of a sequence have shorter neighbourhoods.
     "self_attention_restricted": [{"n": n, "d": d, "r": r} for n in (64, 128, 256) for d in WIDTHS for r in (4, 8, 16)],
 }
-"""Where each layer type is measured."""
+"""The sizes at which each layer type is measured."""
 
 TIMED_WIDTHS, TIMED_LENGTHS = (64, 256), (16, 32, 64, 128, 256, 512, 1024)
 
@@ -56,12 +55,12 @@ QUANTITIES: Mapping[str, Callable[..., int]] = {
     "sequential_operations": sequential_operations,
     "maximum_path_length": path_length,
 }
-"""What is measured for each column."""
+"""The measurement of each column."""
 
 
 @dataclass(frozen=True)
 class Growth:
-    """One cell: how a quantity was seen to grow."""
+    """One cell: the measured growth of a quantity."""
 
     order: Order
     """The paper's."""
@@ -74,7 +73,7 @@ class Growth:
 
     @property
     def largest_error(self) -> float:
-        """The furthest that an exponent is from the paper's."""
+        """The largest distance of an exponent from the paper's."""
         return max(abs(each.estimate - self.expected(name)) for name, each in self.exponents.items())
 
     def __str__(self) -> str:
@@ -83,16 +82,16 @@ class Growth:
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where self-attention becomes slower than a recurrent layer."""
+    """The length at which self-attention becomes slower than a recurrent layer."""
 
     d: int
     n: float | None
-    """The length; None where it did not within `TIMED_LENGTHS`."""
+    """None if there is none within `TIMED_LENGTHS`."""
 
 
 @dataclass(frozen=True)
 class MeasuredTable1:
-    """All that is shown."""
+    """All measurements."""
 
     growths: Mapping[str, Mapping[str, Growth]]
     """By layer type and column."""
@@ -103,21 +102,20 @@ class MeasuredTable1:
 
 
 def report_table1(output: Path | None, *, seed: int) -> None:
-    """Measure, and print or write.
+    """Measure the table, and print it or write it to a .md or .json file.
 
     Args:
-        output: a .md or .json file; None prints.
+        output: the file, or None for the terminal.
         seed: of weights and inputs.
     """
-    table = measure_table1(seed=seed)
-    print_or_write(table, output, {".md": markdown, ".json": json_page}, grids=_grids, remarks=_remarks)
+    show(document(measure_table1(seed=seed)), output)
 
 
 def measure_table1(*, seed: int) -> MeasuredTable1:
     """Count and time all four layer types; seconds on a CPU.
 
     Args:
-        seed: of weights and inputs, from which no count depends.
+        seed: of weights and inputs; counts do not depend on it.
     """
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with torch.random.fork_rng():
@@ -156,7 +154,7 @@ def measure_growth(row: Layer, column: str) -> Growth:
 
 
 def _factors(order: Order, sizes: Sizes) -> dict[str, float]:
-    """What a quantity may grow with: all sizes, or the order's logarithm in the place of those that it is made of."""
+    """The sizes that a quantity may grow with; the order's logarithm replaces those that it is made of."""
     if order.logarithm is None:
         return dict(sizes)
     base, of = order.logarithm.base, order.logarithm.of
@@ -174,7 +172,7 @@ def _times(row_id: str, device: torch.device) -> Iterator[tuple[tuple[int, int],
 
 
 def _crossover(times: Mapping[str, Mapping[tuple[int, int], float]], d: int) -> Crossover:
-    """Between the last length where self-attention is faster and the next, as if ratios were straight in logarithms."""
+    """Interpolated between the last length where self-attention is faster and the next, linearly in logarithms."""
     ratios = [times["self_attention"][n, d] / times["recurrent"][n, d] for n in TIMED_LENGTHS]
     for place in reversed(range(1, len(ratios))):
         if ratios[place - 1] < 1 <= ratios[place]:
@@ -193,22 +191,14 @@ def _rounded(exponent: Exponent) -> str:
 def _grids(table: MeasuredTable1) -> Iterator[Grid]:
     paper = load_table1()
     columns = [column for column in paper.columns if column.id in QUANTITIES]
+    lines = []
+    for row in paper.rows:
+        growths = [table.growths[row.id][column.id] for column in columns]
+        lines.append((row.label, *(part for growth in growths for part in (str(growth.order), str(growth)))))
     yield Grid(
         f"Table 1. {paper.caption.title} ({paper.caption.source}), and measured",
         ("<layer type", *(f"<{part}" for column in columns for part in (column.heading, "measured"))),
-        (
-            tuple(
-                (
-                    row.label,
-                    *(
-                        part
-                        for column in columns
-                        for part in (str(table.growths[row.id][column.id].order), str(table.growths[row.id][column.id]))
-                    ),
-                )
-                for row in paper.rows
-            ),
-        ),
+        (tuple(lines),),
     )
     yield Grid(
         f"Milliseconds for {TIMED_SEQUENCES} sequences, forward ({table.device})",
@@ -227,8 +217,8 @@ def _remarks(table: MeasuredTable1) -> Iterator[str]:
     worst = max(growth.largest_error for row in table.growths.values() for growth in row.values())
     yield f"The fitted exponents are within {worst:.2f} of the paper's. ± is half of a 95% interval; none: below 0.005."
     yield (
-        "Operations are those of matrix products, as torch counts them while they run; sequential operations the "
-        "longest chain of products that need each other; the path length the rounds until the gradient of the last "
+        "Operations are those of matrix products, counted by torch as they run; sequential operations are the longest "
+        "chain of dependent products; the path length is the number of rounds until the gradient of the last "
         "position reaches the first. Layers are bare, as the paper counts them: no projections, no heads."
     )
     yield (
@@ -253,17 +243,15 @@ def _is_faster(table: MeasuredTable1, d: int) -> bool:
     return table.times["self_attention"][n, d] < table.times["recurrent"][n, d]
 
 
-def markdown(table: MeasuredTable1) -> str:
-    """A page."""
+def document(table: MeasuredTable1) -> Document:
+    """The report as plain data."""
     made_with = ", ".join(f"{name} {version}" for name, version in versions().items() if name in ("python", "torch"))
-    remarks = [*_remarks(table), f"Made with {made_with}."]
-    return markdown_page("Table 1, measured", "Written by `aiayn report table1`.", _grids(table), remarks)
-
-
-def json_page(table: MeasuredTable1) -> str:
-    """Everything, numbers as they are."""
-    return json_text(
-        {
+    return Document(
+        title="Table 1, measured",
+        written="Written by `aiayn report table1`.",
+        grids=list(_grids(table)),
+        remarks=[*_remarks(table), f"Made with {made_with}."],
+        content={
             "growth": {
                 row_id: {
                     column: {
@@ -285,5 +273,5 @@ def json_page(table: MeasuredTable1) -> str:
             "crossovers": [vars(crossover) for crossover in table.crossovers],
             "device": table.device,
             "versions": versions(),
-        }
+        },
     )

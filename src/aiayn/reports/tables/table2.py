@@ -1,19 +1,40 @@
-"""The runs of Table 2's experiments, which of them compare with what, and what the paper's claims become."""
+"""Table 2 with ours beside the paper's systems: BLEU by every definition, cost, and verdicts."""
 
 import statistics
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.evaluation.sentences import read_sentence_scores
-from aiayn.evaluation.significance import bootstrap, sentence_columns
+from aiayn.config.report_schema import ReportConfig
+from aiayn.evaluation.matrix import TITLES
+from aiayn.evaluation.significance import bootstrap, check_resampling, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
+from aiayn.paper.table2 import System, load_table2
 from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.scored_runs import ScoredRun, mean_text, refuse_apart, refuse_twins, refuse_unlike, runs_of_table
-from aiayn.reports.table3_runs import FOLLOWS_STEPS, SCALED
-from aiayn.reports.tables.table2_claims import JudgedTable2Claim, TestedSystem, judge
+from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.comparability import (
+    FOLLOWS_STEPS,
+    SCALED,
+    Difference,
+    ReportedRun,
+    check_alike,
+    check_duplicate_seeds,
+    choose,
+    condition_differences,
+    definition_differences,
+    score_differences,
+    setting_differences,
+    sizes_remark,
+)
+from aiayn.reports.cost import CostOfRun, cost_grids
+from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.numbers import mean_text, operations
+from aiayn.reports.tables.table2_claims import JudgedTable2Claim, TestedSystem, claim_grids, judge, plain_claim
+from aiayn.runs.cost import RunCost
+from aiayn.runs.ledger import read_results
+from aiayn.runs.record import SplitScores
 
 PREFIX = "table2/"
 
@@ -23,77 +44,91 @@ ROWS = {"base": "transformer_base", "big": "transformer_big"}
 """Of the table, by the model of the experiment."""
 
 DEFINITIONS = {"en_de": ("multi_bleu_split", "multi_bleu_none_split"), "en_fr": ("multi_bleu", "multi_bleu_none")}
-"""What stands beside the paper's numbers, by language pair: tokenised BLEU, and for German compounds split, as the
-authors' code has it; the second where text came split into words."""
+"""The BLEU that compares with the paper's, by language pair: tokenised, and for German with compounds split, as in the
+authors' code; the second of each where the text came split into words."""
 
 AVERAGED = frozenset({"averaging.checkpoints", "averaging.interval"})
-"""What section 6.1 states for each of the two models."""
+"""Differ between the two models (section 6.1)."""
+
+ELSEWHERE = "*"
+"""Marks BLEU that is not of the paper's test set, or not of the paper's sizes."""
+
+REMEDY = "move one of them elsewhere"
+"""If two runs of a language pair do not compare."""
 
 
 @dataclass(frozen=True)
-class TestedRun(ScoredRun):
-    """One run of an experiment of the table."""
+class TestedRun(ReportedRun):
+    """A run of an experiment of the table."""
+
+    @property
+    def _model_and_pair(self) -> tuple[str, str]:
+        model, _, pair = self.record.experiment.removeprefix(PREFIX).partition("_")
+        return model, pair
 
     @property
     def pair(self) -> str:
         """Its languages, as the table's columns are called."""
-        return self.record.experiment.removeprefix(PREFIX).partition("_")[2]
+        return self._model_and_pair[1]
 
     @property
     def row(self) -> str:
         """Its row of the table."""
-        return ROWS.get(self.record.experiment.removeprefix(PREFIX).partition("_")[0], "")
+        return ROWS[self._model_and_pair[0]]
+
+    @property
+    def test(self) -> SplitScores | None:
+        """The scores of the test set; None until the run has finished."""
+        return self.scores("test")
 
     @property
     def is_on_newstest2014(self) -> bool:
-        """Whether its test set is that of the paper, as far as names and sizes tell."""
+        """Whether its test set is the paper's, by name and size."""
         is_wmt14 = self.record.data == f"wmt14_{self.pair}"
         return is_wmt14 and self.test is not None and self.test.sentences == SENTENCES_OF_2014
 
     @property
     def is_papers(self) -> bool:
-        """Whether it may be held against what is printed: the paper's scale, and newstest2014."""
+        """Whether it compares with the printed numbers: of the paper's scale, on newstest2014."""
         return self.is_on_newstest2014 and self.record.scale == "paper"
 
     @property
     def printed_sizes(self) -> dict[str, Any]:
         """The paper's sizes and steps of its row, by configuration key."""
         table = load_table3()
-        settings = table.row(self.record.experiment.removeprefix(PREFIX).partition("_")[0]).settings(table)
+        settings = table.row(self._model_and_pair[0]).settings(table)
         return {key: value for key, value in settings.items() if key in SCALED}
 
 
 @dataclass(frozen=True)
 class Ours:
-    """An experiment of the table, all its seeds together."""
+    """An experiment of the table, with all its seeds."""
 
     experiment: str
     runs: Sequence[TestedRun]
 
     @property
     def finished(self) -> list[TestedRun]:
-        """Those that count."""
+        """The runs with scores."""
         return [run for run in self.runs if run.test is not None]
 
-    def mean_of(self, of: Callable[[TestedRun], float | None]) -> float | None:
-        """A number of the finished runs; None if one does not know it."""
-        values = [of(run) for run in self.finished]
-        known = [value for value in values if value is not None]
-        return statistics.fmean(known) if known and len(known) == len(values) else None
+    def values(self, of: Callable[[TestedRun], float | None]) -> list[float | None]:
+        """A number of each finished run."""
+        return [of(run) for run in self.finished]
 
-    def mean(self, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
-        """A number of the finished runs, with its standard deviation where there are several; empty if not known."""
-        return mean_text([of(run) for run in self.finished], shown)
+    def mean_of(self, of: Callable[[TestedRun], float | None]) -> float | None:
+        """The mean of a number of the finished runs; None if one of them lacks it."""
+        known = [value for value in self.values(of) if value is not None]
+        return statistics.fmean(known) if known and len(known) == len(self.finished) else None
 
 
 @dataclass(frozen=True)
 class Table2Report:
-    """All that is shown."""
+    """Our experiments of the table, and the paper's claims."""
 
     ours: Sequence[Ours]
     """In the table's order, English-German first."""
     claims: Sequence[JudgedTable2Claim]
-    """The paper's conclusions from the table."""
 
     @property
     def runs(self) -> list[TestedRun]:
@@ -105,11 +140,23 @@ class Table2Report:
         return next((each for each in self.ours if (each.runs[0].row, each.runs[0].pair) == (row, pair)), None)
 
 
+def report_table2(config: ReportConfig, output: Path | None) -> None:
+    """Print the table, or write it to a .md, .tex or .json file.
+
+    Raises:
+        UserError: runs do not compare, or a file cannot be read.
+    """
+    check_resampling(config.resamples, config.seed)
+    only = config.only
+    runs, resamples, seed = Path(config.paths.runs), config.resamples, config.seed
+    show(document(read_table2(runs, scale=only.scale, data=only.data, resamples=resamples, seed=seed)), output)
+
+
 def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: int, seed: int) -> Table2Report:
     """The runs of the table's experiments below a folder.
 
     Args:
-        runs: the folder.
+        runs: the folder; it may be missing.
         scale: only runs of this scale.
         data: only runs on this corpus, by name or by the first digits of its fingerprint.
         resamples: of the bootstrap.
@@ -119,25 +166,38 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
         UserError: runs of one column do not compare, or a file cannot be read.
     """
     order = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
+    entries = read_results(runs) if runs.is_dir() else []
+    there = [TestedRun(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in order]
     found: dict[str, list[TestedRun]] = {}
-    for entry, record in runs_of_table(runs, order, scale=scale, data=data):
-        found.setdefault(record.experiment, []).append(TestedRun(entry, record))
+    for run in choose(there, runs, scale=scale, data=data):
+        found.setdefault(run.record.experiment, []).append(run)
     ours = [Ours(name, sorted(found[name], key=lambda run: run.record.seed)) for name in order if name in found]
     for pair in PAIRS:
         of_pair = [run for each in ours for run in each.finished if run.pair == pair]
-        refuse_apart(of_pair)
-        refuse_unlike(of_pair, _free)
-        refuse_twins(of_pair)
-    tested = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
-    return Table2Report(ours, [judge(claim, tested) for claim in load_table2_claims()])
+        check_alike(of_pair, condition_differences)
+        check_alike(of_pair, _differences, f"no column holds both; {REMEDY}")
+        check_duplicate_seeds(of_pair, lambda run: run.record.experiment, REMEDY)
+    systems = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
+    return Table2Report(ours, [judge(claim, systems) for claim in load_table2_claims()])
+
+
+def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
+    """Settings, except those that the paper prints as different between base and big; test sets and definitions."""
+    is_same_row = run.record.experiment == other.record.experiment
+    free = () if is_same_row else AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
+    yield from setting_differences(run, other, free)
+    assert run.test is not None
+    assert other.test is not None
+    yield from score_differences(run.test, other.test, "test")
+    yield from definition_differences(run.test, other.test)
 
 
 def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> Iterator[TestedSystem]:
-    """What the finished runs of a language pair say of their experiments."""
+    """The measurements of a language pair."""
     finished = [each for each in ours if each.finished and each.finished[0].pair == pair]
     if not finished:
         return
-    systems = [[_sentences(run) for run in each.finished] for each in finished]
+    systems = [[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]
     measured = bootstrap(systems, resamples=resamples, seed=seed)
     for place, each in enumerate(finished):
         yield TestedSystem(
@@ -145,31 +205,138 @@ def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> It
             pair=pair,
             measured=measured.bleu,
             place=place,
-            bleu=each.mean_of(in_the_papers_definition),
-            flops=each.mean_of(papers_flops),
+            bleu=each.mean_of(paper_bleu),
+            flops=each.mean_of(paper_flops),
             is_papers=all(run.is_papers for run in each.finished),
         )
 
 
-def _free(run: ScoredRun, first: ScoredRun) -> Collection[str]:
-    """The keys in which two runs of a column may differ: base and big in what the paper prints as different."""
-    if run.record.experiment == first.record.experiment:
-        return ()
-    return AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
-
-
-def _sentences(run: TestedRun) -> Any:
-    assert run.test is not None, "only finished runs are compared"
-    path = run.entry.directory.path / run.test.hypotheses
-    return sentence_columns(read_sentence_scores(path.with_name("test.sentences.jsonl")))
-
-
-def in_the_papers_definition(run: TestedRun) -> float | None:
-    """BLEU as the paper's column has it."""
+def paper_bleu(run: TestedRun) -> float | None:
+    """BLEU by the paper's definition."""
     scores = {} if run.test is None else run.test.by_definition
     return next((scores[name].score for name in DEFINITIONS[run.pair] if name in scores), None)
 
 
-def papers_flops(run: TestedRun) -> float | None:
-    """Training cost as the paper counts it; None where the device is not known."""
+def paper_flops(run: TestedRun) -> float | None:
+    """Training cost by the paper's definition; None for an unknown device."""
     return run.record.account.total.paper_flops
+
+
+def document(report: Table2Report) -> Document:
+    """The report as plain data."""
+    lines = list(remarks(report))
+    columns = ("en_de", "en_fr", "flops_en_de", "flops_en_fr")
+    return Document(
+        title="Table 2",
+        written="Written by `aiayn report table2` from the records of the runs.",
+        grids=list(grids(report)),
+        remarks=lines,
+        runs=[run.path for run in report.runs],
+        content={
+            "paper": {
+                system.id: {column: getattr(system, column).value for column in columns}
+                for system in load_table2().rows
+            },
+            "ours": [_plain(run) for run in report.runs],
+            "claims": [plain_claim(claim) for claim in report.claims],
+            "remarks": lines,
+        },
+    )
+
+
+def grids(report: Table2Report) -> Iterator[Grid]:
+    """The table; the paper's claims; ours by every definition; the cost of ours."""
+    yield _systems(report)
+    if any(each.finished for each in report.ours):
+        yield from claim_grids(report.claims)
+        yield _by_definition(report)
+    accounts = [(run, RunCost.kept(run.entry.directory.cost) or run.record.account) for run in report.runs]
+    costs = [CostOfRun(run.entry, run.record, account) for run, account in accounts if account.attempts]
+    if costs:
+        yield from cost_grids(costs)
+
+
+def _systems(report: Table2Report) -> Grid:
+    table = load_table2()
+    headings = ["<system"]
+    for pair in PAIRS.values():
+        headings += [f"BLEU {pair}", "ours"]
+    for pair in PAIRS.values():
+        headings += [f"FLOPs {pair}", "ours"]
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    for system in table.rows:
+        groups.setdefault(system.group, []).append(_line(report, system))
+    return Grid(str(table.caption.title), tuple(headings), tuple(map(tuple, groups.values())))
+
+
+def _line(report: Table2Report, system: System) -> tuple[str, ...]:
+    cells = [system.label]
+    for pair, printed in (("en_de", system.en_de), ("en_fr", system.en_fr)):
+        ours = report.of(system.id, pair)
+        bleu = _cell(ours, paper_bleu, "{:.2f}".format)
+        is_elsewhere = ours is not None and not all(run.is_papers for run in ours.finished)
+        cells += [str(printed), f"{bleu} {ELSEWHERE}" if bleu and is_elsewhere else bleu]
+    for pair, printed in (("en_de", system.flops_en_de), ("en_fr", system.flops_en_fr)):
+        cells += [str(printed), _cell(report.of(system.id, pair), paper_flops, operations)]
+    return tuple(cells)
+
+
+def _cell(ours: Ours | None, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
+    if ours is None:
+        return ""
+    return mean_text(ours.values(of), shown) if ours.finished else ours.runs[-1].entry.state.value
+
+
+def _by_definition(report: Table2Report) -> Grid:
+    finished = [each for each in report.ours if each.finished]
+    scores = {each.experiment: [run.test.by_definition for run in each.finished if run.test] for each in finished}
+    names = {name for of_runs in scores.values() for by_name in of_runs for name in by_name}
+    lines = []
+    for name in (name for name in TITLES if name in names):
+        values = (
+            [by_name[name].score if name in by_name else None for by_name in of_runs] for of_runs in scores.values()
+        )
+        lines.append((TITLES[name], *(mean_text(of_runs, "{:.2f}".format) for of_runs in values)))
+    headings = ("<definition", *(experiment.removeprefix(PREFIX) for experiment in scores))
+    return Grid("Ours on the test set, by definition", headings, (tuple(lines),))
+
+
+def remarks(report: Table2Report) -> Iterator[str]:
+    """Training data and sizes, definitions, and numbers that do not compare."""
+    finished = [run for each in report.ours for run in each.finished]
+    if not finished:
+        yield "no run has finished: aiayn reproduce table2 does them"
+        return
+    for pair, name in PAIRS.items():
+        of_pair = [run for run in finished if run.pair == pair]
+        if not of_pair:
+            continue
+        run, test = of_pair[0], of_pair[0].test
+        assert test is not None
+        title = next((TITLES[each] for each in DEFINITIONS[pair] if each in test.by_definition), "not recorded")
+        conditions = ", ".join(f"{key} {value}" for key, value in run.conditions.items())
+        yield f"{name}: {conditions}: {run.record.data_summary()}"
+        yield f"{name}: ours on {test.sentences:,} sentences of test; beside the paper's stands {title}"
+        if not all(run.is_on_newstest2014 for run in of_pair):
+            yield f"{ELSEWHERE} {name}: not newstest2014, so ours do not compare with the paper's column"
+        elif not all(run.is_papers for run in of_pair):
+            yield f"{ELSEWHERE} {name}: not of the paper's scale, so ours are not the paper's models"
+    for run in finished:
+        if run.test is not None and not run.test.averaged_steps:
+            yield f"{run.path}: the last weights, not an average"
+    for each in report.ours:
+        yield from sizes_remark(each.experiment, each.runs[0], each.runs[0].printed_sizes)
+    yield from version_remarks(code_versions((run.path, run.record) for run in finished))
+
+
+def _plain(run: TestedRun) -> dict[str, Any]:
+    """For JSON."""
+    test = run.test
+    return {
+        **run.plain(),
+        "is_on_newstest2014": run.is_on_newstest2014,
+        "sentences": None if test is None else test.sentences,
+        "averaged_steps": [] if test is None else list(test.averaged_steps),
+        "scores": {} if test is None else {name: vars(score) for name, score in test.by_definition.items()},
+        "cost": run.record.account.plain(),
+    }

@@ -1,20 +1,20 @@
-"""What becomes of the paper's conclusions from Table 2, given runs of its experiments."""
+"""The paper's claims on Table 2: their verdicts, and the comparisons behind these."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from aiayn.evaluation.significance import Interval, Resampled
 from aiayn.paper.table2 import load_table2
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim, number
-from aiayn.reports.grids import Grid
-from aiayn.reports.plan import operations
-from aiayn.reports.tables.table3_grids import interval_text, signed
+from aiayn.reports.formats import Grid
+from aiayn.reports.numbers import interval_text, operations, signed
 from aiayn.reports.verdicts import Verdict, all_hold, verdict_of_side
 
 
 @dataclass(frozen=True)
 class TestedSystem:
-    """A row of the table as our finished runs have it."""
+    """Our finished runs of a row of the table."""
 
     row: str
     pair: str
@@ -23,22 +23,22 @@ class TestedSystem:
     place: int
     """Of this one among them."""
     bleu: float | None
-    """As the paper defines it; None if that was not recorded."""
+    """By the paper's definition; None if that was not recorded."""
     flops: float | None
-    """As the paper counts them."""
+    """By the paper's definition."""
     is_papers: bool
-    """Whether it may be held against what is printed: the paper's scale, and newstest2014."""
+    """Whether it compares with the printed numbers: of the paper's scale, on newstest2014."""
 
 
 @dataclass(frozen=True)
 class JudgedConclusion:
-    """One comparison as it is shown."""
+    """One comparison, as text."""
 
     claimed: str
     paper: str
-    """BLEU: what the row printed minus what it is compared with; FLOPs: those printed."""
+    """BLEU: the printed row minus the number that it is compared with; FLOPs: the printed ones."""
     ours: str
-    """Likewise, BLEU with its 95% interval; empty where there is nothing to compare."""
+    """Likewise, BLEU with its 95% interval; empty if there is nothing to compare."""
     verdict: Verdict
 
 
@@ -52,7 +52,7 @@ class JudgedTable2Claim:
 
 
 def judge(claim: Table2Claim, systems: Sequence[TestedSystem]) -> JudgedTable2Claim:
-    """Hold a claim against what was measured.
+    """Compare a claim with the measurements.
 
     Args:
         claim: of the paper.
@@ -92,8 +92,8 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
         return JudgedConclusion(claimed, paper, "", Verdict.pending)
     if not system.is_papers or system.bleu is None:
         return JudgedConclusion(claimed, paper, "", Verdict.incomparable)
-    # Sentences are drawn with sacreBLEU's counts: they tell how far the score may vary, the paper's definition where
-    # it stands.
+    # Sentences are drawn with sacreBLEU's counts: these give the width of the interval, the paper's definition its
+    # centre.
     interval = system.measured.interval(system.place).around(system.bleu - comparison.mark)
     return _by_interval(claimed, paper, interval)
 
@@ -102,7 +102,7 @@ def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusi
     rival, column = comparison.baseline, f"flops_{comparison.pair}"
     mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{getattr(rival, column)}"
     claimed = f"{_heading(column)} of {_model(comparison.row)} < {mark} ({rival.label})"
-    # The Transformer's costs are printed once, for both languages; they stand with English-German.
+    # The Transformer's costs are printed once, in the column of English-German.
     paper = operations(number(load_table2().row(comparison.row).flops_en_de))
     if system is None:
         return JudgedConclusion(claimed, paper, "", Verdict.pending)
@@ -132,15 +132,21 @@ def _printed(row: str, pair: str) -> float:
 def claim_grids(claims: Sequence[JudgedTable2Claim]) -> Iterator[Grid]:
     """The claims with their verdicts, and the comparisons behind them."""
     yield Grid(
-        title="What the paper concludes in section 6.1, and what these runs say",
-        headings=("<id", "<claim", "<verdict"),
-        groups=(tuple((each.claim.id, each.claim.statement, each.verdict.value) for each in claims),),
+        "What the paper concludes in section 6.1, and what these runs say",
+        ("<id", "<claim", "<verdict"),
+        (tuple((each.claim.id, each.claim.statement, each.verdict.value) for each in claims),),
     )
     yield Grid(
-        title="The comparisons behind the verdicts",
-        headings=("<claim", "<claimed", "paper", "ours", "<verdict"),
-        groups=tuple(
+        "The comparisons behind the verdicts",
+        ("<claim", "<claimed", "paper", "ours", "<verdict"),
+        tuple(
             tuple((each.claim.id, one.claimed, one.paper, one.ours, one.verdict.value) for one in each.comparisons)
             for each in claims
         ),
     )
+
+
+def plain_claim(judged: JudgedTable2Claim) -> dict[str, Any]:
+    """For JSON."""
+    comparisons = [vars(each) for each in judged.comparisons]
+    return {"id": judged.claim.id, "verdict": judged.verdict, "comparisons": comparisons}

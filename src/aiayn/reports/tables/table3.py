@@ -1,126 +1,84 @@
 """Table 3 with ours beside the paper's: rows, differences to base, claims and rank correlations, from records."""
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
-from aiayn.errors import UserError
-from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.config.report_schema import DashboardConfig, ReportConfig
 from aiayn.evaluation.significance import (
     Bootstrap,
     Correlation,
-    Floats,
-    Interval,
     bootstrap,
+    check_resampling,
     rank_correlation,
     sentence_columns,
 )
 from aiayn.paper.claims import Metric, load_claims
-from aiayn.paper.table3 import SETTINGS, Cell, Row, Setting, load_table3
+from aiayn.paper.table3 import SETTINGS, in_symbols, load_table3
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
+from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
+from aiayn.reports.formats import Document, Grid, show
 from aiayn.reports.scope import EVERYTHING, Scope, scope_of
-from aiayn.reports.table3_runs import ComparableRuns, RowRun, comparable_runs
-from aiayn.reports.verdicts import JudgedClaim, judge, of_metric
-from aiayn.runs.ledger import State
+from aiayn.reports.tables.table3_claims import JudgedClaim, claim_grids, judge, of_metric, paper_value, plain_claim
+from aiayn.reports.tables.table3_rows import Line, difference_cells, line_of, plain_line, printed_settings, result_cells
+from aiayn.runs.ledger import State, read_results
 
 FEWEST_RANKS = 3
-"""Rows below which a rank correlation says nothing."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One metric of one row, ours."""
-
-    value: float
-    """The mean over seeds."""
-    deviation: float | None
-    """The standard deviation over seeds; None where there is one."""
-    difference: Interval | None
-    """The row minus our base; None for base itself, and while base is not there."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """One row of the table."""
-
-    row: Row
-    state: str
-    """finished, or what became of the runs that are not; pending where there is none."""
-    seeds: tuple[int, ...]
-    """Of the finished runs."""
-    parameters: int | None
-    """Trainable parameters, ours."""
-    measured: Mapping[Metric, Measurement]
-    """Empty until a run has finished."""
-    trained: Mapping[str, Setting] = field(default_factory=dict)
-    """Ours of the settings that the table has columns for, by key, from the frozen configuration; empty as above."""
-
-    @property
-    def changes_trained(self) -> dict[str, Setting]:
-        """Ours of the settings that the row states: base all, the others those in which they differ from it."""
-        stated = load_table3().base if self.row.group == "base" else self.row.changes
-        return {key: self.trained[key] for key in stated if key in self.trained}
+"""Rows below which a rank correlation is meaningless."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that is shown, whatever the format."""
+    """The table, whatever the format."""
 
     lines: tuple[Line, ...]
     claims: tuple[JudgedClaim, ...]
     correlations: Mapping[Metric, Correlation]
-    """Between the paper's column and ours, over the rows that are there; empty for fewer than three."""
+    """Between the paper's column and ours, over the rows with finished runs; empty for fewer than three."""
     conditions: Mapping[str, str]
-    """What all runs share: scale, data, split and size, BLEU signature; empty while there are none."""
+    """Shared by all runs: scale, data, split and size, BLEU signature; empty while there are none."""
     seed_deviations: Mapping[Metric, float]
-    """The standard deviation over seeds, from all rows together; empty where none has two."""
+    """The standard deviation over seeds, pooled over all rows; empty if none has two."""
     resamples: int
     runs: tuple[Path, ...]
-    """The finished runs that were read."""
+    """The finished runs."""
     remarks: tuple[str, ...]
-    """What else a reader has to know."""
     scope: Scope = EVERYTHING
-    """What these runs can test."""
+    """The claims that these runs can test."""
     versions: tuple[CodeVersion, ...] = ()
-    """Of the code, which made the finished runs."""
+    """Of the code that made the finished runs."""
+
+    @property
+    def bleu_name(self) -> str:
+        """The name of our BLEU; see `aiayn.runs.record.SplitScores.bleu_name`."""
+        return next((name for name in self.conditions if name.startswith("BLEU")), "BLEU")
 
 
-def paper_cell(row: Row, metric: Metric) -> Cell:
-    """What the paper prints for a row."""
-    return row.ppl if metric is Metric.ppl else row.bleu
-
-
-def paper_value(row: Row, metric: Metric) -> float:
-    """The same as a number; the paper leaves none of these blank."""
-    value = paper_cell(row, metric).value
-    assert value is not None
-    return value
-
-
-def table3_report(
-    runs: Path, *, scale: str | None, data: str | None, like: str | None, resamples: int, seed: int
-) -> Report:
-    """Read the runs below a folder and compare them with the paper.
-
-    Args:
-        runs: the folder.
-        scale: only runs of this scale.
-        data: only runs on this corpus, by name or by the first digits of its fingerprint.
-        like: a run; leave out what does not compare with it.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+def report_table3(config: ReportConfig, output: Path | None) -> None:
+    """Print the table, or write it to a .md, .tex, .csv or .json file.
 
     Raises:
-        UserError: runs that would share a column do not compare, or a file cannot be read.
+        UserError: a value is not allowed, runs do not compare, or a file cannot be read.
     """
-    comparable = comparable_runs(runs, scale=scale, data=data, like=like)
-    return report_of(comparable, resamples=resamples, seed=seed)
+    show(document(read_table3(config)), output)
+
+
+def read_table3(config: ReportConfig | DashboardConfig) -> Report:
+    """The table of the runs that a command chooses.
+
+    Raises:
+        UserError: a value is not allowed, runs do not compare, or a file cannot be read.
+    """
+    check_resampling(config.resamples, config.seed)
+    only, runs = config.only, Path(config.paths.runs)
+    comparable = comparable_runs(read_results(runs), runs, scale=only.scale, data=only.data, like=only.like)
+    return report_of(comparable, resamples=config.resamples, seed=config.seed)
 
 
 def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Report:
-    """Compare runs that make one table with the paper.
+    """Compare runs with the paper.
 
     Args:
         comparable: the runs.
@@ -134,12 +92,12 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
     places = {row_id: place for place, row_id in enumerate(scored)}
     measured = None
     if scored:
-        systems = [[_sentences(run) for run in found] for found in scored.values()]
+        systems = [[sentence_columns(run.sentences("dev")) for run in found] for found in scored.values()]
         measured = bootstrap(systems, resamples=resamples, seed=seed)
     finished = [run for found in scored.values() for run in found]
     versions = code_versions((run.path, run.record) for run in finished)
     return Report(
-        lines=tuple(_line(row, comparable, measured, places) for row in load_table3().rows),
+        lines=tuple(line_of(row, comparable, measured, places) for row in load_table3().rows),
         claims=tuple(judge(claim, measured, places) for claim in load_claims()),
         correlations=_correlations(measured, list(scored)),
         conditions=_conditions(finished),
@@ -149,46 +107,6 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
         remarks=(*_remarks(comparable, finished), *version_remarks(versions)),
         scope=scope_of(finished),
         versions=versions,
-    )
-
-
-def _sentences(run: RowRun) -> Floats:
-    dev = run.record.scores["dev"]
-    path = (run.path / dev.hypotheses).with_name("dev.sentences.jsonl")
-    rows = read_sentence_scores(path)
-    if len(rows) != dev.sentences:
-        raise UserError(
-            f"{path}: {len(rows)} sentences where the record counts {dev.sentences}; evaluate the run again"
-        )
-    return sentence_columns(rows)
-
-
-def _line(row: Row, comparable: ComparableRuns, measured: Bootstrap | None, places: Mapping[str, int]) -> Line:
-    runs, scored = comparable.of(row), comparable.scored(row)
-    unfinished = Counter(run.entry.state.value for run in runs if run not in scored)
-    words = ["finished"] if scored else []
-    words += [state if count == 1 and not scored else f"{count} {state}" for state, count in unfinished.items()]
-    values = {}
-    if measured is not None and row.id in places:
-        values = {metric: _measurement(measured, metric, places, row.id) for metric in Metric}
-    return Line(
-        row=row,
-        state=", ".join(words) or "pending",
-        seeds=tuple(run.record.seed for run in scored),
-        parameters=scored[0].record.parameters if scored else None,
-        measured=values,
-        trained={key: scored[0].settings[key] for key in SETTINGS if key in scored[0].settings} if scored else {},
-    )
-
-
-def _measurement(measured: Bootstrap, metric: Metric, places: Mapping[str, int], row_id: str) -> Measurement:
-    results, place = of_metric(measured, metric), places[row_id]
-    deviation = float(results.deviations[place])
-    has_base = "base" in places and row_id != "base"
-    return Measurement(
-        value=float(results.values[place]),
-        deviation=None if math.isnan(deviation) else deviation,
-        difference=results.difference(place, places["base"]) if has_base else None,
     )
 
 
@@ -210,30 +128,131 @@ def _seed_deviations(measured: Bootstrap | None) -> dict[Metric, float]:
 def _conditions(finished: Sequence[RowRun]) -> dict[str, str]:
     if not finished:
         return {}
-    dev = finished[0].record.scores["dev"]
-    return {
-        **finished[0].conditions,
-        "fidelity": finished[0].record.fidelity,
-        "split": f"dev, {dev.sentences:,} sentences",
-        dev.bleu_name: dev.quality.signature,
-    }
+    run = finished[0]
+    return {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
 
 
-def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> list[str]:
-    remarks = []
-    if comparable.left_out:
-        runs = (
-            "1 run of these rows was" if comparable.left_out == 1 else f"{comparable.left_out} runs of these rows were"
+def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator[str]:
+    if comparable.left_out == 1:
+        yield "1 run of these rows was left out: another scale, corpus or configuration."
+    elif comparable.left_out:
+        yield f"{comparable.left_out} runs of these rows were left out: another scale, corpus or configuration."
+    for run in finished:
+        if run.record.max_steps is not None and run.record.steps < run.record.max_steps:
+            yield f"{run.row.id}, seed {run.record.seed}, ended after {run.record.steps_done()} steps."
+    for run in comparable.runs:
+        if run.entry.state is State.failed:
+            message = " ".join((run.entry.message or "").split())
+            yield f"{run.row.id}, seed {run.record.seed}, {run.entry.state}: {message}"
+
+
+def document(report: Report) -> Document:
+    """The report as plain data."""
+    claims = claim_grids(report.claims, report.scope)
+    sizes = [_sizes(report)] if _has_other_sizes(report) else []
+    conditions = dict(report.conditions)
+    rows = [plain_line(line) for line in report.lines]
+    return Document(
+        title="Table 3, reproduced",
+        written="Written by `aiayn report table3` from the records of the runs.",
+        grids=grids(report),
+        terminal_grids=[_results(report, has_settings=False), *sizes, differences_grid(report), *claims],
+        remarks=[*summary(report), *report.remarks],
+        lead=report.scope.sentence,
+        remarks_title="What the numbers are",
+        runs=report.runs,
+        content={
+            "scope": report.scope.sentence or None,
+            "conditions": conditions,
+            "resamples": report.resamples,
+            "seed_deviations": dict(report.seed_deviations),
+            "rows": [
+                plain | {"settings_paper": line.row.settings(load_table3()), "settings": dict(line.trained)}
+                for plain, line in zip(rows, report.lines, strict=True)
+            ],
+            "claims": [plain_claim(claim, report.scope) for claim in report.claims],
+            "rank_correlations": {metric: dataclasses.asdict(each) for metric, each in report.correlations.items()},
+            "runs": [str(path) for path in report.runs],
+            "code": [version.plain() for version in report.versions],
+            "remarks": list(report.remarks),
+        },
+        rows=[{**plain, "seeds": len(plain["seeds"]), **conditions} for plain in rows],
+    )
+
+
+def grids(report: Report) -> list[Grid]:
+    """The tables of a page, in the paper's layout: results with settings, differences, claims, comparisons."""
+    claims = claim_grids(report.claims, report.scope)
+    return [_results(report, has_settings=True), differences_grid(report), *claims]
+
+
+def _groups(report: Report) -> Iterator[list[Line]]:
+    return (list(lines) for _, lines in groupby(report.lines, key=lambda line: line.row.group))
+
+
+def _our_bleu(report: Report) -> str:
+    return "ours" if report.bleu_name == "BLEU" else f"ours ({report.bleu_name})"
+
+
+def _results(report: Report, *, has_settings: bool) -> Grid:
+    settings = ("<", "<row", *SETTINGS.values()) if has_settings else ("<row",)
+    has_brackets = has_settings and _has_other_sizes(report)
+    brackets = "; settings in brackets are those trained here" if has_brackets else ""
+    return Grid(
+        f"Table 3, the paper's numbers and ours{brackets}",
+        (*settings, "PPL paper", "ours", "BLEU paper", _our_bleu(report), "params", "ours", "seeds", "<state"),
+        tuple(tuple(result_cells(line, has_settings=has_settings) for line in group) for group in _groups(report)),
+    )
+
+
+def _has_other_sizes(report: Report) -> bool:
+    return any(line.changes_trained not in ({}, printed_settings(line.row)) for line in report.lines)
+
+
+def _sizes(report: Report) -> Grid:
+    def cells(line: Line) -> tuple[str, ...]:
+        return line.row.id, in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)
+
+    title = "What each row states: the paper's settings, and those trained here"
+    groups = tuple(tuple(map(cells, group)) for group in _groups(report))
+    return Grid(title, ("<row", "<paper", "<trained here"), groups)
+
+
+def differences_grid(report: Report) -> Grid:
+    """Each row minus base."""
+    return Grid(
+        "Differences to base, with 95% intervals of ours",
+        ("<row", "PPL paper", "<ours", "BLEU paper", f"<{_our_bleu(report)}"),
+        tuple(
+            tuple((line.row.id, *difference_cells(line)) for line in group)
+            for group in _groups(report)
+            if group[0].row.group != "base"
+        ),
+    )
+
+
+def summary(report: Report) -> Iterator[str]:
+    """Remarks on the whole table."""
+    caption = load_table3().caption
+    yield f"paper: {caption.dev_set}, {caption.language_pair}, {caption.source}"
+    if not report.conditions:
+        yield "ours: no run has finished yet"
+        return
+    yield "ours: " + ", ".join(f"{key} {value}" for key, value in report.conditions.items() if "BLEU" not in key)
+    yield f"{report.bleu_name}: {report.conditions[report.bleu_name]}"
+    yield (
+        "Compare differences, not values: unless the lines above say otherwise, our data and sizes are not the "
+        "paper's, perplexity is per sub-word of our own vocabulary, and BLEU is sacreBLEU's."
+    )
+    intervals = f"95% intervals: {report.resamples:,} paired resamples of the sentences"
+    if report.seed_deviations:
+        deviations = " and ".join(f"{value:.3f} {metric.upper()}" for metric, value in report.seed_deviations.items())
+        yield f"{intervals}, widened by the standard deviation between seeds ({deviations}, from all rows together)"
+    else:
+        yield f"{intervals} alone: no row has two seeds, so the variation between seeds is not included"
+    for metric, correlation in report.correlations.items():
+        rows = sum(bool(line.measured) for line in report.lines)
+        yield (
+            f"Spearman's rank correlation between the paper's {metric.upper()} and ours over {rows} rows: "
+            f"{correlation.estimate:.2f} [{correlation.low:.2f}, {correlation.high:.2f}]"
         )
-        remarks.append(f"{runs} left out: another scale, corpus or configuration.")
-    remarks += [
-        f"{run.row.id}, seed {run.record.seed}, ended after {run.record.steps_done()} steps."
-        for run in finished
-        if run.record.max_steps is not None and run.record.steps < run.record.max_steps
-    ]
-    remarks += [
-        f"{run.row.id}, seed {run.record.seed}, {run.entry.state}: {' '.join((run.entry.message or '').split())}"
-        for run in comparable.runs
-        if run.entry.state is State.failed
-    ]
-    return remarks

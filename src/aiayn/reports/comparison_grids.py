@@ -1,62 +1,39 @@
-"""The comparison of runs on the terminal and as a file: Markdown, JSON."""
+"""The report of a comparison: its tables and remarks."""
 
-import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
+from aiayn.evaluation.significance import check_resampling
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
-from aiayn.reports.grids import Grid, markdown_page, markdown_runs, print_or_write
-from aiayn.reports.tables.table3_formats import check_resampling
-from aiayn.reports.tables.table3_grids import interval_text
-from aiayn.runs.record import json_text
+from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.numbers import interval_text, with_deviation
 
-UNHEARD = " *"
+UNSEEN = " *"
 """Marks lengths that no training had."""
 
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
-    """Print the comparison, or write it.
-
-    Args:
-        config: of the command.
-        output: a .md or .json file, or None for the terminal.
+    """Print the comparison, or write it to a .md or .json file.
 
     Raises:
         UserError: the runs do not compare.
     """
-    comparison = compared(config)
-    print_or_write(comparison, output, {".md": markdown, ".json": json_page}, grids=grids, remarks=_remarks)
+    show(document(compared(config)), output)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
-    """The runs that a report is asked to set side by side.
-
-    Args:
-        config: of the command.
-        kind: of their models alone; None: of any.
-
-    Raises:
-        UserError: there are none, or they do not compare.
-    """
-    check_resampling(config)
-    return compare(
-        Path(config.paths.runs),
-        sweep=config.only.sweep,
-        experiment=config.only.experiment,
-        scale=config.only.scale,
-        data=config.only.data,
-        kind=kind,
-        against=config.against,
-        resamples=config.resamples,
-        seed=config.seed,
-    )
+    """The comparison of the runs that a report chooses; see `compare`."""
+    check_resampling(config.resamples, config.seed)
+    runs, draws = Path(config.paths.runs), {"resamples": config.resamples, "seed": config.seed}
+    return compare(runs, config.only, kind=kind, against=config.against, **draws)
 
 
 def grids(comparison: Comparison) -> Iterator[Grid]:
-    """The tables: all systems; where two keys differ, one against the other; by length of the source; what differs."""
+    """All systems; a cross table if two keys span one; scores by source length; the settings that differ."""
     yield _results(comparison)
     axes = _axes(comparison)
     if axes is not None:
@@ -69,30 +46,24 @@ def grids(comparison: Comparison) -> Iterator[Grid]:
 
 def _results(comparison: Comparison) -> Grid:
     has_reference = comparison.reference is not None
-    differences = ("<PPL − reference", "<BLEU − reference") if has_reference else ()
-    measured = comparison.measured
+    ppl, bleu = comparison.measured.ppl, comparison.measured.bleu
     lines = []
     for number, system in enumerate(comparison.systems):
         intervals = comparison.differences(number) or (None, None)
         parameters = system.mean(lambda record: record.parameters)
         speed = system.mean(lambda record: record.tokens_per_second)
-        lines.append(
-            (
-                *names_of(comparison, system),
-                str(len(system.runs)),
-                _with_deviation(measured.ppl.values[number], measured.ppl.deviations[number]),
-                _with_deviation(measured.bleu.values[number], measured.bleu.deviations[number]),
-                *((interval_text(each, 2) for each in intervals) if has_reference else ()),
-                "" if parameters is None else f"{parameters / 1e6:.2f}M",
-                "" if speed is None else f"{speed:,.0f}",
-            )
-        )
+        scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in (ppl, bleu))
+        to_reference = (interval_text(each, 2) for each in intervals) if has_reference else ()
+        size = "" if parameters is None else f"{parameters / 1e6:.2f}M"
+        names, seeds = names_of(comparison, system), str(len(system.runs))
+        lines.append((*names, seeds, *scores, *to_reference, size, "" if speed is None else f"{speed:,.0f}"))
+    differences = ("<PPL − reference", "<BLEU − reference") if has_reference else ()
     headings = (*name_headings(comparison), "seeds", "PPL", "BLEU", *differences, "params", "tokens/s")
     return Grid("Runs side by side", headings, (tuple(lines),))
 
 
 def _axes(comparison: Comparison) -> tuple[str, str] | None:
-    """Two keys that span a grid most of which was run; keys that follow from them go along."""
+    """Two keys that determine the system, with at least three quarters of their combinations."""
     keys = comparison.columns
     values = {key: [system.settings.get(key) for system in comparison.systems] for key in keys}
     for first, second in ((a, b) for place, a in enumerate(keys) for b in keys[place + 1 :]):
@@ -130,7 +101,7 @@ def _in_order(comparison: Comparison, key: str) -> Sequence[System]:
 
 def _by_length(comparison: Comparison, metric: str) -> Grid:
     ranges = [
-        f"{bucket.shortest} to {bucket.longest}{UNHEARD if bucket.is_unheard else ''}" for bucket in comparison.buckets
+        f"{bucket.shortest} to {bucket.longest}{UNSEEN if bucket.is_unseen else ''}" for bucket in comparison.buckets
     ]
     lines = []
     for number, system in enumerate(comparison.systems):
@@ -140,7 +111,7 @@ def _by_length(comparison: Comparison, metric: str) -> Grid:
 
 
 def _meanings(comparison: Comparison) -> Grid:
-    """Each system's settings in which some differ; those of the reference are left out of the others'."""
+    """The settings in which systems differ; those equal to the reference's are omitted."""
     reference = None if comparison.reference is None else comparison.systems[comparison.reference].settings
     lines = []
     for system in comparison.systems:
@@ -157,12 +128,12 @@ def _meanings(comparison: Comparison) -> Grid:
 
 
 def name_headings(comparison: Comparison) -> tuple[str, ...]:
-    """Above what `names_of` gives."""
+    """Of the columns of `names_of`."""
     return tuple(f"<{_short(key, comparison.columns)}" for key in comparison.columns)
 
 
 def names_of(comparison: Comparison, system: System) -> tuple[str, ...]:
-    """What tells a system from the others, a cell for each column."""
+    """The name of a system, a cell for each of the comparison's columns."""
     return tuple(_cell(system.settings.get(key)) for key in comparison.columns)
 
 
@@ -171,13 +142,9 @@ def _cell(value: object) -> str:
 
 
 def _short(key: str, keys: Sequence[str]) -> str:
-    """The last part of a key, where no other ends alike."""
+    """The last part of a key, if no other ends alike."""
     last = key.rpartition(".")[2]
     return last if sum(each.rpartition(".")[2] == last for each in keys) == 1 else key
-
-
-def _with_deviation(value: float, deviation: float) -> str:
-    return f"{value:.2f}" if math.isnan(deviation) else f"{value:.2f} ± {deviation:.2f}"
 
 
 def _remarks(comparison: Comparison) -> Iterator[str]:
@@ -192,49 +159,40 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
         yield f"reference: {', '.join(stated)}; differences with 95% intervals; {comparison.seeds_in_intervals}"
     if not comparison.buckets:
         yield "by source length: not all of these runs noted it; evaluate them again to have it"
-    if any(bucket.is_unheard for bucket in comparison.buckets):
-        yield f"{UNHEARD.strip()}: longer than every sentence of the training (data.max_length)"
+    if any(bucket.is_unseen for bucket in comparison.buckets):
+        yield f"{UNSEEN.strip()}: longer than every sentence of the training (data.max_length)"
     yield from version_remarks(comparison.versions)
 
 
-def markdown(comparison: Comparison) -> str:
-    """A page."""
-    return markdown_page(
-        "Runs compared",
-        "Written by `aiayn report comparison` from the records of the runs.",
-        grids(comparison),
-        _remarks(comparison),
-        below=[markdown_runs(run.path for system in comparison.systems for run in system.runs)],
+def document(comparison: Comparison) -> Document:
+    """The comparison as plain data."""
+    remarks = list(_remarks(comparison))
+    return Document(
+        title="Runs compared",
+        written="Written by `aiayn report comparison` from the records of the runs.",
+        grids=list(grids(comparison)),
+        remarks=remarks,
+        runs=[run.path for run in comparison.runs],
+        content={
+            "conditions": comparison.conditions,
+            "systems": [_plain(comparison, number) for number in range(len(comparison.systems))],
+            "by_source_length": [asdict(bucket) for bucket in comparison.buckets],
+            "code": [version.plain() for version in comparison.versions],
+            "remarks": remarks,
+        },
     )
 
 
-def json_page(comparison: Comparison) -> str:
-    """Everything, numbers as they are."""
-    measured = comparison.measured
-    systems: list[dict[str, Any]] = []
-    for number, system in enumerate(comparison.systems):
-        differences = comparison.differences(number)
-        keys = dict.fromkeys((*comparison.columns, *comparison.differing))
-        entry: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
-        entry |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
-        entry |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
-        for name, interval in zip(("ppl", "bleu"), differences or (), strict=False):
-            entry[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
-        entry |= {
-            "parameters": system.mean(lambda record: record.parameters),
-            "tokens_per_second": system.mean(lambda record: record.tokens_per_second),
-        }
-        systems.append(entry)
-    buckets = [
-        {
-            "shortest": each.shortest,
-            "longest": each.longest,
-            "is_unheard": each.is_unheard,
-            "ppl": list(each.ppl),
-            "bleu": list(each.bleu),
-        }
-        for each in comparison.buckets
-    ]
-    content = {"conditions": comparison.conditions, "systems": systems, "by_source_length": buckets}
-    code = [version.plain() for version in comparison.versions]
-    return json_text({**content, "code": code, "remarks": list(_remarks(comparison))})
+def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
+    """A system, for JSON."""
+    system, measured = comparison.systems[number], comparison.measured
+    keys = dict.fromkeys((*comparison.columns, *comparison.differing))
+    plain: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
+    plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
+    plain |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
+    differences = comparison.differences(number)
+    for name, interval in ({} if differences is None else differences._asdict()).items():
+        plain[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+    plain["parameters"] = system.mean(lambda record: record.parameters)
+    plain["tokens_per_second"] = system.mean(lambda record: record.tokens_per_second)
+    return plain

@@ -1,4 +1,4 @@
-"""Two runs compared, on the terminal, as Markdown and as JSON."""
+"""The report of two runs compared: its tables and remarks."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,12 @@ from typing import Any
 from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpora.corpus import Split
 from aiayn.errors import UserError
+from aiayn.evaluation.significance import check_resampling
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
-from aiayn.reports.grids import Grid, console, markdown_page, markdown_table, rich_table
+from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.numbers import signed
 from aiayn.reports.paired import Bucket, Example, Paired, compare_two
-from aiayn.reports.tables.table3_formats import check_resampling
-from aiayn.reports.tables.table3_grids import signed
 from aiayn.runs.evaluations import open_evaluation
-from aiayn.runs.record import json_text
-from aiayn.system import files
 
 SCORED: tuple[Split, ...] = ("dev", "test")
 
@@ -24,18 +22,14 @@ SUFFIXES = (".md", ".json")
 
 
 def report_paired(config: CompareConfig, output: Path | None) -> None:
-    """Print how two runs compare, or write it.
-
-    Args:
-        config: of the command.
-        output: a .md or .json file, or None for the terminal.
+    """Print how two runs compare, or write it to a .md or .json file.
 
     Raises:
         UserError: no format has the file's suffix, a value is not allowed, or the runs do not compare.
     """
     if output is not None and output.suffix not in SUFFIXES:
         raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(SUFFIXES)}")
-    check_resampling(config)
+    check_resampling(config.resamples, config.seed)
     split = next((name for name in SCORED if name == config.split), None)
     if split is None:
         raise UserError(f"split={config.split}: choose from {', '.join(SCORED)}")
@@ -50,23 +44,11 @@ def report_paired(config: CompareConfig, output: Path | None) -> None:
         resamples=config.resamples,
         seed=config.seed,
     )
-    if output is not None:
-        files.write_text(output, json_page(paired) if output.suffix == ".json" else markdown(paired))
-        print(output)  # noqa: T201
-        return
-    output_to = console()
-    for grid in grids(paired):
-        output_to.print(rich_table(grid))
-    for title, examples in _examples(paired):
-        output_to.print(title)
-        for line in _plain(examples):
-            output_to.print(line, soft_wrap=True)
-    for line in _remarks(paired):
-        output_to.print(line, soft_wrap=True)
+    show(document(paired), output)
 
 
 def grids(paired: Paired) -> Iterator[Grid]:
-    """The tables: scores with their tests; by length of the source; by rare words."""
+    """Scores with their tests; by source length; by rare words; the sentences with the largest differences."""
     yield _scores(paired)
     if paired.by_length:
         yield _buckets("By source length in tokens", "length", paired.by_length, paired.bleu_name)
@@ -80,6 +62,10 @@ def grids(paired: Paired) -> Iterator[Grid]:
         ]
         headings = ("<times in training", "words", "% found by A", "% found by B")
         yield Grid("Words of the references that the hypotheses have", headings, (tuple(lines),))
+    if paired.largest_wins:
+        yield _examples("Sentences on which A is ahead most", paired.largest_wins)
+    if paired.largest_losses:
+        yield _examples("Sentences on which B is ahead most", paired.largest_losses)
 
 
 def _scores(paired: Paired) -> Grid:
@@ -115,24 +101,13 @@ def _buckets(title: str, key: str, buckets: Sequence[Bucket], bleu: str) -> Grid
     return Grid(title, (f"<{key}", "sentences", *scores, "A better", "B better"), (tuple(lines),))
 
 
-def _examples(paired: Paired) -> Iterator[tuple[str, Sequence[Example]]]:
-    if paired.largest_wins:
-        yield "Sentences on which A is ahead most", paired.largest_wins
-    if paired.largest_losses:
-        yield "Sentences on which B is ahead most", paired.largest_losses
-
-
-def _plain(examples: Sequence[Example]) -> Iterator[str]:
+def _examples(title: str, examples: Sequence[Example]) -> Grid:
+    groups = []
     for each in examples:
-        yield f"  {each.number}: sentence BLEU {each.bleu[0]:.1f} against {each.bleu[1]:.1f}"
-        for name, text in _texts(each):
-            yield f"    {name + ':':<10} {text}"
-    yield ""
-
-
-def _texts(example: Example) -> Iterator[tuple[str, str]]:
-    ours, theirs = example.hypotheses
-    yield from (("source", example.source), ("reference", example.reference), ("A", ours), ("B", theirs))
+        first, second = zip(each.hypotheses, (f"{score:.1f}" for score in each.bleu), strict=True)
+        texts = (("source", each.source, ""), ("reference", each.reference, ""), ("A", *first), ("B", *second))
+        groups.append(tuple((str(each.number), *cells) for cells in texts))
+    return Grid(title, ("line", "<", "<text", "BLEU"), tuple(groups))
 
 
 def _remarks(paired: Paired) -> Iterator[str]:
@@ -155,28 +130,8 @@ def _notes(paired: Paired) -> list[str]:
     return [*scoring_remarks(scored), *paired.notes]
 
 
-def markdown(paired: Paired) -> str:
-    """A page."""
-    return markdown_page(
-        "Two runs compared",
-        "Written by `aiayn compare` from the sentence scores and hypotheses of both.",
-        grids(paired),
-        _remarks(paired),
-        between=[_example_section(title, examples) for title, examples in _examples(paired)],
-    )
-
-
-def _example_section(title: str, examples: Sequence[Example]) -> str:
-    lines = [
-        (str(each.number), name, text, bleu)
-        for each in examples
-        for (name, text), bleu in zip(_texts(each), ("", "", *(f"{score:.1f}" for score in each.bleu)), strict=True)
-    ]
-    return markdown_table(Grid(title, ("line", "<", "<text", "BLEU"), (tuple(lines),)))
-
-
-def json_page(paired: Paired) -> str:
-    """Everything, numbers as they are."""
+def document(paired: Paired) -> Document:
+    """The comparison as plain data."""
     content: dict[str, Any] = {
         "runs": {
             letter: {"run": each.name, "experiment": each.record.experiment, "seed": each.record.seed}
@@ -192,4 +147,10 @@ def json_page(paired: Paired) -> str:
     }
     for name in ("by_length", "by_rarest_word", "words", "largest_wins", "largest_losses"):
         content[name] = [dataclasses.asdict(each) for each in getattr(paired, name)]
-    return json_text({**content, "notes": _notes(paired)})
+    return Document(
+        title="Two runs compared",
+        written="Written by `aiayn compare` from the sentence scores and hypotheses of both.",
+        grids=list(grids(paired)),
+        remarks=list(_remarks(paired)),
+        content={**content, "notes": _notes(paired)},
+    )

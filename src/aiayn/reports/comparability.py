@@ -1,0 +1,352 @@
+"""Which runs a report reads, and whether two of them may share a column."""
+
+import fnmatch
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from aiayn.config.freeze import frozen_content
+from aiayn.config.identity import result_leaves
+from aiayn.config.report_schema import OnlyComparedConfig
+from aiayn.errors import UserError
+from aiayn.evaluation.sentences import SentenceScores
+from aiayn.paper.table3 import Row, Setting, in_symbols, load_table3
+from aiayn.runs.directory import open_run
+from aiayn.runs.evaluations import Evaluation
+from aiayn.runs.ledger import Entry, State
+from aiayn.runs.record import Record, SplitScores
+
+PREFIX = "table3/"
+
+SCALED = {
+    "model.d_model": "width",
+    "model.d_ff": "width",
+    "model.d_k": "width",
+    "model.d_v": "width",
+    "model.num_layers": "depth",
+    "optimization.max_steps": "steps",
+}
+"""The axis of the scale that each printed setting follows; all others are the same at every scale."""
+
+FOLLOWS_STEPS = frozenset({"optimization.validation_interval"})
+"""Derived from the number of steps."""
+
+FINGERPRINT_DIGITS = 12
+"""Shown of a fingerprint; enough to tell corpora apart, and to choose one."""
+
+
+@dataclass(frozen=True)
+class ReportedRun:
+    """A run of the ledger, with all that reports read of it."""
+
+    entry: Entry
+    record: Record
+
+    @property
+    def path(self) -> Path:
+        """Its directory."""
+        return self.entry.directory.path
+
+    @cached_property
+    def content(self) -> Mapping[str, Any]:
+        """Its frozen configuration."""
+        return frozen_content(self.entry.directory.config)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Everything in its configuration that can change a result, except the seed."""
+        leaves = {"fidelity": self.record.fidelity, **result_leaves(self.content)}
+        return {key: value for key, value in leaves.items() if key != "seed"}
+
+    @property
+    def sweeps(self) -> Sequence[str]:
+        """The sweeps that asked for it."""
+        return *self.entry.directory.sweeps, (self.content.get("identity") or {}).get("sweep") or ""
+
+    def scores(self, split: str) -> SplitScores | None:
+        """Of a split; None until the run has finished."""
+        return self.record.scores.get(split) if self.entry.state is State.finished else None
+
+    def sentences(self, split: str) -> list[SentenceScores]:
+        """The scores of each sentence of a split.
+
+        Raises:
+            UserError: their file is missing or damaged.
+        """
+        return Evaluation(self.entry.directory, self.record, self.record.scores, str(self.path)).sentences(split)
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """The scale and the corpus, by the key below `only` that chooses them."""
+        fingerprint = (self.record.data_fingerprint or "not prepared")[:FINGERPRINT_DIGITS]
+        return {"scale": self.record.scale, "data": f"{self.record.data} ({fingerprint})"}
+
+    @property
+    def dev_conditions(self) -> dict[str, str]:
+        """The scored development set and the signature of BLEU."""
+        dev = self.record.scores["dev"]
+        return {"split": f"dev, {dev.sentences:,} sentences", dev.bleu_name: dev.quality.signature}
+
+    def plain(self) -> dict[str, Any]:
+        """Its provenance, for JSON."""
+        record = self.record
+        return {
+            "run": str(self.path),
+            "experiment": record.experiment,
+            "seed": record.seed,
+            "state": self.entry.state.value,
+            "scale": record.scale,
+            "data": record.data,
+            "data_fingerprint": record.data_fingerprint,
+            "commit": record.commit,
+            "dirty": record.dirty,
+        }
+
+
+Run = TypeVar("Run", bound=ReportedRun)
+
+
+class Difference(NamedTuple):
+    """Values in which two runs differ and must not."""
+
+    key: str
+    own: object
+    other: object
+    remedy: str = ""
+    """Of this key; empty: that of the report."""
+
+    def refusal(self, own: str, other: str, remedy: str = "") -> UserError:
+        """The error that names both runs."""
+        text = f"{self.key} differs, {self.own} in {own} and {self.other} in {other}"
+        remedy = self.remedy or remedy
+        return UserError(f"{text}: {remedy}" if remedy else text)
+
+
+def is_chosen(record: Record, *, scale: str | None, data: str | None) -> bool:
+    """Whether a run is of a scale and on a corpus, by name or first digits of the fingerprint; None: any."""
+    fingerprint = record.data_fingerprint or ""
+    has_data = data is None or record.data == data or (bool(data) and fingerprint.startswith(data))
+    return has_data and scale in (None, record.scale)
+
+
+def is_asked_for(run: ReportedRun, only: OnlyComparedConfig) -> bool:
+    """Whether a run is chosen by scale, corpus, experiment and sweep; `like` is ignored."""
+    if not is_chosen(run.record, scale=only.scale, data=only.data):
+        return False
+    return _any_matches([run.record.experiment], only.experiment) and _any_matches(run.sweeps, only.sweep)
+
+
+def _any_matches(names: Iterable[str], asked: str | Sequence[str] | None) -> bool:
+    """Whether a name matches a pattern or one of several; None matches any."""
+    patterns = [asked or "*"] if isinstance(asked, str | None) else asked
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def choose(found: Sequence[Run], folder: Path, *, scale: str | None, data: str | None) -> list[Run]:
+    """The runs of a scale and on a corpus.
+
+    Raises:
+        UserError: there are runs, and none is chosen.
+    """
+    chosen = [run for run in found if is_chosen(run.record, scale=scale, data=data)]
+    if found and not chosen:
+        known = sorted({", ".join(f"{key} {value}" for key, value in run.conditions.items()) for run in found})
+        message = f"only.scale={scale}, only.data={data}: no such run below {folder}; there are {'; '.join(known)}"
+        raise UserError(message)
+    return chosen
+
+
+def condition_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:
+    """Scale and data; data that are not prepared yet differ from none."""
+    if run.record.scale != other.record.scale:
+        yield Difference("scale", run.record.scale, other.record.scale, "choose with only.scale=")
+    own, theirs = run.record.data_fingerprint, other.record.data_fingerprint
+    if None not in (own, theirs) and own != theirs:
+        yield Difference("data", run.conditions["data"], other.conditions["data"], "choose with only.data=")
+
+
+def setting_differences(run: ReportedRun, other: ReportedRun, free: Collection[str] = ()) -> Iterator[Difference]:
+    """Settings that can change a result, except the keys in `free`."""
+    for key in sorted((run.settings.keys() | other.settings.keys()) - set(free)):
+        own, theirs = (each.settings.get(key, "nothing") for each in (run, other))
+        if own != theirs:
+            yield Difference(key, own, theirs)
+
+
+def score_differences(own: SplitScores, other: SplitScores, split: str) -> Iterator[Difference]:
+    """The number of sentences, and the signature of BLEU or F1."""
+    if own.sentences != other.sentences:
+        yield Difference(f"number of {split} sentences", own.sentences, other.sentences)
+    if own.quality.signature != other.quality.signature:
+        name = own.quality_name.partition("_")[0]  # BLEU_none is BLEU by its signature
+        yield Difference(name, own.quality.signature, other.quality.signature)
+
+
+def definition_differences(own: SplitScores, other: SplitScores) -> Iterator[Difference]:
+    """The signatures of all definitions that both have."""
+    for name in sorted(own.by_definition.keys() & other.by_definition.keys()):
+        ours, theirs = (scores.by_definition[name].signature for scores in (own, other))
+        if ours != theirs:
+            yield Difference(name, ours, theirs)
+
+
+def check_alike(runs: Sequence[Run], differences: Callable[[Run, Run], Iterable[Difference]], remedy: str = "") -> None:
+    """Refuse runs that differ from the first.
+
+    Raises:
+        UserError: naming the difference, both runs and the remedy.
+    """
+    for run in runs[1:]:
+        for difference in differences(run, runs[0]):
+            raise difference.refusal(str(run.path), str(runs[0].path), remedy)
+
+
+def check_duplicate_seeds(runs: Iterable[Run], key: Callable[[Run], Hashable], remedy: str) -> None:
+    """Refuse two runs of one system with one seed, which would count it twice.
+
+    Args:
+        runs: with scores.
+        key: names the system of a run.
+        remedy: ends the message.
+
+    Raises:
+        UserError: naming both.
+    """
+    seen: dict[Hashable, Run] = {}
+    for run in runs:
+        first = seen.setdefault((key(run), run.record.seed), run)
+        if first is not run:
+            name = f"seed {run.record.seed} of {run.record.experiment}"
+            raise UserError(f"{name} is there more than once, in {first.path} and {run.path}: {remedy}")
+
+
+def sizes_remark(name: str, run: ReportedRun, printed: Mapping[str, Any]) -> Iterator[str]:
+    """A line if a run was trained with other sizes than the paper's.
+
+    Args:
+        name: of the run in the report.
+        run: the run.
+        printed: the paper's sizes, by configuration key.
+    """
+    trained = {key: run.settings.get(key) for key in printed}
+    if trained != dict(printed):
+        yield f"{name}: trained here with {in_symbols(trained)}; in the paper with {in_symbols(printed)}"
+
+
+@dataclass(frozen=True)
+class RowRun(ReportedRun):
+    """A run of a row of Table 3."""
+
+    @property
+    def row(self) -> Row:
+        """Its row."""
+        return load_table3().row(self.record.experiment.removeprefix(PREFIX))
+
+    @property
+    def dev(self) -> SplitScores | None:
+        """The scores of its translations of the development set; None until it has finished."""
+        dev = self.scores("dev")
+        return None if dev is None or dev.brackets is not None else dev
+
+
+@dataclass(frozen=True)
+class ComparableRuns:
+    """Runs that may stand in one Table 3."""
+
+    runs: tuple[RowRun, ...]
+    """Finished or not, in the paper's order and then by seed."""
+    left_out: int
+    """Runs of the table's rows that do not compare with these."""
+
+    def of(self, row: Row) -> list[RowRun]:
+        """The runs of a row."""
+        return [run for run in self.runs if run.row.id == row.id]
+
+    def scored(self, row: Row) -> list[RowRun]:
+        """Those with scores."""
+        return [run for run in self.of(row) if run.dev is not None]
+
+
+def comparable_runs(
+    entries: Iterable[Entry], folder: Path, *, scale: str | None, data: str | None, like: str | None
+) -> ComparableRuns:
+    """The runs of a ledger that make one Table 3: alike except where their rows are printed as different.
+
+    Args:
+        entries: the ledger.
+        folder: its folder, for messages.
+        scale: only runs of this scale.
+        data: only runs on this corpus: its name, or the first digits of its fingerprint.
+        like: a run directory; runs that do not compare with it are left out instead of refused.
+
+    Raises:
+        UserError: runs with scores do not compare, or a file cannot be read.
+    """
+    order = {f"{PREFIX}{row.id}": place for place, row in enumerate(load_table3().rows)}
+    found = [RowRun(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in order]
+    chosen = choose(found, folder, scale=scale, data=data)
+    if not chosen and like is None:
+        return ComparableRuns((), 0)
+    reference = _reference(chosen, like)
+    kept = []
+    for run in chosen:
+        difference = next(_row_differences(run, reference), None)
+        if difference is None:
+            kept.append(run)
+        elif run.dev is not None and like is None:
+            remedy = "no column holds both; choose with only.like=<run directory>"
+            raise difference.refusal(str(run.path), str(reference.path), remedy)
+    scored = [run for run in kept if run.dev is not None]
+    check_duplicate_seeds(scored, lambda run: run.row.id, "remove one of them")
+    kept.sort(key=lambda run: (order[run.record.experiment], run.record.seed))
+    return ComparableRuns(tuple(kept), len(found) - len(kept))
+
+
+def _reference(runs: Sequence[RowRun], like: str | None) -> RowRun:
+    """The run that all others are compared with: with scores and of the base row, if there is one."""
+    if like is None:
+        return min(runs, key=lambda run: (run.dev is None, run.row.group != "base"))
+    path = open_run(like, key="only.like").path.resolve()
+    for run in runs:
+        if run.path.resolve() == path:
+            return run
+    raise UserError(f"only.like={like}: not among the chosen runs of Table 3 below paths.runs")
+
+
+def _row_differences(run: RowRun, reference: RowRun) -> Iterator[Difference]:
+    yield from condition_differences(run, reference)
+    changes = {**reference.row.changes, **run.row.changes}
+    free = set(changes) | (FOLLOWS_STEPS if "optimization.max_steps" in changes else set())
+    yield from setting_differences(run, reference, free)
+    yield from _unprinted_differences(run, reference, changes)
+    if run.dev is not None and reference.dev is not None:
+        yield from score_differences(run.dev, reference.dev, "dev")
+
+
+def _unprinted_differences(run: RowRun, reference: RowRun, changes: Iterable[str]) -> Iterator[Difference]:
+    """Settings that their rows change, where the values differ otherwise than the paper's do."""
+    base = load_table3().base
+    for key in changes:
+        printed, printed_there = run.row.changes.get(key, base[key]), reference.row.changes.get(key, base[key])
+        value, other = run.settings.get(key), reference.settings.get(key)
+        if printed == printed_there:
+            fits = value == other
+        else:
+            fits = _is_printed(key, value, other, printed, printed_there, run.content.get("scale") or {})
+        if not fits:
+            yield Difference(key, value, other)
+
+
+def _is_printed(
+    key: str, value: Any, other: Any, printed: Setting, printed_there: Setting, scale: Mapping[str, float]
+) -> bool:
+    """Whether a value is the printed one: at the run's scale, or in the printed proportion to the other's."""
+    if key not in SCALED:
+        return bool(value == printed)
+    assert isinstance(printed, int)
+    assert isinstance(printed_there, int)
+    is_at_scale = value == max(1, round(printed * float(scale.get(SCALED[key], 1))))
+    is_in_proportion = isinstance(value, int) and isinstance(other, int) and value * printed_there == other * printed
+    return is_at_scale or is_in_proportion

@@ -1,0 +1,240 @@
+"""Reports as plain data, and their one renderer: terminal, Markdown, LaTeX, CSV and JSON."""
+
+import csv
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE
+from rich.console import Console
+from rich.table import Table
+
+from aiayn.runs.record import json_text
+from aiayn.system import files
+
+WIDTH_OF_A_FILE = 200
+"""Columns where standard output is no terminal."""
+
+NAME_WIDTH = 24
+"""Characters that the names of rows get on any terminal, at the expense of the other columns."""
+
+LATEX_CHARACTERS = {
+    "\\": r"\textbackslash{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "−": "$-$",
+    "|": r"\textbar{}",
+    "ε": r"$\epsilon$",
+    "<": r"$<$",
+    ">": r"$>$",
+    "[": "{[}",  # after the \\ of a line, a bracket would be its argument, and so would a star
+    "*": "{*}",
+}
+
+LATEX_SYMBOL = re.compile(r"(?<![\w./])(?P<letter>[dP]|ε)_(?P<index>model|ff|k|v|drop|ls)(?!\w)")
+"""The paper's own symbols, typeset as formulas; not parts of a key or a path."""
+
+LATEX_LETTER = "[À-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿ]"
+"""Non-ASCII letters that every LaTeX font has."""
+
+SIDEWAYS_FROM = 12
+"""Columns from which a LaTeX table is rotated and takes its own page, to remain legible."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text."""
+
+    title: str
+    headings: tuple[str, ...]
+    """A heading that begins with < is aligned left, as is its column."""
+    groups: tuple[tuple[tuple[str, ...], ...], ...]
+    """Lines, in groups that are separated by a rule."""
+
+    @property
+    def columns(self) -> list[tuple[str, bool]]:
+        """The headings, and whether the column is aligned left."""
+        return [(heading.removeprefix("<"), heading.startswith("<")) for heading in self.headings]
+
+
+@dataclass(frozen=True)
+class Document:
+    """A report: tables, and remarks on them."""
+
+    title: str
+    written: str
+    """Names the command, as in "Written by `aiayn report cost`."."""
+    grids: Sequence[Grid]
+    remarks: Sequence[str] = ()
+    lead: str = ""
+    """A sentence above the tables."""
+    remarks_title: str = ""
+    """Heads the remarks of a Markdown page."""
+    terminal_grids: Sequence[Grid] | None = None
+    """Narrower tables for the terminal; None: the same."""
+    command: str = ""
+    """A command to run next, below the remarks."""
+    runs: Sequence[Path] = ()
+    """Run directories that a page lists."""
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """Of a JSON file: all numbers, unrounded."""
+    rows: Sequence[Mapping[str, Any]] = ()
+    """Of a CSV file; at least one."""
+
+
+def show(document: Document, output: Path | None) -> None:
+    """Print a report, or write it in the format of the file's suffix and print the path.
+
+    Args:
+        document: the report.
+        output: a file with a suffix of `FORMATS`; None: the terminal.
+    """
+    if output is not None:
+        files.write_text(output, FORMATS[output.suffix](document))
+        print(output)  # noqa: T201
+        return
+    terminal = console()
+    if document.lead:
+        terminal.print(document.lead)
+    for grid in document.grids if document.terminal_grids is None else document.terminal_grids:
+        terminal.print(rich_table(grid))
+    for line in document.remarks:
+        terminal.print(line, soft_wrap=True)
+    if document.command:
+        terminal.print(f"\n{document.command}", soft_wrap=True)
+
+
+def markdown(document: Document) -> str:
+    """A page."""
+    sections = [
+        f"# {document.title}",
+        document.lead,
+        document.written,
+        *map(markdown_table, document.grids),
+        f"## {document.remarks_title}" if document.remarks_title else "",
+        "\n".join(f"- {line}" for line in document.remarks),
+        f"```\n{document.command}\n```" if document.command else "",
+        "## Runs\n\n" + "\n".join(f"- `{path}`" for path in document.runs) if document.runs else "",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def latex(document: Document) -> str:
+    r"""Tables and notes for \input into a document."""
+    notes = r"\\".join(f"\n{latex_text(line)}" for line in document.remarks)
+    sections = [
+        f"% {document.written}\n% Needs \\usepackage{{booktabs,graphicx,rotating}}.",
+        latex_text(document.lead),
+        *map(latex_table, document.grids),
+        f"{{\\small\\noindent{notes}\\par}}",
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def comma_separated(document: Document) -> str:
+    """The document's rows."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, document.rows[0].keys(), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(document.rows)
+    return stream.getvalue()
+
+
+def json_page(document: Document) -> str:
+    """The document's content."""
+    return json_text(document.content)
+
+
+FORMATS: Mapping[str, Callable[[Document], str]] = {
+    ".md": markdown,
+    ".tex": latex,
+    ".csv": comma_separated,
+    ".json": json_page,
+}
+"""By the suffix of the file."""
+
+
+def console() -> Console:
+    """As wide as the terminal; wider into a file, so that nothing is cut."""
+    output = Console(highlight=False, markup=False)
+    return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+
+
+def rich_table(grid: Grid) -> Table:
+    """For the terminal."""
+    table = Table(title=grid.title, title_justify="left", box=SIMPLE, pad_edge=False)
+    longest = max((len(line[0]) for group in grid.groups for line in group if line), default=0)
+    for number, (heading, is_left) in enumerate(grid.columns):
+        table.add_column(
+            heading,
+            justify="left" if is_left else "right",
+            overflow="fold",  # cut cells could look alike
+            min_width=None if number else min(longest, NAME_WIDTH),
+        )
+    for group in grid.groups:
+        for line in group:
+            table.add_row(*line)
+        table.add_section()
+    return table
+
+
+def markdown_table(grid: Grid) -> str:
+    """A section of a page."""
+    lines = [
+        f"## {grid.title}",
+        "",
+        _markdown_line([heading for heading, _ in grid.columns]),
+        _markdown_line(["---" if is_left else "---:" for _, is_left in grid.columns]),
+        *(_markdown_line(line) for group in grid.groups for line in group),
+    ]
+    return "\n".join(lines)
+
+
+def _markdown_line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def latex_table(grid: Grid) -> str:
+    """A table environment, at most as wide as a line."""
+    environment = "table" if len(grid.columns) < SIDEWAYS_FROM else "sidewaystable"
+    alignment = "".join("l" if is_left else "r" for _, is_left in grid.columns)
+    rules = "\n\\midrule\n"
+    lines = [
+        rf"\begin{{{environment}}}",
+        r"\centering\small\setlength{\tabcolsep}{4pt}",
+        rf"\caption{{{latex_text(grid.title)}}}",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        rf"\begin{{tabular}}{{@{{}}{alignment}@{{}}}}",
+        r"\toprule",
+        _latex_line([heading for heading, _ in grid.columns]),
+        r"\midrule",
+        rules.join("\n".join(_latex_line(line) for line in group) for group in grid.groups),
+        r"\bottomrule",
+        r"\end{tabular}}",
+        rf"\end{{{environment}}}",
+    ]
+    return "\n".join(lines)
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return f"{' & '.join(latex_text(cell) for cell in cells)} \\\\"
+
+
+def latex_text(text: str) -> str:
+    """Plain text with special characters escaped, and the paper's symbols as formulas."""
+    return re.sub(rf"{LATEX_SYMBOL.pattern}|[^\n -~]|[\\&%$#_{{}}~^|<>\[*]", _latex_part, text)
+
+
+def _latex_part(found: re.Match[str]) -> str:
+    if found["letter"] is not None:
+        letter = LATEX_CHARACTERS.get(found["letter"], found["letter"]).strip("$")
+        return f"${letter}_{{\\mathrm{{{found['index']}}}}}$"
+    character = found[0]
+    if character in LATEX_CHARACTERS:
+        return LATEX_CHARACTERS[character]
+    return character if re.fullmatch(LATEX_LETTER, character) else f"U+{ord(character):04X}"

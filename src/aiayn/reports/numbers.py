@@ -1,0 +1,61 @@
+"""Numbers as reports show them."""
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+
+from aiayn.evaluation.significance import Interval
+
+
+def signed(value: float, decimals: int) -> str:
+    """With its sign, as in +0.37; a difference that rounds to zero has none."""
+    text = f"{value:+.{decimals}f}"
+    return (text[1:] if float(text) == 0 else text).replace("-", "−")
+
+
+def interval_text(interval: Interval | None, decimals: int) -> str:
+    """As in +0.37 [+0.21, +0.52]; empty for None."""
+    if interval is None:
+        return ""
+    estimate, low, high = (signed(end, decimals) for end in (interval.estimate, interval.low, interval.high))
+    return f"{estimate} [{low}, {high}]"
+
+
+def with_deviation(value: float, deviation: float | None, decimals: int) -> str:
+    """As in 4.92 ± 0.03; the value alone where the deviation is None or NaN."""
+    text = f"{value:.{decimals}f}"
+    return text if deviation is None or math.isnan(deviation) else f"{text} ± {deviation:.{decimals}f}"
+
+
+def mean_text(values: Sequence[float | None], shown: Callable[[float], str]) -> str:
+    """The mean, with the standard deviation of several values; empty if there are none or one is unknown."""
+    known = [value for value in values if value is not None]
+    if not known or len(known) < len(values):
+        return ""
+    mean = shown(statistics.fmean(known))
+    return mean if len(known) == 1 else f"{mean} ± {shown(statistics.stdev(known))}"
+
+
+def operations(count: float) -> str:
+    """With two digits, as in 9.4e17."""
+    return f"{count:.1e}".replace("e+", "e")
+
+
+def gibibytes(count: int) -> str:
+    """Bytes in GiB with two digits, as in 3.2 or 0.07."""
+    amount = count / 2**30
+    return f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
+
+
+def approximate_time(seconds: float) -> str:
+    """An estimate, as in 4.2 d, 9.9 h, 12 min, 5 s."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= (2 if unit == "d" else 1) * length:
+            return f"{seconds / length:.2g} {unit}" if seconds < 100 * length else f"{seconds / length:,.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def hours(seconds: float) -> str:
+    """As in 0.25, 3.1 or 1,250."""
+    amount = seconds / 3600
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"

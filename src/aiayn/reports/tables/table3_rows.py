@@ -1,0 +1,157 @@
+"""One row of Table 3: ours beside the paper's, as numbers and as text."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiayn.evaluation.significance import Bootstrap, Interval
+from aiayn.paper.claims import Metric
+from aiayn.paper.table3 import SETTINGS, Row, Setting, in_symbols, load_table3, value_text
+from aiayn.reports.comparability import ComparableRuns
+from aiayn.reports.numbers import interval_text, signed, with_deviation
+from aiayn.reports.tables.table3_claims import of_metric, paper_cell, paper_value
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One metric of one row, ours."""
+
+    value: float
+    """The mean over seeds."""
+    deviation: float | None
+    """The standard deviation over seeds; None for one seed."""
+    difference: Interval | None
+    """The row minus our base; None for base itself, and without a finished base."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table."""
+
+    row: Row
+    state: str
+    """finished, or the states of its other runs; pending without runs."""
+    seeds: tuple[int, ...]
+    """Of the finished runs."""
+    parameters: int | None
+    """Trainable parameters, ours."""
+    measured: Mapping[Metric, Measurement]
+    """Empty until a run has finished."""
+    trained: Mapping[str, Setting] = field(default_factory=dict)
+    """Ours of the settings that the table has columns for, by key; empty until a run has finished."""
+
+    @property
+    def changes_trained(self) -> dict[str, Setting]:
+        """Ours of the settings that the paper prints for the row."""
+        return {key: self.trained[key] for key in printed_settings(self.row) if key in self.trained}
+
+
+def printed_settings(row: Row) -> Mapping[str, Setting]:
+    """The settings that the paper prints: all for base, for the others those in which they differ from it."""
+    return load_table3().base if row.group == "base" else row.changes
+
+
+def line_of(row: Row, comparable: ComparableRuns, measured: Bootstrap | None, places: Mapping[str, int]) -> Line:
+    """A row of the table.
+
+    Args:
+        row: of the paper.
+        comparable: the runs.
+        measured: the rows that have finished runs; None if there are none.
+        places: the index of each of them among the measured systems, by row id.
+    """
+    runs, scored = comparable.of(row), comparable.scored(row)
+    unfinished = Counter(run.entry.state.value for run in runs if run not in scored)
+    states = ["finished"] if scored else []
+    states += [state if count == 1 and not scored else f"{count} {state}" for state, count in unfinished.items()]
+    values = {}
+    if measured is not None and row.id in places:
+        values = {metric: _measurement(measured, metric, places, row.id) for metric in Metric}
+    return Line(
+        row=row,
+        state=", ".join(states) or "pending",
+        seeds=tuple(run.record.seed for run in scored),
+        parameters=scored[0].record.parameters if scored else None,
+        measured=values,
+        trained={key: scored[0].settings[key] for key in SETTINGS if key in scored[0].settings} if scored else {},
+    )
+
+
+def _measurement(measured: Bootstrap, metric: Metric, places: Mapping[str, int], row_id: str) -> Measurement:
+    results, place = of_metric(measured, metric), places[row_id]
+    deviation = float(results.deviations[place])
+    has_base = "base" in places and row_id != "base"
+    return Measurement(
+        value=float(results.values[place]),
+        deviation=None if math.isnan(deviation) else deviation,
+        difference=results.difference(place, places["base"]) if has_base else None,
+    )
+
+
+def result_cells(line: Line, *, has_settings: bool) -> tuple[str, ...]:
+    """Settings if wanted, scores, parameters, seeds and state."""
+    row = line.row
+    group = f"({row.group})" if len(row.group) == 1 else ""
+    settings = (group, row.id, *(_setting(line, key) for key in SETTINGS)) if has_settings else (row.id,)
+    scores = [text for metric in Metric for text in (str(paper_cell(row, metric)), _measured(line, metric))]
+    parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
+    printed = f"{row.parameters}M" if row.parameters.printed else ""
+    return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
+
+
+def _setting(line: Line, key: str) -> str:
+    """As printed, and in brackets ours if it differs."""
+    printed, ours = printed_settings(line.row).get(key), line.changes_trained.get(key)
+    if printed is None:
+        return ""
+    text = value_text(key, printed)
+    return text if ours in (None, printed) else f"{text} ({value_text(key, ours)})"
+
+
+def _measured(line: Line, metric: Metric) -> str:
+    found = line.measured.get(metric)
+    decimals = paper_cell(line.row, metric).decimals
+    return "" if found is None else with_deviation(found.value, found.deviation, decimals)
+
+
+def settings_text(line: Line) -> str:
+    """The settings that a row was trained with, and in brackets the paper's if they differ."""
+    printed, trained = in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)
+    return printed if trained in ("", printed) else f"{trained} (paper: {printed})"
+
+
+def settings_beside(line: Line) -> str:
+    """The paper's settings of a row, each with ours in brackets if it differs, as in "d_k=16 (4)"."""
+    return in_symbols({key: _setting(line, key) for key in printed_settings(line.row)})
+
+
+def difference_cells(line: Line) -> Iterator[str]:
+    """The row minus base, the paper's and ours, by metric."""
+    for metric in Metric:
+        decimals = paper_cell(line.row, metric).decimals
+        yield signed(paper_value(line.row, metric) - paper_value(load_table3().row("base"), metric), decimals)
+        measurement = line.measured.get(metric)
+        yield "" if measurement is None else interval_text(measurement.difference, decimals + 1)
+
+
+def plain_line(line: Line) -> dict[str, Any]:
+    """Of a CSV or JSON file, numbers unrounded."""
+    row, base = line.row, load_table3().row("base")
+    plain: dict[str, Any] = {"row": row.id, "group": row.group}
+    plain |= {"change_paper": in_symbols(printed_settings(row)), "change": in_symbols(line.changes_trained)}
+    plain |= {"state": line.state, "seeds": list(line.seeds)}
+    for metric in Metric:
+        printed, measurement = paper_value(row, metric), line.measured.get(metric)
+        difference = measurement.difference if measurement else None
+        plain |= {
+            f"{metric}_paper": printed,
+            metric.value: measurement.value if measurement else None,
+            f"{metric}_deviation": measurement.deviation if measurement else None,
+            f"{metric}_difference_paper": round(printed - paper_value(base, metric), 6),  # of two short decimals
+            f"{metric}_difference": difference.estimate if difference else None,
+            f"{metric}_difference_low": difference.low if difference else None,
+            f"{metric}_difference_high": difference.high if difference else None,
+        }
+    return plain | {"parameters_paper": row.parameters.value, "parameters": line.parameters}

@@ -273,7 +273,7 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", type=Path, default=PAGES, help="(default: the README and docs/)")
     parser.add_argument("--list", action="store_true", help="show what would be run, and run nothing")
     arguments = parser.parse_args()
-    commands = list(dict.fromkeys(command for page in arguments.pages for command in page_commands(page)))
+    commands = list(dict.fromkeys(command for page in arguments.pages for command in page_commands(page.resolve())))
     unknown = [command for command in commands if rule_of(RUN.sub("RUN", command)) is None]
     for command in unknown:
         print(f"no rule of {Path(__file__).name} knows how to run: {command}", file=sys.stderr)

@@ -195,7 +195,7 @@ def adapted(command: str, run: str) -> str | None:
 
 
 def write_files(folder: Path) -> None:
-    """Write the files that the commands name: a corpus, and a row outside conf/."""
+    """The files that the README's commands name: a corpus, and a row of one's own."""
     from aiayn.data.grammar.corpus import sentence_pairs
 
     (folder / "hub").mkdir()

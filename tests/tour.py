@@ -63,7 +63,7 @@ RULES = (
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"wandb (login|sweep|agent).*", None, "needs an account"),
-    Rule(r"aiayn train .*hydra/launcher=slurm.*", r"\g<0> --cfg job", "needs Slurm: composed only"),
+    Rule(r"aiayn train (?:-m )?(.*hydra/launcher=slurm.*)", r"aiayn train \1 --cfg job", "needs Slurm: composed only"),
     Rule(
         r"aiayn train -m trainer=gpu trainer\.devices=1,2,4,8 (.*)",
         rf"aiayn train -m trainer=cpu trainer.devices=1,2 \1 data=grammar {TINY}",

@@ -47,13 +47,13 @@ format: $(INSTALLED)  ## format, and mend what the linter can
 	@$(BIN)/ruff format
 	@$(BIN)/ruff check --fix
 
-docs: $(INSTALLED)  ## write docs/configuration.md anew, from the schema and conf/
+docs: $(INSTALLED)  ## regenerate docs/configuration.md from the schema and conf/
 	@$(BIN)/aiayn report configuration output=docs/configuration.md
 
 bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training decoding" narrows it
 	@$(BIN)/python benchmarks/run.py $(BENCH)
 
-tour: $(INSTALLED)  ## run every command of the README, shrunken: minutes
+tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes
 	@$(BIN)/python tests/tour.py
 
 clean:  ## remove what the tools left behind; environments, runs and the data cache stay

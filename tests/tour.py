@@ -1,7 +1,7 @@
-"""Run every command of the README, shrunken to seconds, in an empty folder, and fail where one fails.
+"""Run every command of the README and of docs/, shortened to seconds, in an empty folder, and fail if one fails.
 
-`make tour` runs it. A command that no rule below knows fails the tour, so that the README cannot promise what nobody
-has tried; `--list` shows what would be run.
+`make tour` runs it. A command without a rule below fails the tour, so that no document shows an untried command;
+`--list` shows what would be run.
 """
 
 import argparse
@@ -21,53 +21,64 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+NOT_RUN = ("configuration.md", "log.md", "performance.md")
+"""Generated pages, and commands of the past."""
+
+PAGES = [ROOT / "README.md", *(page for page in sorted(DOCS.glob("*.md")) if page.name not in NOT_RUN)]
 
 PROGRAMS = ("aiayn", "wandb", "make", "pip", ".", "eval")
-"""What a command in running text begins with; in a block every line is one."""
+"""The first words of commands in running text; in a block without a language every line is a command."""
 
 SHORT = "optimization.max_steps=10 decoding.limit_sentences=8"
 TINY = f"{SHORT} data.sentences=500 data.dev_sentences=8 data.test_sentences=8"
 
 HUB_FOLDER = "data=hub data.path=hub data.source_language=en data.target_language=de tokenizer.vocabulary_size=600"
 
-RUN = re.compile(r"runs/table3/base/demo-seed1-\.\.\.|<run directory>")
-"""What the README writes for a run directory."""
+RUN = re.compile(r"runs/table3/base/demo-seed1-\.\.\.|<run directory>|<another>")
+"""A run directory in the documents."""
 
 FIRST_RUN = f"aiayn train scale=demo experiment=table3/base {TINY}"
-"""The run that later commands name: what `make demo` does, shrunken."""
+"""The run that later commands name: `make demo`, shortened."""
 
 SECONDS_EACH = 240
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How the tour runs the commands that a pattern matches as a whole; the first rule that matches counts."""
+    """How the tour runs the commands that a pattern matches as a whole; the first rule that matches applies."""
 
     pattern: str
     runs: str | None
-    """What is run instead, in the notation of `re.Match.expand`; None: nothing."""
+    """The line that is run, in the notation of `re.Match.expand`, @RUN@ for the first run; None: nothing."""
     why: str = ""
 
 
 RULES = (
     Rule(r"aiayn plan .*", r"\g<0>"),
     Rule(r"make (demo|test|test-long)", None, "a stage of its own"),
-    Rule(r"make bench( BENCH=.*)?", None, "measures for half an hour"),
     Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
-    Rule(r"wandb login", None, "needs an account"),
-    Rule(r"aiayn (prepare|train|plan)", None, "named on the way"),
+    Rule(r"export .*|torchrun .*", None, "needs two hosts"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
-    Rule(r"aiayn train logger\.mode=online", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
-    Rule(r"wandb (sweep|agent) .*", None, "needs an account"),
-    Rule(r"aiayn train .*hydra/launcher=slurm.*", r"\g<0> --cfg job", "needs Slurm: composed only"),
+    Rule(r"wandb (login|sweep|agent).*", None, "needs an account"),
+    Rule(r"aiayn train (?:-m )?(.*hydra/launcher=slurm.*)", r"aiayn train \1 --cfg job", "needs Slurm: composed only"),
     Rule(
-        r"(aiayn train .*)trainer=gpu trainer\.devices=8",
-        rf"\1trainer=cpu trainer.devices=2 data=grammar {TINY}",
+        r"aiayn train -m trainer=gpu trainer\.devices=1,2,4,8 (.*)",
+        rf"aiayn train -m trainer=cpu trainer.devices=1,2 \1 data=grammar {TINY}",
+        "CPU processes for GPUs",
+    ),
+    Rule(
+        r"aiayn train sweeps=table3 (.*)trainer=gpu(?: trainer\.devices=8)?(.*)",
+        rf"aiayn train sweeps=table3_e \1trainer=cpu\2 data=grammar {TINY}",
+        "CPUs for GPUs, a group of rows for the whole table",
+    ),
+    Rule(
+        r"aiayn train (.*)trainer=gpu trainer\.devices=8",
+        rf"aiayn train \1trainer=cpu trainer.devices=2 data=grammar {TINY}",
         "two CPU processes for eight GPUs",
     ),
-    Rule(r"aiayn train init_from=(\S+) \.\.\.", rf"aiayn train init_from=\1 seed=2 {TINY}"),
     Rule(
         r"aiayn train sweeps=table3\w* (.*)",
         rf"aiayn train sweeps=table3_e \1 {TINY}",
@@ -76,12 +87,12 @@ RULES = (
     Rule(
         r"aiayn reproduce table2 (.*)",
         rf"aiayn reproduce table2 \1 averaging.interval=2 averaging.checkpoints=3 {TINY}",
-        "shrunken",
+        "shortened",
     ),
     Rule(
         r"aiayn reproduce table4 (.*)",
         rf"aiayn reproduce table4 \1 decoding.beam_size=3 decoding.max_extra_length=40 {TINY}",
-        "shrunken, its search too",
+        "shortened, its search too",
     ),
     Rule(
         r"aiayn reproduce table3 (.*)",
@@ -99,42 +110,64 @@ RULES = (
         "the grid that was run",
     ),
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
+    Rule(r"aiayn train -m 'experiment=glob\(.*", rf"aiayn train -m 'experiment=glob(table3/a_h1*)' {TINY}", "two rows"),
+    Rule(r"(aiayn train .*averaging=base)", rf"\1 averaging.interval=2 averaging.checkpoints=3 {TINY}", "shortened"),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
-    Rule(r"aiayn prepare data=wmt14_en_\w+ (.*)", rf"aiayn prepare {HUB_FOLDER} \1", "a folder of the hub's shape"),
-    Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shrunken"),
     Rule(
-        r"aiayn train experiment=table4/.*",
-        rf"\g<0> decoding.beam_size=3 decoding.max_extra_length=40 {TINY}",
-        "shrunken, its search too",
+        r"aiayn prepare data=(?:multi30k|wmt14_en_\w+)(.*)",
+        rf"aiayn prepare {HUB_FOLDER}\1",
+        "a folder of the hub's shape",
     ),
-    Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shrunken"),
+    Rule(r"aiayn prepare scale=paper .*", r"\g<0> --cfg job", "needs WMT14: composed only"),
+    Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shortened"),
+    Rule(
+        r"aiayn train experiment=table4/.*data=toy_trees",
+        rf"\g<0> decoding.beam_size=3 decoding.max_extra_length=40 {TINY}",
+        "shortened, its search too",
+    ),
+    Rule(r"aiayn train experiment=table4/.*", r"\g<0> --cfg job", "needs a treebank: composed only"),
+    Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shortened"),
     Rule(
         r"aiayn (parse|evaluate) run=runs/table4/\S+ (.*)",
         r'aiayn \1 run="$(ls -d runs/table4/wsj_only/* | head -1)" \2',
         "its own run",
     ),
     Rule(
-        r"aiayn report (table3|page)((?!.*only\.like).*)",
-        r'aiayn report \1 only.like="$(ls -d runs/table3/base/* | head -1)"\2',
+        r"aiayn report (table3|page)(?: only\.\S+)*(.*)",
+        r"aiayn report \1 only.like=@RUN@\2",
         "the tour's runs differ in more than their rows",
     ),
     Rule(
-        r"aiayn dashboard( .*)?",
-        r'aiayn dashboard only.like="$(ls -d runs/table3/base/* | head -1)" dry_run=true\1',
+        r"aiayn report matrix run=(\S+)/evaluations/step-\.\.\.",
+        r'aiayn report matrix run="$(ls -d \1/evaluations/step-* | head -1)"',
+    ),
+    Rule(
+        r"aiayn dashboard(?: only\.\S+)*(?: dry_run=true)?(.*)",
+        r"aiayn dashboard only.like=@RUN@ dry_run=true\1",
         "needs an account: what it would send is shown",
+    ),
+    Rule(
+        r"aiayn attention (.*)word=its(.*)",
+        r"aiayn attention max_sentences=1 \1word=father\2",
+        "a word of the first sentence",
     ),
     Rule(r"aiayn attention (.*)", r"aiayn attention max_sentences=1 \1", "one sentence"),
     Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
     Rule(r"aiayn (average|compare|evaluate|export|report|score|status|translate|tune)( .*)?", r"\g<0>"),
+    Rule(r"echo .* \| aiayn translate .*", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )
 
 
-def readme_commands(text: str) -> list[str]:
-    """Every command of a Markdown page, in order: the lines of its blocks without a language, and inline ones."""
+def page_commands(path: Path) -> list[str]:
+    """Every command of a Markdown page, in order: the lines of its blocks without a language.
+
+    Of pages outside docs/, commands in running text as well; in docs/, running text names verbs in passing.
+    """
     found = []
+    text = path.read_text(encoding="utf-8")
     for language, block, inline in re.findall(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", text, re.MULTILINE | re.DOTALL):
-        if inline.partition(" ")[0] in PROGRAMS and " " in inline:
+        if path.parent != DOCS and inline.partition(" ")[0] in PROGRAMS and " " in inline:
             found.append(inline)
         lines = [] if language else re.sub(r"\\\n\s*", "", block).splitlines()
         found += [command for line in lines if (command := re.sub(r"\s+# .*", "", line).strip())]
@@ -142,23 +175,23 @@ def readme_commands(text: str) -> list[str]:
 
 
 def rule_of(command: str) -> Rule | None:
-    """The rule that a command falls under."""
+    """The first rule that matches a command."""
     return next((rule for rule in RULES if re.fullmatch(rule.pattern, command)), None)
 
 
 def adapted(command: str, run: str) -> str | None:
-    """What the tour runs for a command; None for nothing.
+    """The line that the tour runs for a command; None for nothing.
 
     Args:
-        command: as in the README.
-        run: the run directory to put where the README leaves one open.
+        command: as in the documents.
+        run: the run directory that takes the place of those left open.
     """
     command = RUN.sub(run, command)
     rule = rule_of(command)
     assert rule is not None
     match = re.fullmatch(rule.pattern, command)
     assert match is not None
-    return None if rule.runs is None else match.expand(rule.runs)
+    return None if rule.runs is None else match.expand(rule.runs).replace("@RUN@", run)
 
 
 def write_files(folder: Path) -> None:
@@ -182,7 +215,7 @@ def write_files(folder: Path) -> None:
 
 
 def execute(command: str, folder: Path) -> tuple[int, str]:
-    """Run a line in bash, and whatever it started no longer than that; the exit code and what it said."""
+    """Run a line in bash, end all its processes, and return its exit code and its output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AIAYN_")}
     environment["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{environment['PATH']}"
     with (
@@ -203,10 +236,14 @@ def execute(command: str, folder: Path) -> tuple[int, str]:
 
 
 def tour(commands: list[str], folder: Path) -> Iterator[str]:
-    """Run the commands one after another and print each with its seconds and verdict; yields those that fail."""
+    """Run the commands in order, each line once; print each with its seconds and verdict; yield those that fail."""
     run = ""
+    done: set[str | None] = set()
     for command in [FIRST_RUN, *commands]:
         line = adapted(command, run) if run else command
+        if line in done:
+            continue
+        done.add(line or command)
         if line is None:
             rule = rule_of(command)
             assert rule is not None
@@ -231,12 +268,12 @@ def tour(commands: list[str], folder: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Take the tour; the exit code is 1 where a command failed or no rule knows it."""
+    """Run the tour; the exit code is 1 if a command failed or has no rule."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("readme", nargs="?", type=Path, default=README, help="the page whose commands are run")
+    parser.add_argument("pages", nargs="*", type=Path, default=PAGES, help="(default: the README and docs/)")
     parser.add_argument("--list", action="store_true", help="show what would be run, and run nothing")
     arguments = parser.parse_args()
-    commands = readme_commands(arguments.readme.read_text(encoding="utf-8"))
+    commands = list(dict.fromkeys(command for page in arguments.pages for command in page_commands(page.resolve())))
     unknown = [command for command in commands if rule_of(RUN.sub("RUN", command)) is None]
     for command in unknown:
         print(f"no rule of {Path(__file__).name} knows how to run: {command}", file=sys.stderr)

@@ -36,8 +36,9 @@ SURROUNDINGS = (
 INTRODUCTION = """\
 # Configuration
 
-Every group, key and default of every command; of Hydra's own keys, those for sweeps. Written by
-`aiayn report configuration` (in a checkout: `make docs`) from the schema in `src/aiayn/config/*schema.py`,
+The groups, keys and defaults of every command with keys of its own: all but `aiayn reproduce`, which takes those of
+others. Of Hydra's own groups, `hydra/launcher` and `hydra/sweeper` are listed, with the keys that this project adds.
+Written by `aiayn report configuration` (in a checkout: `make docs`) from the schema in `src/aiayn/config/*schema.py`,
 the values in `conf/` and the comments there. Edit those, not this page.
 
 A group is chosen by `group=option` and a value stated by `key=value`: `aiayn train scale=nano model.num_heads=4`.
@@ -52,8 +53,9 @@ Expressions reach other values: `${model.d_model}` by a key's full name, `${.d_m
 
 
 REPRODUCE = """\
-Does the sweep of `table2`, `table3` or `table4`, and then its report. It takes the groups and values of
-[aiayn train](#aiayn-train), and of [aiayn report](#aiayn-report) `output`, `resamples`, `only.data` and `only.like`.
+Runs the sweep of `table2`, `table3` or `table4`, and then its report. It takes the groups and values of
+[aiayn train](#aiayn-train), and of [aiayn report](#aiayn-report) `output`, `only.data`, `resamples` (not for `table4`)
+and `only.like` (for `table3`).
 """
 
 

@@ -32,7 +32,7 @@ from aiayn.runs.record import Status
 
 MakeRun = Callable[..., Path]
 TABLE = load_table3()
-DOCS = Path(__file__).parents[3] / "docs" / "reproducing.md"
+DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 EMPTY = Report(
     lines=tuple(Line(row, "pending", (), None, {}) for row in TABLE.rows),

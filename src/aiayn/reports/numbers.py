@@ -3,8 +3,10 @@
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from aiayn.evaluation.significance import Interval
+if TYPE_CHECKING:
+    from aiayn.evaluation.significance import Interval
 
 
 def signed(value: float, decimals: int) -> str:
@@ -13,7 +15,7 @@ def signed(value: float, decimals: int) -> str:
     return (text[1:] if float(text) == 0 else text).replace("-", "−")
 
 
-def interval_text(interval: Interval | None, decimals: int) -> str:
+def interval_text(interval: "Interval | None", decimals: int) -> str:
     """As in +0.37 [+0.21, +0.52]; empty for None."""
     if interval is None:
         return ""

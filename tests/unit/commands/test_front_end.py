@@ -46,7 +46,7 @@ def test_help_of_a_verb_shows_its_keys_and_its_examples_compose(aiayn: CommandLi
     assert (said.code, said.err) == (0, "")
     for key in map(str, compose_command(verb)):
         assert f"\n{key}:" in said.out
-    examples = [line.split() for line in said.out.partition("Examples:")[2].splitlines() if line.strip()]
+    examples = [line.split() for line in said.out.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()]
     assert examples
     for program, typed_verb, *words in examples:
         assert (program, typed_verb) == ("aiayn", verb)

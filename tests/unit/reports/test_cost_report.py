@@ -65,16 +65,6 @@ def test_the_papers_base_model_on_the_papers_machine_stands_beside_itself(tmp_pa
     assert papers.groups[1][-1][-1] == printed[1]
 
 
-def test_older_records_tell_what_they_know(tmp_path: Path, make_run: MakeRun) -> None:
-    make_run("base", hardware={"processor": "x", "gpus": ["a GPU"] * 4, "processes": 4}, seconds=50.0, flops=7.0)
-    make_run("a_h1", status=Status.running)  # was refused, or is being prepared
-    (run,) = costs_of_runs(tmp_path / "runs", ALL)
-    total = run.account.total
-    assert total.device_hours == pytest.approx(4 * (50.0 + 1.0) / 3600)
-    assert (total.training_seconds, total.flops) == (50.0, 7.0)
-    assert (total.validation_seconds, total.paper_flops, total.mfu, run.lost_seconds) == (None, None, None, None)
-
-
 def test_a_killed_attempt_counts_before_it_is_resumed(tmp_path: Path, make_run: MakeRun) -> None:
     folder = make_run("base", cost=None, hardware={"processor": "x"}, status=Status.failed, seconds=0.0)
     (folder / ".cost.json").write_text(json.dumps(RunCost.of([FULL]).plain()))
@@ -84,7 +74,7 @@ def test_a_killed_attempt_counts_before_it_is_resumed(tmp_path: Path, make_run: 
 
 def test_runs_are_chosen_as_for_a_comparison(tmp_path: Path, make_run: MakeRun) -> None:
     for row in ("base", "a_h1", "c_n2"):
-        make_run(row, hardware={"processor": "x"})
+        make_run(row, cost=RunCost.of([FULL]), hardware={"processor": "x"})
     chosen: list[tuple[dict[str, Any], int]] = [
         ({"experiment": ["*/a_*", "*/c_*"]}, 2),
         ({"scale": "nano"}, 3),

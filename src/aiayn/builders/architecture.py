@@ -3,16 +3,12 @@
 import dataclasses
 import math
 from functools import cache
-from typing import TypeAlias
 
 from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.models.architecture import Architecture, ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.models.architecture import AnyArchitecture, Architecture, ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.cost import ModelCost, has_closed_form, transformer_cost
-
-AnyArchitecture: TypeAlias = Architecture | RecurrentArchitecture | ConvolutionalArchitecture
-
 
 ARCHITECTURES: dict[type[ModelConfig], type[AnyArchitecture]] = {
     TransformerConfig: Architecture,
@@ -49,7 +45,7 @@ def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:
 
 @cache
 def _measured(architecture: AnyArchitecture, vocabulary_size: int) -> ModelCost:
-    from aiayn.builders.training import made_model  # imports torch
+    from aiayn.builders.models import made_model  # imports torch
     from aiayn.models.measured_cost import measured_cost
 
     return measured_cost(lambda rows: made_model(architecture, rows=rows), vocabulary_size=vocabulary_size)

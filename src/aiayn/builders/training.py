@@ -5,18 +5,15 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import AnyArchitecture, accumulation, architecture_of, embedding_rows
+from aiayn.builders.architecture import accumulation, architecture_of, embedding_rows
 from aiayn.builders.corpus import validation_sentences
+from aiayn.builders.models import made_model
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import plain
 from aiayn.config.schema import OptimizationConfig, Smooths, TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
-from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.recurrent import RecurrentTranslator
-from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
@@ -45,20 +42,6 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
     rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
     torch.manual_seed(config.seed)
     return made_model(architecture_of(config.model), rows=rows)
-
-
-def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
-    """A model of any kind, initialised with torch's generator.
-
-    Args:
-        architecture: sizes and choices.
-        rows: of the embedding matrix.
-    """
-    if isinstance(architecture, RecurrentArchitecture):
-        return RecurrentTranslator(architecture, vocabulary_size=rows)
-    if isinstance(architecture, ConvolutionalArchitecture):
-        return ConvolutionalTranslator(architecture, vocabulary_size=rows)
-    return Transformer(architecture, vocabulary_size=rows)
 
 
 def build_module(

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import AnyArchitecture, architecture_of
-from aiayn.builders.training import device_of, made_model
+from aiayn.builders.architecture import architecture_of
+from aiayn.builders.models import made_model
+from aiayn.builders.training import device_of
 from aiayn.config.schema import PlanConfig
 from aiayn.errors import UserError
+from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.allocator import keep_memory

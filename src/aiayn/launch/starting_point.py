@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from aiayn.builders.architecture import architecture_of
-from aiayn.builders.training import made_model
+from aiayn.builders.models import made_model
 from aiayn.config.schema import TrainConfig
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError

@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,6 @@ class ConvolutionalArchitecture:
     kernel_size: int
     dropout: float
     max_positions: int
+
+
+AnyArchitecture: TypeAlias = Architecture | RecurrentArchitecture | ConvolutionalArchitecture

@@ -14,8 +14,8 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
-from aiayn.config.schema import SlurmConfig, SweeperConfig
 from aiayn.config.store import COMMANDS, JOBLIB, SLURM, SWEEPS, conf_directory, sweeps_directory
+from aiayn.config.sweep_schema import SlurmConfig, SweeperConfig
 
 
 @cache

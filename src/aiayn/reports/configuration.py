@@ -19,7 +19,7 @@ from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.resolvers import RESOLVERS
-from aiayn.config.schema import SlurmConfig, SweeperConfig
+from aiayn.config.sweep_schema import SlurmConfig, SweeperConfig
 from aiayn.system import files
 
 MISSING = "???"

@@ -29,8 +29,8 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from aiayn.config.schema import Objective, SweeperConfig
 from aiayn.config.store import SWEEPS
+from aiayn.config.sweep_schema import Objective, SweeperConfig
 from aiayn.errors import RunFailedError, UserError
 from aiayn.reports.sweep import print_best, print_sweep
 from aiayn.runs.directory import RunDirectory

@@ -25,7 +25,8 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
 from aiayn.config import compose
-from aiayn.config.schema import SlurmConfig, TrainConfig
+from aiayn.config.schema import TrainConfig
+from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
 from aiayn.launch.slurm import run_command
 from aiayn.runs.directory import RunDirectory

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
-from aiayn.config.schema import Objective
+from aiayn.config.sweep_schema import Objective
 from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.score import Score
 from aiayn.runs.record import SCHEMA_VERSION, Record, SplitScores, Status

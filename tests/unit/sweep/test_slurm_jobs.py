@@ -10,8 +10,9 @@ from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
-from aiayn.config.schema import SlurmConfig, TrainConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.config.store import SLURM, conf_directory
+from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
 from aiayn.sweep.slurm import Shape, parameters, shape_of
 

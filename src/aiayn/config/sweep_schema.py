@@ -1,0 +1,74 @@
+"""The schema of Hydra's own groups: the sweeper of a search, and the launcher of Slurm. No field has a default."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from omegaconf import MISSING
+
+from aiayn.config.values import Count, Seed
+
+
+class Objective(StrEnum):
+    """The development score that a search optimises: the lowest perplexity or the highest BLEU."""
+
+    ppl = "ppl"
+    bleu = "bleu"
+
+
+@dataclass
+class SweeperConfig:
+    """`hydra.sweeper` of a search; sweeps/search.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_search.SearchSweeper"
+    params: dict[str, str] = MISSING
+    """The keys to search and their values, written as on the command line: intervals, or choices with commas."""
+    trials: Count = MISSING
+    """Runs in all, those of earlier commands included."""
+    objective: Objective = MISSING
+    """The score to optimise."""
+    seed: Seed = MISSING
+    """Seed of the sampler."""
+    storage: str = MISSING
+    """Storage of the study, a URL of Optuna."""
+
+
+@dataclass
+class SlurmConfig:
+    """`hydra.launcher` of hydra/launcher=slurm; conf/hydra/slurm_launcher.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_slurm.SlurmJobsLauncher"
+    name: str = MISSING
+    """Name of the jobs in `squeue`."""
+    partition: str | None = MISSING
+    """Partition of the jobs."""
+    account: str | None = MISSING
+    """Account that is charged."""
+    qos: str | None = MISSING
+    """Quality of service."""
+    constraint: str | None = MISSING
+    """Features that a node must have."""
+    gres: str | None = MISSING
+    """Other resources of each node, as in gpu:h100:8."""
+    gpus_per_node: int | None = MISSING
+    """GPUs of each node; null: trainer.devices where trainer.accelerator is gpu, else none."""
+    cpus_per_task: int | None = MISSING
+    """Cores of each process."""
+    mem_gb: float | None = MISSING
+    """Memory of each node."""
+    timeout_min: int | None = MISSING
+    """Minutes of one attempt, checkpoint included."""
+    signal_delay_s: int = MISSING
+    """Seconds before that at which Slurm warns: enough for a step, a validation and a checkpoint."""
+    requeue: bool = MISSING
+    """Whether a job that was preempted or ran out of time is put back into the queue."""
+    array_parallelism: int = MISSING
+    """Most concurrent jobs of one shape."""
+    setup: list[str] = MISSING
+    """Lines of shell before the run, as in 'module load cuda'."""
+    additional_parameters: dict[str, Any] = MISSING
+    """Further options of sbatch, without dashes."""
+    submitit_folder: str = MISSING
+    """Folder of a job's log; %j is its id."""
+    poll_seconds: float = MISSING
+    """Seconds between two queries of the queue."""

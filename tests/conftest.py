@@ -3,14 +3,18 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
-from playwright.sync_api import Browser, sync_playwright
 
 from aiayn.system.torch_environment import set_torch_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
 
 # As the command line does; here before any test module loads torch.
 set_torch_environment()
@@ -77,13 +81,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser() -> "Iterator[Browser]":
     """A headless Chromium for the tests of a file.
 
     Not for the session: Playwright leaves an event loop running in this thread, in which whoever comes later could run
     none of their own.
     """
     sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
+    from playwright.sync_api import sync_playwright  # by browser tests alone
+
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium(), headless=True, args=sandbox)
         yield started

@@ -76,10 +76,6 @@ def test_a_failed_run_is_shown_as_failed(train: Train, only_run: Find) -> None:
     assert ended["exit_code"] == 1
 
 
-# The client may forget a process of its own without waiting for it; that process ends with us.
-@pytest.mark.filterwarnings(
-    r"ignore:Exception ignored in. <function Popen\.__del__:pytest.PytestUnraisableExceptionWarning"
-)
 def test_a_resumed_run_continues_the_same_wandb_run(train: Train, only_run: Find) -> None:
     disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 4}"
     assert train(disturber, tracker="wandb") == 1

@@ -251,10 +251,6 @@ def test_the_run_has_the_id_that_an_agent_gave(
     assert (run.described("project"), run.described("entity"), run.described("sweep")) == ("theirs", "team", "sweep1")
 
 
-# When its start is aborted, the client may not wait for its process.
-@pytest.mark.filterwarnings(
-    r"ignore:Exception ignored in. <function Popen\.__del__:pytest.PytestUnraisableExceptionWarning"
-)
 @pytest.mark.parametrize("trouble", ["no server listens", "the key is refused", "every request fails"])
 @pytest.mark.parametrize("mode", ["auto", "online"])
 def test_without_a_server_the_run_is_offline(

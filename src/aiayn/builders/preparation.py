@@ -55,7 +55,7 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
         )
     finally:
         bar.close()
-    if isinstance(corpus, HubCorpus):  # a folder in the cache may have been prepared for somebody who accepted it
+    if isinstance(corpus, HubCorpus):  # the cache is shared with runs that expect other sizes
         corpus.check_sizes({split: data.pairs_given(split) for split in SPLITS})
     if processes.rank() == 0:
         _warn_of_long_sentences(data)

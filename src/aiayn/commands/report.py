@@ -17,7 +17,7 @@ PAGE = "report.html"
 
 @dataclass(frozen=True)
 class Report:
-    """What one report takes, beside `paths` and `output`."""
+    """The arguments of one report besides `paths` and `output`."""
 
     keys: tuple[str, ...] = ()
     chooses_by: tuple[str, ...] = ()

@@ -51,7 +51,7 @@ class DecodingOverridesConfig(SearchOverridesConfig):
 
 
 class Quantization(Enum):
-    """What an export's weights are stored as."""
+    """The type of an export's stored weights."""
 
     float32 = "float32"
     float16 = "float16"
@@ -275,7 +275,7 @@ class SyncConfig:
     run: str | None = MISSING
     """A run directory; null: every run below paths.runs."""
     retries: WholeNumber = MISSING
-    """How often a failed request to W&B's server is repeated."""
+    """Repetitions of a failed request to W&B's server."""
     timeout: Count = MISSING
     """Seconds to wait for an answer of the server."""
     paths: RunsPathConfig = MISSING

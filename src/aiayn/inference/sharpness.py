@@ -1,4 +1,4 @@
-"""How sharp a run's attention is, before and after training."""
+"""Sharpness of a run's attention, before and after training."""
 
 import math
 from collections.abc import Sequence

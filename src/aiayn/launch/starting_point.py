@@ -1,4 +1,4 @@
-"""Where training starts: from the newest whole checkpoint of the run, or from another run's weights (`init_from`)."""
+"""The starting point of training: the newest whole checkpoint of the run, or another run's weights (`init_from`)."""
 
 import logging
 from collections.abc import Mapping

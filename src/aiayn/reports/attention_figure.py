@@ -48,7 +48,7 @@ HEADS = ("#332288", "#cc6677", "#117733", "#ddaa33", "#44aa99", "#882255", "#5aa
 """Colours that the colour-blind can tell apart, after Paul Tol's muted scheme."""
 
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
-"""Where heads are more than colours."""
+"""For more heads than colours."""
 
 UNIT = 0.135
 """Inches of a row or column of a heat map, where there is room."""
@@ -133,7 +133,7 @@ def heat_maps(attention: Map, *, layers: Sequence[int], heads: Sequence[int]) ->
 
 
 def lines(attention: Map, *, layer: int, heads: Sequence[int], word: str | None = None) -> Figure:
-    """What attends on the left, what is attended to on the right, joined by lines as opaque as the weight.
+    """Queries on the left, keys on the right, joined by lines as opaque as the weight.
 
     Every head has a colour, and a panel of its own (as in figure 5) unless one word alone attends (figures 3 and 4).
 
@@ -246,7 +246,7 @@ def _canvas(width: float, height: float, *, unit: tuple[float, float]) -> tuple[
 
 
 def _scale(axes: Axes, *, left: float, length: float, width: float) -> None:
-    """What the shades mean."""
+    """The legend of the shades."""
     _image(axes, np.linspace(1, 0, 64)[:, None] ** 2, (left, 0, width, length))
     for weight in (0, 0.1, 0.25, 0.5, 1):
         _text(axes, left + 1.4 * width, length * (1 - weight**0.5), f"{weight:g}", fontsize=SMALL)

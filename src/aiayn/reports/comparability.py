@@ -1,4 +1,4 @@
-"""Which runs a report reads, and whether two of them may share a column."""
+"""The runs of a report, and whether two of them may share a column."""
 
 import fnmatch
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence

@@ -25,7 +25,7 @@ from aiayn.system import files
 MISSING = "???"
 
 WORDS: dict[Any, str] = {int: "integer", float: "number", bool: "`true` or `false`", str: "text", NoneType: "`null`"}
-"""What the page calls a type."""
+"""The page's words for types."""
 
 SURROUNDINGS = (
     (re.compile(r"\$\{oc\.env:\w+,((?:[^{}]|\$\{[^{}]*\})*)\}"), r"\1"),
@@ -254,7 +254,7 @@ def _options(group: str, chosen: str | None) -> str:
 
 
 def _launchers() -> list[str]:
-    """How jobs of a multirun are done, and the keys of jobs on Slurm; joblib's are Hydra's."""
+    """The launchers of a multirun, and the keys of jobs on Slurm; joblib's are Hydra's."""
     files = {"joblib": store.conf_directory() / store.JOBLIB, "slurm": store.conf_directory() / store.SLURM}
     options = [["`basic` (default)", "The jobs of a sweep one after another, each in a process of its own."]]
     options += [[f"`{name}`", _prose(_heading_comment(path).partition(": ")[2])] for name, path in files.items()]

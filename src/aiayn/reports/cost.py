@@ -190,9 +190,6 @@ def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
         yield f"{column}: {meaning}"
     yield "sustained: paper is its footnote 5, stated the maker's peak, measured the rate of matrix products here"
     yield BLANK
-    older = sum(run.record.cost is None for run in runs)
-    if older:
-        yield f"{older} of {len(runs)} records have no such account: their training includes validation, and no kills"
     yield from version_remarks(code_versions((run.path, run.record) for run in runs))
 
 

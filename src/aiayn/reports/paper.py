@@ -55,7 +55,7 @@ def markdown(tables: dict[int, PaperTable]) -> str:
 
 
 def remarks(table: PaperTable) -> list[str]:
-    """What is to be known of columns, rows and cells, and what other versions of the paper print."""
+    """Notes on columns, rows and cells, and the cells of other versions of the paper."""
     found = [f"{column.heading}: {column.note}" for column in table.columns if column.note]
     for row in table.rows:
         found += [f"{row.id}: {row.note}"] if row.note else []

@@ -71,7 +71,7 @@ def paper_cells(paper: Row) -> tuple[str, str, str, str]:
 
 
 def footer(record: Record) -> str:
-    """What the table's numbers are, in a few lines."""
+    """Definitions of the table's numbers, in a few lines."""
     test, dev = record.scores.get("test"), record.scores["dev"]
     lines = []
     if test is not None:

@@ -43,7 +43,7 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
 
 
 def _beside(output: Path) -> Path:
-    """Where the record goes, beside the page.
+    """The path of the record, beside the page.
 
     Raises:
         UserError: the page itself would be there, or something that is no record is.
@@ -129,7 +129,7 @@ def _definitions(record: Record) -> Iterator[str]:
 
 
 def facts(record: Record) -> dict[str, str]:
-    """What a run was and what it cost, by name; empty text where it is not known."""
+    """Facts and costs of a run, by name; empty text if unknown."""
     hardware, total = record.hardware, record.account.total
     threads = "thread" if hardware.get("threads") == 1 else "threads"
     gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""

@@ -50,7 +50,7 @@ def print_status(runs: Path, view: View) -> None:
 def status_parts(
     entries: Sequence[Entry], runs: Path, view: View, *, with_finished: bool = True
 ) -> Iterator[str | Table]:
-    """What is printed of the ledger, part by part; arguments as for `print_status`.
+    """The printed parts of the ledger; arguments as for `print_status`.
 
     Args:
         entries: the ledger.
@@ -164,7 +164,7 @@ def _seed_tables(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iter
 
 
 def _measure(rows: Mapping[tuple[str, str], Mapping[int, Iterable[Entry]]]) -> str | None:
-    """What the finished runs of one corpus are scored by; None if there are none."""
+    """The name of the score of the finished runs of one corpus; None if there are none."""
     names = {name for row in rows.values() for runs in row.values() for entry in runs for name in scores_of(entry)}
     return "F1" if "F1" in names else "BLEU" if names else None
 
@@ -200,7 +200,7 @@ def scores_of(entry: Entry) -> dict[str, str]:
 
 
 def _cells(entry: Entry) -> dict[str, str]:
-    """What there is to say of a run, by column."""
+    """The cells of a run, by column."""
     scores = scores_of(entry)
     latest = entry.latest if entry.state is State.running else {}
     left = entry.seconds_left

@@ -15,7 +15,7 @@ REFUSED, NOT_BEGUN = "refused", "not begun"
 OWN_COLUMNS = ("experiment=", "seed=")
 
 METRICS = {"train/ppl": "ppl", "val/ppl": "val ppl", "val/bleu": "val bleu"}
-"""What a line says of a run that trains."""
+"""The metrics in the line of a running job, with their headings."""
 
 
 def print_sweep(jobs: Sequence[SweptJob]) -> None:
@@ -43,14 +43,14 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
 
 
 def print_best(job: SweptJob, score: str, *, command: str) -> None:
-    """Print which job is the best of a search, and how to have it alone."""
+    """Print the best job of a search, and the command that runs it alone."""
     output = console()
     for line in (f"best: {score}, {job.directory.path}", command):
         output.print(line, soft_wrap=True)
 
 
 def progress_in_words(entry: Entry | None) -> str:
-    """How far a job has come that is being done."""
+    """The progress of a running job."""
     record = None if entry is None else entry.record
     if entry is None or record is None or entry.state is not State.running:
         return "starting"
@@ -66,7 +66,7 @@ def progress_in_words(entry: Entry | None) -> str:
 
 
 def end_in_words(entry: Entry | None, *, has_failed: bool) -> str:
-    """What came of a job that has ended."""
+    """The result of a job that has ended."""
     if entry is None or (has_failed and entry.state is State.finished):
         return REFUSED
     words = [f"{name} {score}" for name, score in scores_of(entry).items()]

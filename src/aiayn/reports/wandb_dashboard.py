@@ -37,7 +37,7 @@ ORIGIN = (
 
 @dataclass(frozen=True)
 class Dashboard:
-    """What is shown in W&B, as its client's objects; neither is saved yet."""
+    """The report and the workspace as objects of W&B's client; neither is saved yet."""
 
     report: Any
     workspace: Any

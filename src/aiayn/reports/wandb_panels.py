@@ -1,4 +1,4 @@
-"""What a dashboard of W&B shows of the runs of Table 3: which runs, and panels over the names that runs log under."""
+"""The run sets and panels of a W&B dashboard of Table 3."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from aiayn.config.difference import job_type
 from aiayn.paper.table3 import SETTINGS, load_table3
 
 STEP = "trainer/global_step"
-"""What all curves are drawn over: the optimizer step."""
+"""The x-axis of all curves: the optimizer step."""
 
 CURVES = ("val/ppl", "val/bleu")
 """By which rows are compared while they train."""
@@ -52,7 +52,7 @@ class Subject:
     entity: str
     """Empty: the default one of whoever saves."""
     difference: str = ""
-    """What all of the table's runs change in their rows, as the run of base does."""
+    """The changes that all of the table's runs, base included, make in their rows."""
     job_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Those of the table's own runs, by row; a row that has none yet is expected to change what base changes."""
 
@@ -65,7 +65,7 @@ class Subject:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """What all of the runs are tagged with."""
+        """The tags of all runs."""
         return "table3", self.fidelity, self.scale, self.data
 
     @property

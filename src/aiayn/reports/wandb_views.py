@@ -18,7 +18,7 @@ from aiayn.reports.wandb_panels import Subject
 from aiayn.tracking.wandb_session import has_credentials, host, session
 
 FAILURES = (wandb.Error, WandbApiFailedError, HandleAbandonedError, MailboxClosedError, OSError)
-"""What W&B's client raises where its server, its network or its own process fails it."""
+"""Errors of W&B's client when its server, network or own process fails."""
 
 REPORTS, WORKSPACES = "runs", "project-view"
 """W&B's kinds of views."""
@@ -43,10 +43,10 @@ def save_dashboard(table: Report, subject: Subject) -> list[str]:
         subject: the runs of W&B beside it; an empty entity becomes the default one.
 
     Raises:
-        UserError: nobody is logged in, or there is no such project.
+        UserError: not logged in, or there is no such project.
         RunFailedError: the server does not answer, or refuses.
     """
-    _refuse_nobody()
+    _check_login()
     with _failures_explained():
         api = wandb.Api()
         if not (entity := subject.entity or api.default_entity):
@@ -86,8 +86,8 @@ def _views(api: Any, subject: Subject, kind: str) -> Iterator[dict[str, str]]:
         cursor = views["pageInfo"]["endCursor"]
 
 
-def _refuse_nobody() -> None:
-    """Nobody is asked for a key, as W&B's client would do on a terminal."""
+def _check_login() -> None:
+    """Refuse to go on without an account: on a terminal, W&B's client would ask for a key."""
     if not has_credentials(session()):
         raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
 

@@ -61,8 +61,6 @@ class RunDirectory:
     """The folder of step-<n>.ckpt, best-<n>.ckpt, weights-<n>.ckpt and average-....ckpt."""
     evaluations = _Inside("evaluations")
     """Hypotheses and scores, one folder for each checkpoint and search."""
-    exports = _Inside("exports")
-    """Models in the formats of other engines, one folder for each checkpoint and quantization."""
     attention = _Inside("attention")
     """Attention maps: pictures, and the weights of each checkpoint as step-<n>.json."""
     cost = _Inside(".cost.json")

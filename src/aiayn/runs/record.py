@@ -42,7 +42,7 @@ class RecordedBrackets:
     well_formed: float
     """Outputs that were a tree over exactly their words as they came; the others were repaired before they count."""
     signature: str
-    """How they are counted."""
+    """The definition of the counts."""
 
     @property
     def shown(self) -> dict[str, Score]:
@@ -92,14 +92,13 @@ class SplitScores:
     averaged_steps: tuple[int, ...] = ()
     """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
     matrix: dict[str, Score] = field(default_factory=dict)
-    """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`; empty in older
-    records."""
+    """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`."""
     brackets: RecordedBrackets | None = None
     """Of parse trees; None of translations."""
     search: RecordedSearch | None = None
-    """What found the sentences; None in older records."""
+    """The settings of the search."""
     commit: str | None = None
-    """Commit of the checkout whose code scored; None outside one, and in older records."""
+    """Commit of the checkout whose code scored; None outside one."""
     dirty: bool | None = None
     """Whether that checkout had changes."""
 
@@ -121,7 +120,7 @@ class SplitScores:
 
     @property
     def shown(self) -> dict[str, Score]:
-        """What tables show, by heading: BLEU and chrF of translations, F1 and what belongs to it of trees."""
+        """The scores in tables, by heading: BLEU and chrF of translations, F1 and its parts of trees."""
         if self.brackets is not None:
             return self.brackets.shown
         assert self.bleu is not None

@@ -29,7 +29,7 @@ VARIABLE = "AIAYN_PROGRESS"
 
 
 class Shown(StrEnum):
-    """How much a process shows of its progress."""
+    """The progress that a process shows."""
 
     all = "all"
     """Bars; without a terminal, a line now and then."""
@@ -40,7 +40,7 @@ class Shown(StrEnum):
 
 
 def shown() -> Shown:
-    """How much this process shows."""
+    """The setting of this process."""
     return next((each for each in Shown if each == os.environ.get(VARIABLE)), Shown.all)
 
 

@@ -25,7 +25,7 @@ RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE"
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the client tries to reach the server; its own default is hours."""
+    """Seconds for which the client tries to reach the server; its own default is hours."""
 
     retries: int
     """Of a failed request."""

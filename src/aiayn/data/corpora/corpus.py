@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 Split = Literal["train", "dev", "test"]
 Task = Literal["translation", "parsing"]
-"""What targets are: text of another language, or linearised trees of the sources."""
+"""The kind of the targets: text of another language, or linearised trees of the sources."""
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 

@@ -85,7 +85,7 @@ class PreparedData:
 
     @property
     def task(self) -> Task:
-        """What targets are."""
+        """The kind of the targets."""
         task: Task = self.manifest["corpus"].get("task", "translation")
         return task
 

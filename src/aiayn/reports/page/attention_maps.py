@@ -35,16 +35,16 @@ class PackedSentence:
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    """What each position of the decoder predicts."""
+    """The predicted token at each position of the decoder."""
     read: tuple[str, ...]
-    """What each position of the decoder has read."""
+    """The input token at each position of the decoder."""
     weights: dict[Kind, PackedWeights]
     """Encoder [source, source], decoder [target, read], cross [target, source]."""
 
 
 @dataclass(frozen=True)
 class PackedMaps:
-    """What one run attends to."""
+    """The attention maps of one run."""
 
     step: int
     """Of the checkpoint, in optimizer steps."""

@@ -19,7 +19,7 @@ def group_name(group: str) -> str:
 
 
 def filtered(group: str, text: str) -> dict[str, str]:
-    """What the page's filter looks at."""
+    """The text that the page's filter matches."""
     return {"data_group": group, "data_text": text.lower()}
 
 
@@ -53,5 +53,5 @@ def scroller(table: Html, label: str) -> Html:
 
 
 def plain(value: float | None) -> str | None:
-    """What a cell sorts by; None, which comes last, where it has no finite value."""
+    """The sort key of a cell; None, which comes last, without a finite value."""
     return None if value is None or not math.isfinite(value) else f"{value:.8g}"

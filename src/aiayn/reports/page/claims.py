@@ -30,11 +30,11 @@ MARKS = {
 """A shape for each verdict, so that none is told by colour alone."""
 
 NOT_EVIDENCE = "not evidence"
-"""How verdicts are counted that these runs are no evidence for."""
+"""The label of verdicts for which these runs are no evidence."""
 
 
 def verdict_counts(report: Report) -> Html:
-    """How many claims came out how, as the first thing on the page."""
+    """The number of claims by verdict, at the top of the page."""
     no_evidence = report.scope.not_evidence
     counts = Counter(NOT_EVIDENCE if claim.claim.id in no_evidence else claim.verdict.value for claim in report.claims)
     numbers = [

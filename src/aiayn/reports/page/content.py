@@ -1,4 +1,4 @@
-"""What a page shows, gathered from records: the table, and for each run its facts, changes, curves and samples."""
+"""The content of a page, from records: the table, and each run's facts, changes, curves and samples."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -79,13 +79,13 @@ class PageContent:
     written: str
     """When, UTC."""
     command: str
-    """What wrote it."""
+    """The command and version that wrote the page."""
     refresh_seconds: int | None = None
-    """How often the page loads itself anew; None where nobody rewrites it."""
+    """Seconds between two reloads; None if the page is not rewritten."""
 
 
 class Reader:
-    """Reads the runs below a folder, as often as it is asked to; what does not change is read once."""
+    """Reads the runs below a folder, repeatedly; finished runs are read once."""
 
     def __init__(self, runs: Path, *, cache: Path, only: OnlyConfig, resamples: int, seed: int) -> None:
         """With the folder of runs, a cache that may hold their corpora, and the settings of the table."""
@@ -165,7 +165,7 @@ class Reader:
 
 
 def changes(base: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[Change, ...]:
-    """Where a configuration differs from base's, by key."""
+    """The settings that differ from base's, by key."""
     keys = sorted(key for key in base.keys() | settings.keys() if base.get(key) != settings.get(key))
     return tuple(Change(key, _text(base, key), _text(settings, key)) for key in keys)
 

@@ -12,7 +12,7 @@ METRICS: Mapping[str, str] = {
     "val/f1": "F1 on a sample of dev",
     "train/loss": "Training loss",
 }
-"""What is drawn, by its key in metrics.jsonl, and its title."""
+"""Titles of the curves, by their keys in metrics.jsonl."""
 
 MOST_POINTS = 200
 """Of one curve: more than the eye tells apart, and little to load with sixty runs."""

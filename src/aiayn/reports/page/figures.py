@@ -1,4 +1,4 @@
-"""What the page's figures are drawn from, as JSON."""
+"""The data of the page's figures, as JSON."""
 
 import math
 from typing import Any

@@ -108,7 +108,7 @@ def _conditions(content: PageContent) -> Html:
 
 
 def _commands(runs: Sequence[RunContent], most: int = 3) -> Iterator[str]:
-    """What was typed, but for what tells the jobs of a sweep apart."""
+    """The command line without the words that distinguish the jobs of a sweep."""
     typed = Counter(
         " ".join(re.sub(r"(?<=\s)(experiment|seed)=\S+", "", run.record.command).split()) for run in runs if run.record
     )
@@ -124,7 +124,7 @@ def _code(runs: Sequence[RunContent]) -> Iterator[str]:
 
 
 def _counted(content: PageContent) -> str:
-    """How many runs there are, in which states, and how many of them are in the table."""
+    """The number of runs, by state, and of those in the table."""
     runs = content.runs
     states = Counter(run.entry.state for run in runs)
     counts = ", ".join(f"{states[state]} {state}" for state in State if state in states)

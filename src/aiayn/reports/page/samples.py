@@ -21,7 +21,7 @@ EACH = 3
 
 
 class Kind(StrEnum):
-    """Where a sentence stands among all of the split."""
+    """The rank of a sentence among all of the split."""
 
     worst = "worst"
     median = "median"

@@ -94,7 +94,7 @@ def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Htm
 
 
 def cost_table(runs: Sequence[RunContent]) -> Html:
-    """What each run took."""
+    """Time and tokens of each run."""
     headings = (
         "<run",
         "<state",

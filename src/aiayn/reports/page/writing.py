@@ -27,7 +27,7 @@ REST_SECONDS = 10.0
 """Between two pages at least: runs log all the time, and a page is there to be read."""
 
 RELOAD_SECONDS = 15
-"""How often a page that is being rewritten loads itself anew."""
+"""Seconds between two reloads of a page that is being rewritten."""
 
 Look = dict[Path, tuple[int, int]]
 """Time in ns and size of each file that says how a run stands."""
@@ -95,7 +95,7 @@ class _Press:
 
 
 def _words(config: ReportConfig) -> Iterator[str]:
-    """What makes the same page of the same runs."""
+    """Arguments that make the same page of the same runs."""
     yield from ("aiayn", "report", "page")
     only = {"scale": config.only.scale, "data": config.only.data, "like": config.only.like}
     yield from (f"only.{key}={value}" for key, value in only.items() if value is not None)

@@ -84,9 +84,9 @@ def _above(comparison: Above, found: dict[tuple[str, str], TestedSystem]) -> Jud
 
 
 def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
-    rival = comparison.baseline
-    mark = f"{getattr(rival, comparison.pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
-    claimed = f"{_heading(comparison.pair)} of {_model(comparison.row)} > {mark} ({rival.label})"
+    baseline = comparison.baseline
+    mark = f"{getattr(baseline, comparison.pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
+    claimed = f"{_heading(comparison.pair)} of {_model(comparison.row)} > {mark} ({baseline.label})"
     paper = signed(_printed(comparison.row, comparison.pair) - comparison.mark, 2)
     if system is None:
         return JudgedConclusion(claimed, paper, "", Verdict.pending)
@@ -99,9 +99,9 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
 
 
 def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusion:
-    rival, column = comparison.baseline, f"flops_{comparison.pair}"
-    mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{getattr(rival, column)}"
-    claimed = f"{_heading(column)} of {_model(comparison.row)} < {mark} ({rival.label})"
+    baseline, column = comparison.baseline, f"flops_{comparison.pair}"
+    mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{getattr(baseline, column)}"
+    claimed = f"{_heading(column)} of {_model(comparison.row)} < {mark} ({baseline.label})"
     # The Transformer's costs are printed once, in the column of English-German.
     paper = operations(number(load_table2().row(comparison.row).flops_en_de))
     if system is None:

@@ -196,7 +196,7 @@ def _gold_differences(run: ParserRun, other: ParserRun) -> Iterator[Difference]:
 
 
 def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> str:
-    """A search in a table: its beam size, and what else differs from the run's own; empty for older records."""
+    """A search in a table: its beam size, and its differences from the run's own."""
     if search is None or own is None:
         return ""
     parts = [f"beam {search.beam_size}"]

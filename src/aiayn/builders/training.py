@@ -20,9 +20,9 @@ from aiayn.runs.provenance import checkout
 from aiayn.system.processes import stated_devices
 from aiayn.tracking.tracker import RunDescription
 from aiayn.training.data_module import TranslationDataModule
-from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.session import Budget, TrainingSession
+from aiayn.training.session import TrainingSession
 from aiayn.training.validation_sample import ValidationSample
 
 VARIATION, TRIAL = "variation", "trial"
@@ -53,11 +53,8 @@ def build_module(
         model=model,
         d_model=config.model.d_model,
         label_smoothing=smoothing_over_all(recipe, classes=len(model.output_weight)),
-        warmup_steps=recipe.warmup_steps,
-        learning_rate_factor=recipe.learning_rate_factor,
-        adam=AdamSettings(beta1=recipe.adam_beta1, beta2=recipe.adam_beta2, epsilon=recipe.adam_epsilon),
+        recipe=recipe,
         seed=config.seed,
-        divergence_factor=recipe.divergence_factor,
         log_interval=max(1, int(config.trainer["log_every_n_steps"])),
         is_compiled=config.launch.compile,
         provenance={"config_hash": config.identity.hash, "data_fingerprint": data_fingerprint},
@@ -150,13 +147,10 @@ def build_session(
     return TrainingSession(
         settings,
         callbacks=config.callbacks,
-        budget=Budget(
-            max_steps=config.optimization.max_steps,
-            accumulation=accumulation(config, world_size=group.size),
-            validation_interval=config.optimization.validation_interval,
-            averaged_checkpoints=config.averaging.checkpoints,
-            averaging_interval=config.averaging.interval or 1,
-        ),
+        max_steps=config.optimization.max_steps,
+        accumulation=accumulation(config, world_size=group.size),
+        validation_interval=config.optimization.validation_interval,
+        averaging=config.averaging,
         checkpoints=directory.checkpoints,
         group=group,
         by_srun=by_srun,

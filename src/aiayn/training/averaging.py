@@ -1,4 +1,4 @@
-"""Checkpoint averaging (section 6.1): the weights that a run keeps for it, and their mean."""
+"""Checkpoint averaging (section 6.1)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,25 +12,17 @@ from aiayn.training.checkpoint_io import load_checkpoint
 
 
 def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int) -> list[int]:
-    """The optimizer steps whose weights are averaged after `step`, ascending; fewer near the start.
-
-    They are counted back from `max_steps`, so that the last weights of the run are among them.
-    """
+    """The optimizer steps averaged after `step`, counted back from `max_steps`; fewer near the start."""
     newest = step - (step - max_steps) % interval
     return sorted(each for each in (newest - interval * back for back in range(checkpoints)) if each > 0)
 
 
 @final
 class WeightsKeeper(Callback):
-    """Writes `weights-<n>.ckpt` at the steps to be averaged, and removes those that no average needs any more.
+    """Writes `weights-<n>.ckpt` at the steps to be averaged, and removes those no longer needed.
 
-    The files after a step follow from the step alone, also in a resumed run. Lightning calls this before the callbacks
-    that write whole checkpoints, so that the weights due until any checkpoint are on disk.
-
-    Args:
-        folder: of the checkpoints.
-        interval: optimizer steps between two files.
-        checkpoints: number of files to keep.
+    The kept steps follow from the current one, also in a resumed run. Lightning calls this before the callbacks that
+    write whole checkpoints, so the weights due until any checkpoint are on disk.
     """
 
     def __init__(self, folder: Path, *, interval: int, checkpoints: int) -> None:
@@ -48,7 +40,7 @@ class WeightsKeeper(Callback):
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
     ) -> None:
-        """Write the weights of a step that is due; a collective operation."""
+        """Write the weights if the step is due; a collective operation."""
         step = trainer.global_step
         if (batch_idx + 1) % trainer.accumulate_grad_batches:
             return
@@ -75,19 +67,12 @@ def weights_path(folder: Path, step: int) -> Path:
 
 
 def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-    """The mean of checkpoints as a checkpoint of weights alone; they are read one at a time.
+    """The mean of checkpoints of one architecture, in the order of their steps, as a checkpoint of weights alone.
 
-    Args:
-        paths: checkpoints of models of one architecture, by step.
-        provenance: of the run that all must come from, as for `load_checkpoint`; None: any run.
-
-    Returns:
-        Floating-point weights as their arithmetic mean, computed in double precision and rounded once to their own
-        type; other weights from the last checkpoint. `aiayn.averaged_steps` has the steps, `aiayn.provenance` is the
-        last one's.
+    Floating-point weights are averaged in double precision and rounded once; others are the last checkpoint's.
 
     Raises:
-        UserError: one cannot be read, has another model than the first, or is another run's.
+        UserError: one cannot be read, has another model than the first, or another provenance than stated.
     """
     assert paths, "a mean of nothing"
     sums: dict[str, Tensor] = {}
@@ -95,36 +80,25 @@ def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str |
     for path in paths:
         content = load_checkpoint(path, provenance=provenance)
         weights: dict[str, Tensor] = content["state_dict"]
-        if steps:
-            _check_same_model(weights, sums, path=path, first=paths[0])
+        if steps and (names := sorted(dict(_shapes(weights) ^ _shapes(sums)))):
+            raise UserError(f"{path}: {names[0]} has another shape than in {paths[0].name}: average one architecture")
         for name, weight in weights.items():
-            if name in sums and weight.is_floating_point():
+            if not weight.is_floating_point():
+                sums[name] = weight
+            elif name in sums:
                 sums[name] += weight
             else:
-                sums[name] = weight.double() if weight.is_floating_point() else weight
+                sums[name] = weight.double()
         steps.append(int(content["global_step"]))
-    means = {name: _mean(total, weights[name], count=len(paths)) for name, total in sums.items()}
     return {
-        "state_dict": means,
+        "state_dict": {
+            name: (total / len(paths)).to(weights[name].dtype) if total.is_floating_point() else total
+            for name, total in sums.items()
+        },
         "global_step": steps[-1],
         "aiayn": {"averaged_steps": steps, "provenance": content["aiayn"].get("provenance", {})},
     }
 
 
-def _mean(total: Tensor, like: Tensor, *, count: int) -> Tensor:
-    return (total / count).to(like.dtype) if like.is_floating_point() else total
-
-
-def _check_same_model(weights: dict[str, Tensor], first_weights: dict[str, Tensor], *, path: Path, first: Path) -> None:
-    """Compare names, shapes and kinds of the weights; a UserError names the first difference."""
-    for name in sorted({*weights, *first_weights}):
-        own, theirs = (_kind(each.get(name)) for each in (weights, first_weights))
-        if own != theirs:
-            raise UserError(f"{path}: {name} is {own}, and {theirs} in {first.name}: the mean is of one architecture")
-
-
-def _kind(weight: Tensor | None) -> str:
-    if weight is None:
-        return "not there"
-    kind = "numbers" if weight.is_floating_point() else str(weight.dtype).removeprefix("torch.")
-    return f"{kind} of shape {list(weight.shape)}"
+def _shapes(weights: Mapping[str, Tensor]) -> set[tuple[str, tuple[object, ...]]]:
+    return {(name, (weight.is_floating_point(), *weight.shape)) for name, weight in weights.items()}

@@ -1,4 +1,4 @@
-"""Callbacks of a training run: step counter, missed validation, stop on a signal, progress bar."""
+"""Callbacks of a training run."""
 
 import logging
 import math
@@ -39,7 +39,7 @@ class StepCounter(Callback):
 class MissedValidation(Callback):
     """Does a validation that a kill prevented, before training resumes.
 
-    A checkpoint is written before the validation that is due at its step, which Lightning skips when it resumes.
+    A checkpoint is written before the validation due at its step, which Lightning skips when it resumes.
     """
 
     def __init__(self) -> None:
@@ -56,12 +56,9 @@ class MissedValidation(Callback):
 class StopOnSignal(Callback):
     """Stops after the current optimizer step on a signal, on all ranks after the same step.
 
-    A signal may reach one rank or all, at any time. At the end of each step the ranks begin an all-reduce of the
-    received signal and read its result at the end of the next, so that no step waits for it.
-
-    Args:
-        group: the ranks of the run.
-        is_patient: whether to ignore further signals; otherwise the second one ends the process at once.
+    A signal may reach one rank or all, at any time. At the end of a step the ranks begin an all-reduce of the received
+    signal, and read its result at the end of the next, so no step waits for it. If patient, further signals are
+    ignored; otherwise the second one ends the process.
     """
 
     def __init__(self, group: ProcessGroup = ALONE, *, is_patient: bool = False) -> None:
@@ -98,7 +95,6 @@ class StopOnSignal(Callback):
                 trainer.limit_val_batches = 0  # otherwise Lightning validates before it stops
 
     def _agreed(self) -> int:
-        """The signal for which all ranks stop now, or 0."""
         if self._group.size == 1:
             return self._signal
         number = 0 if self._agreement is None else self._agreement()
@@ -115,8 +111,7 @@ class StopOnSignal(Callback):
     def ignore_more(self) -> None:
         """If patient, ignore further signals until the last checkpoint is written.
 
-        Launchers send several, and each rank may notice that its command has died. Call again after Lightning has
-        restored its handlers.
+        Call again after Lightning has restored its handlers: launchers send several signals.
         """
         if self._is_patient and self.received:
             ignore_signals()
@@ -132,7 +127,7 @@ class StopOnSignal(Callback):
 
 
 class TrainingBar(Callback):
-    """Loss, perplexity, tokens/s, learning rate and time left on standard error; without a terminal, plain lines."""
+    """Loss, perplexity, tokens/s, learning rate and time left on a terminal; else a plain line now and then."""
 
     PLAIN_INTERVAL = 30.0
     """Seconds between two plain lines."""
@@ -142,11 +137,11 @@ class TrainingBar(Callback):
         self._last_line = 0.0
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Open the bar at the current step."""
+        """Open the bar."""
         self._bars = [Bar("train", total=trainer.max_steps, done=trainer.global_step, stays=True)]
 
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
-        """Show the step and the metrics logged last."""
+        """Show the step and the latest metrics."""
         assert isinstance(pl_module, TranslationModule)
         step, total = trainer.global_step, trainer.max_steps
         if has_bars():
@@ -156,20 +151,20 @@ class TrainingBar(Callback):
             logger.info("train: step %d/%d %s", step, total, _brief(pl_module.latest_metrics))
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Open a bar of the validation."""
+        """Open a second bar."""
         batches = sum(trainer.num_val_batches)
         self._bars.append(Bar("validate", total=int(batches) if math.isfinite(batches) else None, unit=" batches"))
 
     def on_validation_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
-        """Advance the bar of the validation."""
+        """Advance it."""
         self._bars[-1].advance()
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Close the bar of the validation."""
+        """Close it."""
         self._bars.pop().close()
 
     def teardown(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        """Close the bars; that of training stays on the terminal."""
+        """Close the bars."""
         while self._bars:
             self._bars.pop().close()
 
@@ -179,7 +174,7 @@ class TrainingBar(Callback):
 
 
 def _brief(metrics: dict[str, float]) -> str:
-    """The metrics in one line, the most important first, since a narrow terminal cuts it."""
+    """The metrics in one line, the most important first: a narrow terminal cuts it."""
     formats = {
         "train/loss": "loss {:.3f}",
         "train/ppl": "ppl {:.4g}",

@@ -42,7 +42,7 @@ class ForeignCheckpointError(UserError):
 
 
 class AtomicCheckpointIO(CheckpointIO):
-    """Lightning's checkpoint files: written atomically, and loaded with `weights_only=True` always."""
+    """Lightning's checkpoint files: written atomically, loaded with `weights_only=True`."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
         """Write a checkpoint; OSError if the disk refuses it."""
@@ -56,24 +56,18 @@ class AtomicCheckpointIO(CheckpointIO):
                 raise
 
     def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
-        """Read a checkpoint of any run; see `load_checkpoint`."""
+        """Read a checkpoint of any run."""
         return load_checkpoint(Path(path), provenance=None, map_location=map_location)
 
     def remove_checkpoint(self, path: Any) -> None:
-        """Delete a checkpoint that is no longer kept."""
+        """Delete a checkpoint."""
         Path(path).unlink(missing_ok=True)
 
 
 def load_checkpoint(
     path: Path, *, provenance: Mapping[str, str | None] | None, map_location: Any | None = "cpu"
 ) -> dict[str, Any]:
-    """Read a checkpoint of plain data.
-
-    Args:
-        path: the file.
-        provenance: values that the checkpoint must have, by name, such as `config_hash`; a value of None is not
-            compared. None: a checkpoint of any run.
-        map_location: the device of the tensors.
+    """Read a checkpoint of plain data, with these values in its provenance; None is not compared, and allows any run.
 
     Raises:
         UserError: the file is missing, damaged or not a checkpoint.
@@ -94,11 +88,7 @@ def load_checkpoint(
 
 
 def _load_plain_data(path: Path, map_location: Any | None) -> Any:
-    """Read tensors and plain values. torch's messages on other files are replaced: they advise to run their code.
-
-    Raises:
-        UserError: the file is missing, damaged, or holds other objects.
-    """
+    """Read tensors and plain values. torch's own messages are replaced: they advise to run a file's code."""
     try:
         _check_archive(path)
         with warnings.catch_warnings():
@@ -117,11 +107,7 @@ def _load_plain_data(path: Path, map_location: Any | None) -> Any:
 
 
 def _check_archive(path: Path) -> None:
-    """Check checksums, which torch ignores, and that no entry is a folder, for which torch returns stale memory.
-
-    Raises:
-        BadZipFile: the file is damaged; other errors of `UNREADABLE` are possible.
-    """
+    """Check checksums, which torch ignores, and for folders, for which torch returns stale memory."""
     with zipfile.ZipFile(path) as archive:
         damaged = archive.testzip()
         folders = [entry.filename for entry in archive.infolist() if entry.external_attr & FOLDER_BIT]

@@ -13,20 +13,15 @@ from aiayn.data.batches.sentences import SentencePairs
 from aiayn.data.preparation.prepared import PreparedData
 
 _PREFETCHED = 4
-"""Batches prepared ahead for a GPU: one of 25,000 tokens takes 0.6 ms, which is not negligible beside its step."""
+"""Batches prepared ahead for a GPU: one of 25,000 tokens takes 0.6 ms, not negligible beside its step."""
 
 
 @final
 class TranslationDataModule(LightningDataModule):
     """The batches of one run for the trainer's rank.
 
-    Args:
-        data: the prepared corpus.
-        source_tokens: budget of one optimizer step over all ranks.
-        target_tokens: budget of one optimizer step over all ranks.
-        evaluation_tokens: budget of one validation batch, for each side.
-        seed: of the order of the batches.
-        length_multiple: sentence lengths are padded to multiples of it, for a compiled model.
+    `source_tokens` and `target_tokens` are the budgets of an optimizer step over all ranks, `evaluation_tokens` that of
+    a validation batch per side. Sentence lengths are padded to multiples of `length_multiple`.
     """
 
     def __init__(
@@ -86,10 +81,9 @@ class TranslationDataModule(LightningDataModule):
 
 @final
 class TrainingLoader:
-    """A training stream as a resumable loader for Lightning.
+    """A training stream as a resumable loader for Lightning, to which the whole run is one epoch.
 
-    For Lightning the whole run is one epoch. It counts micro-batches from the start of the run, so that the length is
-    that of the whole run, also in a resumed one. The state is the optimizer step alone.
+    The length is that of the whole run, also in a resumed one. The state is the optimizer step alone.
     """
 
     def __init__(self, stream: TrainingStream, trainer: Trainer) -> None:

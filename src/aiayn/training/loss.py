@@ -12,11 +12,11 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from aiayn.models.products import add_product, linear
 
 CHUNK_ENTRIES = {"cpu": 2**24, "elsewhere": 2**27}
-"""Largest number of logits at a time. On CPUs 64 MiB, since smaller products are slower; elsewhere each chunk costs
-kernel launches and a pass over the weight's gradient."""
+"""Most logits at a time. On CPUs 64 MiB, since smaller products are slower; elsewhere each chunk costs kernel launches
+and a pass over the weight's gradient."""
 
 CACHED_ENTRIES = 2**20
-"""Logits that are normalised at a time on CPUs, to stay in the cache."""
+"""Logits normalised at a time on CPUs, to stay in the cache."""
 
 
 class TokenLosses(NamedTuple):
@@ -33,15 +33,15 @@ def output_losses(
 ) -> TokenLosses:
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
-    Output layer and loss are fused: logits and their gradients are computed in the forward pass, some positions at a
-    time, so that `[positions, vocabulary_size]` is never in memory.
+    Output layer and loss are fused: logits and gradients are computed in the forward pass, in chunks, so that
+    `[positions, vocabulary_size]` is never in memory.
 
     Args:
         states: `[positions, d_model]`, the decoder's.
-        weight: the output layer's, `[vocabulary_size, d_model]`; it has no bias.
-        targets: int64 `[positions]`.
-        label_smoothing: eps, the mass spread evenly over all V classes, the target included.
-        ignored_id: positions with this target are ignored.
+        weight: `[vocabulary_size, d_model]`, the output layer's; it has no bias.
+        targets: int64 `[positions]`; those equal to `ignored_id` do not count.
+        label_smoothing: eps, spread evenly over all V classes, the target included.
+        ignored_id: of padding.
     """
     smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
         states, weight, targets, label_smoothing, ignored_id, torch.is_grad_enabled()
@@ -128,7 +128,7 @@ def _to_probabilities(logits: Tensor, chosen: Tensor, exact: torch.dtype) -> Ten
     On CPUs a few rows at a time, to stay in the cache, and by `exp2`, since MKL's `exp` is slow.
 
     Returns:
-        The negative log-likelihood of `chosen`, int64 `[positions, 1]`, computed in `exact`.
+        The negative log-likelihood of `chosen`, int64 `[positions, 1]`, in `exact`.
     """
     rows = max(1, CACHED_ENTRIES // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
     surprise = []

@@ -1,4 +1,4 @@
-"""Counters of a run: over all attempts, over this one, and between two log lines."""
+"""Counters of a run: over all attempts, of this attempt, and between two log lines."""
 
 import time
 from dataclasses import dataclass
@@ -12,12 +12,10 @@ from aiayn.evaluation.perplexity import perplexity
 
 @dataclass
 class Progress:
-    """The counters of a run over all its attempts; kept in every checkpoint."""
+    """Counters over all attempts, kept in every checkpoint; tokens are real ones, over all ranks."""
 
     source_tokens: int = 0
-    """Real source tokens trained on, over all ranks."""
     target_tokens: int = 0
-    """Real target tokens trained on, over all ranks."""
     seconds: float = 0.0
     """Wall time of training, validation included."""
     first_loss: float | None = None
@@ -26,21 +24,19 @@ class Progress:
 
 @dataclass
 class Spent:
-    """The counters of this attempt alone, including steps that are repeated after a kill."""
+    """Counters of this attempt, including steps repeated after a kill; tokens over all ranks, real and padded."""
 
     source_tokens: int = 0
-    """Real source tokens trained on, over all ranks."""
     target_tokens: int = 0
     padded_source_tokens: int = 0
-    """The same with padding."""
     padded_target_tokens: int = 0
     training_seconds: float = 0.0
-    """Wall time of training without validation."""
+    """Without validation."""
     validation_seconds: float = 0.0
 
 
 class Meter:
-    """Sums losses on the device between two log lines, so that no training step synchronizes with it."""
+    """Sums losses on the device between two log lines, so that no step waits for it."""
 
     def __init__(self) -> None:
         self.reset(torch.device("cpu"))
@@ -58,13 +54,13 @@ class Meter:
         self.losses += torch.stack([smoothed.detach(), nll.detach()]).to(self.losses.dtype)
 
     def add_step(self, *, source_tokens: int, target_tokens: int) -> None:
-        """Count the tokens of one optimizer step, over all ranks."""
+        """Count the tokens of an optimizer step, over all ranks."""
         self.source_tokens += source_tokens
         self.target_tokens += target_tokens
         self.timed_tokens += source_tokens + target_tokens
 
     def metrics(self, losses: Tensor) -> dict[str, float]:
-        """The metrics of the window, from the sums `[2]` over all ranks; the speed leaves out restored steps."""
+        """The metrics of the window, from the sums `[2]` over all ranks; the speed omits restored steps."""
         smoothed, nll = losses.tolist()
         seconds = time.perf_counter() - self.started
         return {

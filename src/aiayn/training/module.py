@@ -3,8 +3,7 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +12,7 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
+from aiayn.config.schema import OptimizationConfig
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.errors import RunFailedError
 from aiayn.evaluation.perplexity import perplexity
@@ -24,32 +24,21 @@ from aiayn.training.schedule import learning_rate
 from aiayn.training.validation_sample import ValidationSample
 
 
-class AdamSettings(NamedTuple):
-    """Adam's constants (section 5.3)."""
-
-    beta1: float
-    beta2: float
-    epsilon: float
-
-
 class TranslationModule(LightningModule):
     """Trains a model on token batches.
 
-    The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step
-    over all micro-batches and ranks, so that the update does not depend on their number.
+    The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step, so
+    that the update does not depend on the number of micro-batches and ranks.
 
     Args:
         model: the model.
-        d_model: width of the model, for the schedule.
-        label_smoothing: epsilon_ls (section 5.4).
-        warmup_steps: of the schedule (section 5.3).
-        learning_rate_factor: multiplies the paper's rate.
-        adam: Adam's constants.
+        d_model: its width, for the schedule.
+        label_smoothing: epsilon_ls (section 5.4), shared by all classes.
+        recipe: schedule, Adam's constants and the bound of divergence (section 5).
         seed: of dropout.
-        divergence_factor: the run fails at a loss above this multiple of the first one logged.
         log_interval: optimizer steps between two log lines.
+        provenance: strings kept in every checkpoint.
         is_compiled: whether to compile the model.
-        provenance: strings kept in every checkpoint, such as the data's fingerprint.
         sample: sentences decoded at every validation.
     """
 
@@ -59,11 +48,8 @@ class TranslationModule(LightningModule):
         model: TranslationModel[Any],
         d_model: int,
         label_smoothing: float,
-        warmup_steps: int,
-        learning_rate_factor: float,
-        adam: AdamSettings,
+        recipe: OptimizationConfig,
         seed: int,
-        divergence_factor: float,
         log_interval: int,
         provenance: dict[str, str],
         is_compiled: bool = False,
@@ -71,17 +57,16 @@ class TranslationModule(LightningModule):
     ) -> None:
         super().__init__()
         self.model = model
-        self.d_model = d_model
-        self.label_smoothing = label_smoothing
-        self.warmup_steps = warmup_steps
-        self.learning_rate_factor = learning_rate_factor
-        self.adam = adam
-        self.seed = seed
-        self.divergence_factor = divergence_factor
-        self.log_interval = log_interval
-        self.provenance = provenance
+        self._d_model = d_model
+        self._label_smoothing = label_smoothing
+        self._recipe = recipe
+        self._seed = seed
+        self._log_interval = log_interval
+        self._provenance = provenance
         # With dynamic sizes, one graph serves all batches instead of one per shape.
-        self._compiled_states = torch.compile(_states_of(model), dynamic=True) if is_compiled else None
+        self._compiled_states = (
+            torch.compile(model.states, dynamic=True) if is_compiled and isinstance(model, Transformer) else None
+        )
         self.progress = Progress()
         self.spent = Spent()
         self.latest_metrics: dict[str, float] = {}
@@ -96,23 +81,20 @@ class TranslationModule(LightningModule):
 
     def configure_optimizers(self) -> OptimizerLRSchedulerConfig:
         """Adam with the paper's schedule."""
-        optimizer = torch.optim.Adam(
-            self.parameters(),
-            lr=1.0,
-            betas=(self.adam.beta1, self.adam.beta2),
-            eps=self.adam.epsilon,
-            fused=True,
-        )
+        recipe = self._recipe
+        betas = recipe.adam_beta1, recipe.adam_beta2
+        optimizer = torch.optim.Adam(self.parameters(), lr=1.0, betas=betas, eps=recipe.adam_epsilon, fused=True)
         scheduler = LambdaLR(optimizer, lambda steps_done: self._rate(steps_done + 1))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": scheduler, "interval": "step", "frequency": 1}}
 
     def _rate(self, step: int) -> float:
+        recipe = self._recipe
         return learning_rate(
-            step, d_model=self.d_model, warmup_steps=self.warmup_steps, factor=self.learning_rate_factor
+            step, d_model=self._d_model, warmup_steps=recipe.warmup_steps, factor=recipe.learning_rate_factor
         )
 
     def on_train_start(self) -> None:
-        """Start the clocks, and restore the window of the checkpoint."""
+        """Start the clocks, and restore the checkpoint's window."""
         self._meter.reset(self.device)
         if self._window is not None:
             # It holds the sums of all ranks, which are summed over ranks again when they are logged.
@@ -127,14 +109,13 @@ class TranslationModule(LightningModule):
         self._read_clock()
 
     def _read_clock(self) -> None:
-        """Update the times."""
         self.progress.seconds = time.perf_counter() - self._started
         validated = self.spent.validation_seconds - self._validated_before
         self.spent.training_seconds = self.progress.seconds - self._began_at - validated
 
     def on_train_batch_start(self, batch: TranslationBatch, batch_idx: int) -> None:
         """Seed dropout from (seed, step, micro-batch, rank), so that a resumed run draws the same masks."""
-        entropy = np.random.SeedSequence((self.seed, batch.step, batch_idx, self.global_rank))
+        entropy = np.random.SeedSequence((self._seed, batch.step, batch_idx, self.global_rank))
         torch.manual_seed(int(entropy.generate_state(1, np.uint64)[0]))
 
     def training_step(self, batch: TranslationBatch) -> Tensor:
@@ -154,11 +135,11 @@ class TranslationModule(LightningModule):
             states, packing = self.model.decode(batch.target_input, self.model.encode(batch.source))
             targets = packing.pack_targets(batch.target_output, pad_id=pad_id)
         return output_losses(
-            states, self.model.output_weight, targets, label_smoothing=self.label_smoothing, ignored_id=pad_id
+            states, self.model.output_weight, targets, label_smoothing=self._label_smoothing, ignored_id=pad_id
         )
 
     def finish_step(self, batch: TranslationBatch) -> None:
-        """Count the tokens of an optimizer step, given its last micro-batch, and log at every `log_interval`-th."""
+        """Count an optimizer step, given its last micro-batch, and log at every `log_interval`-th."""
         self.progress.source_tokens += batch.step_source_tokens
         self.progress.target_tokens += batch.step_target_tokens
         self.spent.source_tokens += batch.step_source_tokens
@@ -168,7 +149,7 @@ class TranslationModule(LightningModule):
         self._read_clock()
         self._meter.add_step(source_tokens=batch.step_source_tokens, target_tokens=batch.step_target_tokens)
         step = self.trainer.global_step
-        if step in (1, self.trainer.max_steps) or step % self.log_interval == 0:
+        if step in (1, self.trainer.max_steps) or step % self._log_interval == 0:
             self._log_training(step)
 
     def _log_training(self, step: int) -> None:
@@ -191,7 +172,7 @@ class TranslationModule(LightningModule):
             raise RunFailedError(f"the training loss is {loss} at step {step}: lower optimization.learning_rate_factor")
         if self.progress.first_loss is None:
             self.progress.first_loss = loss
-        if loss > self.divergence_factor * self.progress.first_loss:
+        if loss > self._recipe.divergence_factor * self.progress.first_loss:
             raise RunFailedError(
                 f"the training loss is {loss:.2f} at step {step} after {self.progress.first_loss:.2f} at the start: "
                 "the run diverged; lower optimization.learning_rate_factor or raise optimization.warmup_steps"
@@ -208,7 +189,7 @@ class TranslationModule(LightningModule):
         self._validation += torch.stack([nll.double(), nll.new_tensor(batch.step_target_tokens, dtype=torch.float64)])
 
     def on_validation_epoch_end(self) -> None:
-        """`val/ppl`: exp(sum of NLL / sum of tokens) over all ranks, end marks included; and the sample's score."""
+        """`val/ppl`, exp(sum of NLL / sum of tokens) over all ranks, and the sample's score."""
         nll, tokens = self._over_ranks(self._validation).cpu().numpy()
         metrics = {"val/ppl": perplexity(np.array([nll]), np.array([tokens]))}
         if self._sample is not None and math.isfinite(metrics["val/ppl"]):  # otherwise the model cannot be searched
@@ -225,7 +206,7 @@ class TranslationModule(LightningModule):
         checkpoint["aiayn"] = {
             "progress": dataclasses.asdict(self.progress),
             "window": self._meter.state(self._over_ranks(self._meter.losses)),
-            "provenance": self.provenance,
+            "provenance": self._provenance,
         }
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
@@ -237,9 +218,3 @@ class TranslationModule(LightningModule):
         counters = checkpoint["loops"]["fit_loop"]["epoch_loop.batch_progress"]
         for counter in (counters["total"], counters["current"]):
             counter.update(dict.fromkeys(counter, done))
-
-
-def _states_of(model: TranslationModel[Any]) -> Callable[[Tensor, Tensor], Tensor]:
-    """The function to compile; the configuration refuses compiling other models."""
-    assert isinstance(model, Transformer)
-    return model.states

@@ -1,4 +1,4 @@
-"""The process group of one run, and its control messages beside gradients. Plain torch."""
+"""The process group of a run, and its control messages beside gradients."""
 
 import os
 import re
@@ -14,10 +14,10 @@ import torch.distributed as dist
 from aiayn.errors import RunFailedError
 
 STORE = "AIAYN_STORE"
-"""The environment variable with the file store of one host's ranks; else they use MASTER_ADDR and MASTER_PORT."""
+"""Environment variable: the file store of one host's ranks; without it they use MASTER_ADDR and MASTER_PORT."""
 
 MEETING_INTERVAL = 0.05
-"""Seconds between two checks whether the others have joined."""
+"""Seconds between two checks for the other ranks."""
 
 GLOO = re.compile(r"\bgloo\b|connection (closed|reset) by peer|caused pair closure", re.IGNORECASE)
 """In gloo's messages, which are plain RuntimeErrors; NCCL and the stores have error types of their own."""
@@ -31,13 +31,7 @@ class LostRankError(RunFailedError):
 
 @final
 class ProcessGroup:
-    """One rank's view of its group; a process without a group is rank 0 of 1.
-
-    Args:
-        rank: of this process.
-        size: number of processes.
-        control: a group over CPUs for control messages; None for one process.
-    """
+    """One rank's view of its group, with control messages over CPUs; a process without a group is rank 0 of 1."""
 
     def __init__(self, *, rank: int = 0, size: int = 1, control: dist.ProcessGroup | None = None) -> None:
         self.rank = rank
@@ -66,7 +60,7 @@ class ProcessGroup:
         return values[0]
 
     def all_reduce_max(self, value: int) -> Callable[[], int]:
-        """Begin to compute the maximum over all ranks; the returned function waits for it. A collective operation."""
+        """Begin a maximum over all ranks; the returned function waits for it. A collective operation."""
         if self._control is None:
             return lambda: value
         number = torch.tensor(value)
@@ -86,16 +80,10 @@ ALONE = ProcessGroup()
 
 @contextmanager
 def joined(*, rank: int, size: int, device: torch.device, timeout_seconds: int) -> Iterator[ProcessGroup]:
-    """Join the other ranks, and wait until all have joined.
-
-    Args:
-        rank: of this process.
-        size: number of processes; `ALONE` if it is 1.
-        device: of this rank.
-        timeout_seconds: how long a rank waits for another, now and later.
+    """Join the other ranks and wait until all have joined; `ALONE` for one process.
 
     Raises:
-        LostRankError: another rank did not join, ended, or did not answer in time.
+        LostRankError: another rank did not join, ended, or did not answer within the timeout, now or later.
     """
     if size == 1:
         yield ALONE
@@ -157,11 +145,7 @@ def _meet(store: Any, size: int, timeout_seconds: int) -> None:
 
 @contextmanager
 def lost_ranks_explained(timeout_seconds: int) -> Iterator[None]:
-    """Turn a transport's error on a missing rank into a failure of the run; every other error passes.
-
-    Raises:
-        LostRankError: another rank has ended or does not answer.
-    """
+    """Turn a transport's error on a missing rank into a `LostRankError`; other errors pass."""
     try:
         yield
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Likelihoods and translations of sentences by a trained model. Plain torch."""
+"""Likelihoods and translations of sentences by a trained model."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -45,16 +45,8 @@ def sentence_likelihoods(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
 
-    Batches and sums do not depend on the number of ranks that share them.
-
-    Args:
-        model: in evaluation mode, on `device`.
-        pairs: the sentence pairs.
-        tokens: budget of one batch, for each side.
-        bos_id: the first decoder input.
-        device: of the model.
-        advance: called with the number of sentences finished by each batch, estimated for all ranks.
-        group: the ranks that share the work; each gets the whole result.
+    The result is the same on every rank of `group`, whatever their number. `tokens` is the budget of a batch per side;
+    `advance` gets the number of sentences finished by each batch, estimated for all ranks.
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     share = {"rank": group.rank, "world_size": group.size}
@@ -93,7 +85,7 @@ def search_all(
     group: ProcessGroup = ALONE,
     refills: bool | None = None,
 ) -> list[list[Hypothesis]]:
-    """Decode source sentences in batches of similar length.
+    """Decode source sentences in batches of similar length; the ranks of `group` share the work.
 
     Args:
         model: in evaluation mode, on `device`.
@@ -101,13 +93,12 @@ def search_all(
         tokenizer: has the special tokens.
         search: the settings of the search.
         device: of the model.
-        n_best: largest number of hypotheses for each sentence, from 1 to the beam size.
+        n_best: most hypotheses for each sentence, from 1 to the beam size.
         of_each_length: find the best hypothesis of each length instead, to be ranked with other alphas.
         advance: called with the number of sentences finished, estimated for all ranks.
-        group: the ranks that share the work; each gets the whole result.
+        group: each rank gets the whole result.
         refills: whether new sentences enter the batch when a quarter of it is finished; None: not on a CPU. It saves a
-            fifth of the steps. On a GPU a step takes about as long with fewer sentences; on a CPU it takes less, and
-            refilling costs more than it saves.
+            fifth of the steps, which pays on a GPU: a step there takes about as long with fewer sentences.
 
     Returns:
         The hypotheses of each source in the given order, at least one, best first.
@@ -121,7 +112,20 @@ def search_all(
     own: list[tuple[int, list[Hypothesis]]] = []
     reported, total = 0, sum(map(len, chunks))
     with packed(model):
-        searcher = beam_search(model, tokenizer, search, n_best, of_each_length=of_each_length)
+        searcher = BeamSearch(
+            beam_size=search.beam_size,
+            length_penalty_alpha=search.length_penalty_alpha,
+            bos_id=tokenizer.bos_id,
+            eos_id=tokenizer.eos_id,
+            # Rows of the matrix beyond the vocabulary are no tokens.
+            forbidden_ids=(
+                *(tokenizer.pad_id, tokenizer.bos_id),
+                *range(tokenizer.vocabulary_size, model.vocabulary_size),
+            ),
+            n_best=n_best,
+            ends_among=search.ends_among.value,
+            of_each_length=of_each_length,
+        )
         for number, hypotheses in searcher.stream(step, supply):
             own.append((supply.begun[number], hypotheses))
             together = len(lengths) * len(own) // total
@@ -131,29 +135,6 @@ def search_all(
     for index, hypotheses in chain.from_iterable(group.gather(own)):
         found[index] = hypotheses
     return found
-
-
-def beam_search(
-    model: AnyModel,
-    tokenizer: AnyTokenizer,
-    search: BeamSearchConfig,
-    n_best: int = 1,
-    *,
-    of_each_length: bool = False,
-) -> BeamSearch:
-    """The search with these settings."""
-    rows = model.vocabulary_size
-    return BeamSearch(
-        beam_size=search.beam_size,
-        length_penalty_alpha=search.length_penalty_alpha,
-        bos_id=tokenizer.bos_id,
-        eos_id=tokenizer.eos_id,
-        # Rows of the matrix beyond the vocabulary are no tokens.
-        forbidden_ids=(tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, rows)),
-        n_best=n_best,
-        ends_among=search.ends_among.value,
-        of_each_length=of_each_length,
-    )
 
 
 def _brackets(

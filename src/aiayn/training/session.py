@@ -2,8 +2,7 @@
 
 import inspect
 import signal
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, final
@@ -20,6 +19,7 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 from pytorch_lightning.strategies import DDPStrategy
 
 from aiayn.config.instantiation import instantiate
+from aiayn.config.schema import AveragingConfig
 from aiayn.errors import UserError
 from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
@@ -34,35 +34,22 @@ def trainer_arguments() -> set[str]:
     return set(inspect.signature(Trainer).parameters)
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The length of a training run, and its intervals."""
-
-    max_steps: int
-    """Optimizer steps."""
-    accumulation: int
-    """Micro-batches of a rank in one optimizer step."""
-    validation_interval: int
-    """Optimizer steps between two validations."""
-    averaged_checkpoints: int = 0
-    """Number of checkpoints averaged at the end."""
-    averaging_interval: int = 1
-    """Optimizer steps between two of them."""
-
-
 @final
 class TrainingSession:
     """The training of one attempt.
 
     Args:
-        settings: the Trainer's `_target_` and arguments, `precision` and `strategy` already concrete or "auto".
-        callbacks: configured callbacks by name, each with its `_target_`.
-        budget: steps, accumulation, validation.
-        checkpoints: the folder of checkpoints.
-        group: the ranks that train together.
-        is_patient: whether to ignore a second signal, as from a scheduler or launcher that sends several.
-        by_srun: whether Slurm started the ranks, not torchrun.
+        settings: the Trainer's `_target_` and arguments; `precision` and `strategy` concrete or "auto".
+        callbacks: by name, each with its `_target_`.
+        max_steps: optimizer steps of the whole run.
+        accumulation: micro-batches of a rank in one optimizer step.
+        validation_interval: optimizer steps between two validations.
+        averaging: checkpoints averaged at the end.
+        checkpoints: their folder.
         timeout_seconds: how long one rank waits for another.
+        group: the ranks that train together.
+        is_patient: whether to ignore a second signal, as from a scheduler that sends several.
+        by_srun: whether Slurm started the ranks, not torchrun.
 
     Raises:
         UserError: Lightning refuses an argument or a callback.
@@ -73,7 +60,10 @@ class TrainingSession:
         settings: Mapping[str, Any],
         *,
         callbacks: Mapping[str, Mapping[str, Any]],
-        budget: Budget,
+        max_steps: int,
+        accumulation: int,
+        validation_interval: int,
+        averaging: AveragingConfig,
         checkpoints: Path,
         timeout_seconds: int,
         group: ProcessGroup = ALONE,
@@ -82,7 +72,7 @@ class TrainingSession:
     ) -> None:
         self._group = group
         self.checkpoints = checkpoints
-        self.max_steps = budget.max_steps
+        self.max_steps = max_steps
         self._is_trial = bool(settings.get("fast_dev_run"))
         self._saves = bool(settings.get("enable_checkpointing", True))
         self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
@@ -94,14 +84,16 @@ class TrainingSession:
         if arguments["strategy"] == "auto" and group.size > 1:
             arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
-        keepers = self._keepers(budget)
+        keepers: list[Callback] = []
+        if averaging.interval and self._saves and not self._is_trial:
+            keepers = [WeightsKeeper(checkpoints, interval=averaging.interval, checkpoints=averaging.checkpoints)]
         trainer = instantiate(
             {**arguments, "enable_progress_bar": False},
             key="trainer",
-            max_steps=budget.max_steps,
+            max_steps=max_steps,
             max_epochs=-1,
-            accumulate_grad_batches=budget.accumulation,
-            val_check_interval=min(budget.validation_interval, budget.max_steps) * budget.accumulation,
+            accumulate_grad_batches=accumulation,
+            val_check_interval=min(validation_interval, max_steps) * accumulation,
             check_val_every_n_epoch=None,
             use_distributed_sampler=False,
             default_root_dir=str(checkpoints.parent),
@@ -125,12 +117,12 @@ class TrainingSession:
 
     @property
     def stopped_by(self) -> signal.Signals | None:
-        """The signal that stopped this attempt, or None."""
+        """The signal that stopped this attempt."""
         return self._stop.received
 
     @property
     def ended_early_by(self) -> str | None:
-        """The setting, not a signal, that ended training before its last step; None if it reached its end."""
+        """The setting that ended training before its last step; None at its end, or after a signal."""
         if self.step >= self.max_steps or self._stop.received is not None:
             return None
         if self._is_trial:
@@ -150,14 +142,9 @@ class TrainingSession:
         resume_from: Path | None,
         validate_first: bool = False,
     ) -> None:
-        """Train, and write a checkpoint of the last step.
+        """Train, and write a checkpoint of the last step; loggers are not used in a fast_dev_run.
 
-        Args:
-            module: the model and its optimization.
-            batches: the data.
-            loggers: not used in a fast_dev_run.
-            resume_from: a checkpoint.
-            validate_first: whether the checkpoint's validation was missed; the same on all ranks.
+        `validate_first` states whether the checkpoint's validation was missed, the same on all ranks.
         """
         self._missed.is_due = validate_first
         if not self._is_trial:
@@ -180,29 +167,20 @@ class TrainingSession:
             if path != newest and path.name not in known:
                 path.unlink(missing_ok=True)
 
-    def _keepers(self, budget: Budget) -> list[Callback]:
-        """The callback that keeps the weights to average, if configured."""
-        if not budget.averaged_checkpoints or self._is_trial or not self._saves:
-            return []
-        interval, checkpoints = budget.averaging_interval, budget.averaged_checkpoints
-        return [WeightsKeeper(self.checkpoints, interval=interval, checkpoints=checkpoints)]
-
-    def _configured(self, settings: Mapping[str, Mapping[str, Any]]) -> list[Callback]:
-        """The configured callbacks."""
-        made: list[Callback] = []
+    def _configured(self, settings: Mapping[str, Mapping[str, Any]]) -> Iterator[Callback]:
         for name, node in settings.items():
             is_checkpoint = str(node["_target_"]).endswith("ModelCheckpoint")
-            if self._saves or not is_checkpoint:
-                folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
-                callback = instantiate(node, key=f"callbacks.{name}", **folder)
-                if not isinstance(callback, Callback):
-                    raise UserError(f"callbacks.{name}: {node['_target_']} is not a callback of Lightning")
-                made.append(callback)
-        return made
+            if is_checkpoint and not self._saves:
+                continue
+            folder = {"dirpath": str(self.checkpoints)} if is_checkpoint else {}
+            callback = instantiate(node, key=f"callbacks.{name}", **folder)
+            if not isinstance(callback, Callback):
+                raise UserError(f"callbacks.{name}: {node['_target_']} is not a callback of Lightning")
+            yield callback
 
 
 def _environment(group: ProcessGroup, *, by_srun: bool) -> ClusterEnvironment:
-    """The starter of the ranks; Lightning would guess, and take a single process in a Slurm job for a rank."""
+    """The starter of the ranks; Lightning would take a single process in a Slurm job for a rank."""
     if group.size == 1:
         return LightningEnvironment()
     # Lightning's own requeueing saves inside the signal handler, possibly in the middle of a step.

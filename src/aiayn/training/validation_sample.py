@@ -1,4 +1,4 @@
-"""A sample of the development set that is decoded at every validation, for BLEU or F1 during training."""
+"""A sample of the development set that every validation decodes, for BLEU or F1 during training."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,16 +23,9 @@ from aiayn.trees.reading import read_tree
 
 @final
 class ValidationSample:
-    """Fixed sentences, spread evenly over the development set, and the run's search.
+    """Fixed sentences, spread evenly over the development set, decoded with the run's search.
 
-    Attributes:
-        metric: the name of the score: `val/bleu`, `val/bleu_none` for pretokenized data, `val/f1` for trees.
-
-    Args:
-        data: the prepared corpus.
-        search: the run's search.
-        sentences: number of sentences, at most the whole set.
-        group: the ranks that share the decoding.
+    `metric` is the score's name: `val/bleu`, `val/bleu_none` for pretokenized data, `val/f1` for trees.
     """
 
     metric: str
@@ -62,7 +55,7 @@ class ValidationSample:
             self._judge = partial(_bleu, [references[index] for index in chosen], tokenize)
 
     def score(self, model: TranslationModel[Any], *, device: torch.device) -> float:
-        """The score of the output of a model in evaluation mode, 0 to 100, on every rank; a collective operation."""
+        """The score of a model in evaluation mode, 0 to 100, on every rank; a collective operation."""
         found = search_all(model, self._sources, self._tokenizer, self._search, device=device, group=self._group)
         decoded = self._tokenizer.decode_batch(best.tokens for best, *_ in found)
         return self._judge([one_line(line) for line in decoded])

@@ -57,20 +57,19 @@ def test_the_mean_of_one_or_of_copies_of_it_is_itself(row: list[float], count: i
 
 
 @pytest.mark.parametrize(
-    ("other", "complaint"),
+    ("other", "name"),
     [
-        ({"w": torch.ones(2, 3)}, "w is numbers of shape [2, 3], and numbers of shape [3, 2] in "),
-        ({}, "w is not there, and numbers of shape [3, 2] in "),
-        ({"w": torch.ones(3, 2), "more": torch.ones(1)}, "more is numbers of shape [1], and not there in "),
-        ({"w": torch.ones(3, 2, dtype=torch.int64)}, "w is int64 of shape [3, 2], and numbers of shape [3, 2] in "),
+        ({"w": torch.ones(2, 3)}, "w"),
+        ({}, "w"),
+        ({"w": torch.ones(3, 2), "more": torch.ones(1)}, "more"),
+        ({"w": torch.ones(3, 2, dtype=torch.int64)}, "w"),
     ],
 )
-def test_other_architectures_are_refused_by_name(tmp_path: Path, other: dict[str, Tensor], complaint: str) -> None:
+def test_other_architectures_are_refused_by_name(tmp_path: Path, other: dict[str, Tensor], name: str) -> None:
     paths = [written(tmp_path, {"w": torch.ones(3, 2)}), written(tmp_path, other, step=2)]
     with pytest.raises(UserError) as refusal:
         averaged_checkpoint(paths)
-    assert str(refusal.value).startswith(f"{paths[1]}: {complaint}{paths[0].name}: ")
-    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).startswith(f"{paths[1]}: {name} has another shape than in {paths[0].name}")
 
 
 def test_another_run_is_averaged_only_without_provenance(tmp_path: Path) -> None:

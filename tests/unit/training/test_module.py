@@ -13,11 +13,12 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
+from aiayn.config.schema import OptimizationConfig
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
-from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.module import TranslationModule
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*does not have many workers",
@@ -54,11 +55,15 @@ def module_of(architecture: Architecture) -> TranslationModule:
         model=Transformer(dataclasses.replace(architecture, dropout=0.0), vocabulary_size=ENTRIES),
         d_model=architecture.d_model,
         label_smoothing=0.1,
-        warmup_steps=10,
-        learning_rate_factor=1.0,
-        adam=AdamSettings(0.9, 0.98, 1e-9),
+        recipe=OptimizationConfig(
+            warmup_steps=10,
+            learning_rate_factor=1.0,
+            adam_beta1=0.9,
+            adam_beta2=0.98,
+            adam_epsilon=1e-9,
+            divergence_factor=3.0,
+        ),
         seed=1,
-        divergence_factor=3.0,
         log_interval=1,
         provenance={},
     )

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aiayn.config.schema import OptimizationConfig
 from aiayn.models.transformer import Transformer
-from aiayn.training.module import AdamSettings, TranslationModule
+from aiayn.training.module import TranslationModule
 from aiayn.training.schedule import learning_rate
 
 steps = st.integers(1, 10**6)
@@ -48,11 +49,15 @@ def test_the_optimizer_follows_the_equation_from_its_first_step(model: Transform
         model=model,
         d_model=16,
         label_smoothing=0.1,
-        warmup_steps=3,
-        learning_rate_factor=2.0,
-        adam=AdamSettings(0.9, 0.98, 1e-9),
+        recipe=OptimizationConfig(
+            warmup_steps=3,
+            learning_rate_factor=2.0,
+            adam_beta1=0.9,
+            adam_beta2=0.98,
+            adam_epsilon=1e-9,
+            divergence_factor=3.0,
+        ),
         seed=1,
-        divergence_factor=3.0,
         log_interval=1,
         provenance={},
     )

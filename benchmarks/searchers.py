@@ -89,7 +89,7 @@ def ctranslate2(
     """CTranslate2 with the weights that `aiayn export` would write."""
     from ctranslate2 import Translator
 
-    from aiayn.inference.export_ctranslate2 import SpecialTokens, transformer_spec
+    from aiayn.inference.export_ctranslate2 import transformer_spec
 
     sizes = Architecture(**architecture)
     folder = Path(work) / f"ctranslate2-{compute_type}"
@@ -99,7 +99,9 @@ def ctranslate2(
         endless_model(sizes, vocabulary_size=vocabulary_size).state_dict(),
         sizes,
         pieces=pieces,
-        special=SpecialTokens(pad_id=PAD, bos_id=BOS, eos_id=EOS),
+        pad_id=PAD,
+        bos_id=BOS,
+        eos_id=EOS,
     )
     spec.validate()
     spec.optimize(quantization=compute_type)

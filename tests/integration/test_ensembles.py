@@ -144,7 +144,7 @@ def test_another_vocabulary_is_refused_by_name(say: Say, runs: Runs, tmp_path: P
         (["run=[]"], "run=[]: state a run directory"),
         (["run=[null]"], "run=[None]: state a run directory"),
         (["run=[RUN,nowhere]"], "run=nowhere: not a run directory"),
-        (["run=[RUN,RUN]", "n_best=3"], "n_best=3: must be from 1 to decoding.beam_size=2"),
+        (["run=[RUN,RUN]", "n_best=3"], "n_best=3: must be at most decoding.beam_size=2"),
     ],
 )
 def test_mistakes_are_one_line(say: Say, runs: Runs, words: list[str], complaint: str) -> None:

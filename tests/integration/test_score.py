@@ -104,7 +104,7 @@ def test_of_nothing_comes_nothing(score: Score) -> None:
     assert score("") == Said(0, [], "0 pairs, 0 tokens\n")
 
 
-@pytest.mark.parametrize(("bad", "complaint"), [("no tab", "no tab"), ("a\tb\tc", "2 tabs"), ("", "no tab")])
+@pytest.mark.parametrize(("bad", "complaint"), [("no tab", "0 tabs"), ("a\tb\tc", "2 tabs"), ("", "0 tabs")])
 def test_a_line_that_is_no_pair_is_named_after_those_before_it(score: Score, bad: str, complaint: str) -> None:
     said = score(f"a\tb\nc\td\n{bad}\ne\tf\n")
     assert (said.code, len(said.rows)) == (2, 2)

@@ -31,12 +31,7 @@ def build_architecture(config: ModelConfig) -> Architecture:
 
 
 def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:
-    """The cost of training a model: in closed form for the paper's Transformer, counted by torch for others.
-
-    Args:
-        config: of the model.
-        vocabulary_size: rows of the embedding matrix.
-    """
+    """The cost of training a model: in closed form for the paper's Transformer, counted by torch for others."""
     architecture = architecture_of(config)
     if isinstance(architecture, Architecture) and has_closed_form(architecture):
         return transformer_cost(architecture, vocabulary_size=vocabulary_size)
@@ -52,15 +47,7 @@ def _measured(architecture: AnyArchitecture, vocabulary_size: int) -> ModelCost:
 
 
 def embedding_rows(config: ModelConfig, *, vocabulary_size: int) -> int:
-    """Rows of the embedding matrix.
-
-    Args:
-        config: of the model; `vocabulary_rows` may state more rows than entries.
-        vocabulary_size: entries of the vocabulary.
-
-    Raises:
-        UserError: `vocabulary_rows` is smaller than the vocabulary.
-    """
+    """Rows of the embedding matrix; UserError if fewer than the vocabulary has entries are stated."""
     rows = vocabulary_size if config.vocabulary_rows is None else config.vocabulary_rows
     if rows < vocabulary_size:
         raise UserError(

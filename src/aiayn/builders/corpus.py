@@ -104,11 +104,7 @@ def validation_sentences(config: TrainConfig) -> int:
 
 
 def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
-    """Refuse, before training, sentences longer than the learned positions.
-
-    Raises:
-        UserError: naming the split, its longest sentence and the remedy.
-    """
+    """Refuse, before training, sentences longer than the learned positions."""
     if not has_learned_positions(config.model):
         return
     for split in SPLITS[1:]:

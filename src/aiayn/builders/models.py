@@ -10,12 +10,7 @@ from aiayn.models.translation_model import TranslationModel
 
 
 def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
-    """A model of any kind, initialised with torch's generator.
-
-    Args:
-        architecture: sizes and choices.
-        rows: of the embedding matrix.
-    """
+    """A model of any kind, initialised with torch's generator; `rows` of the embedding matrix."""
     if isinstance(architecture, RecurrentArchitecture):
         return RecurrentTranslator(architecture, vocabulary_size=rows)
     if isinstance(architecture, ConvolutionalArchitecture):

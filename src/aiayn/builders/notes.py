@@ -16,7 +16,6 @@ from aiayn.paper.table3 import SETTINGS, load_table3
 TABLE = "table3/"
 
 MOST = 8
-"""Differences that are named; the others are counted."""
 
 
 def printed_difference(config: TrainConfig) -> str:

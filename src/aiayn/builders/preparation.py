@@ -27,20 +27,15 @@ class Preparation:
     was_there: bool
     """Whether it was only verified."""
     seconds: float
-    """Wall time."""
 
 
 def prepare_data(config: TrainConfig) -> PreparedData:
-    """The prepared corpus of a run, which later runs and all ranks share.
-
-    Raises:
-        UserError: the corpus or the cache cannot be used.
-    """
+    """The prepared corpus of a run, shared by later runs and all ranks; UserError if corpus or cache fail."""
     return bring_into_cache(config).data
 
 
 def bring_into_cache(config: TrainConfig) -> Preparation:
-    """Prepare a run's corpus unless the cache holds it; errors as for `prepare_data`."""
+    """Prepare a run's corpus unless the cache holds it."""
     started = time.perf_counter()
     cache = Path(config.paths.cache)
     bar = _StageBar()
@@ -85,7 +80,7 @@ def _warn_of_long_sentences(data: PreparedData) -> None:
 
 
 def _place(data: PreparedData, split: Split, side: str, index: int) -> str:
-    """The place of a sentence, as in "line 31 of dev.en"; its number in the split if that has several files."""
+    """The place of a sentence, as in "line 31 of dev.en", or its number in a split of several files."""
     origin = data.manifest["origin"]
     pairs = origin["files"][split] if origin.get("kind") == "text_files" else []
     if len(pairs) != 1:
@@ -94,18 +89,13 @@ def _place(data: PreparedData, split: Split, side: str, index: int) -> str:
 
 
 class _StageBar:
-    """A progress bar of sentence pairs, one stage after another.
-
-    Attributes:
-        stage: the current stage; empty before the first.
-    """
+    """A progress bar of sentence pairs, one stage after another; `stage` is empty before the first."""
 
     def __init__(self) -> None:
         self._bar: Bar | None = None
         self.stage = ""
 
     def show(self, stage: str, pairs: int, total: int | None) -> None:
-        """Show that `pairs` of `total` pairs of the stage are done."""
         bar = self._bar
         if bar is None or stage != self.stage:
             self.close()
@@ -115,7 +105,6 @@ class _StageBar:
         bar.reach(pairs)
 
     def close(self) -> None:
-        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -33,12 +33,7 @@ LENGTH_MULTIPLE = 8
 
 
 def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
-    """The model with weights initialised from `seed`.
-
-    Args:
-        config: the run's configuration.
-        vocabulary_size: entries of the vocabulary.
-    """
+    """The model with weights initialised from `seed`, for a vocabulary of this many entries."""
     rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
     torch.manual_seed(config.seed)
     return made_model(architecture_of(config.model), rows=rows)
@@ -79,14 +74,7 @@ def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
 def describe(
     config: TrainConfig, *, run_id: str, commit: str | None = None, dirty: bool | None = None
 ) -> RunDescription:
-    """The description of the run for trackers.
-
-    Args:
-        config: the run's configuration.
-        run_id: of its record.
-        commit: of the code, where it runs from a checkout.
-        dirty: whether the checkout has changes.
-    """
+    """The description of the run for trackers, with the commit of its code and whether the checkout has changes."""
     identity = config.identity
     table, row = identity.experiment.partition("/")[0], row_of(identity.experiment)
     marks = {VARIATION: identity.difference, TRIAL: trial_reason(config.trainer)}
@@ -107,12 +95,7 @@ def describe(
 
 
 def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
-    """The device of one process of a run.
-
-    Args:
-        config: the run's configuration.
-        local_rank: the process's number on its host.
-    """
+    """The device of one process of a run, the `local_rank`-th on its host."""
     if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
         return torch.device("cpu")
     devices = stated_devices(config.trainer)
@@ -129,18 +112,7 @@ def build_session(
     by_srun: bool = False,
     is_patient: bool = False,
 ) -> TrainingSession:
-    """The trainer of one attempt; steps, accumulation and validation follow from `optimization`.
-
-    Args:
-        config: the run's configuration.
-        directory: where checkpoints go.
-        group: the ranks that train together.
-        by_srun: whether srun started them.
-        is_patient: whether a second signal is ignored.
-
-    Raises:
-        UserError: Lightning refuses an argument or a callback.
-    """
+    """The trainer of one attempt; `by_srun` and `is_patient` as for `TrainingSession`."""
     settings = dict(config.trainer)
     if settings["precision"] == "auto":
         settings["precision"] = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"

@@ -1,6 +1,6 @@
 """`aiayn sync`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -9,14 +9,11 @@ from aiayn.errors import RunFailedError, UserError
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.ledger import run_directories
 from aiayn.system.progress import Bar
-from aiayn.tracking.sync import Patience, Sent, is_unsent, send
+from aiayn.tracking.sync import Sent, is_unsent, patience, send
 
 
 def main(config: SyncConfig) -> None:
     """Send W&B data that is only on disk; print a line for each run."""
-    for key, value in {"retries": config.retries, "timeout": config.timeout}.items():
-        if value < 1:
-            raise UserError(f"{key}={value}: must be at least 1")
     runs = Path(config.paths.runs)
     directories = run_directories(runs) if config.run is None else [open_run(config.run)]
     unsent = [directory for directory in directories if is_unsent(directory)]
@@ -28,10 +25,10 @@ def main(config: SyncConfig) -> None:
 
     if not wandb_session.has_credentials(wandb_session.session()):
         raise UserError("not logged in to W&B: run wandb login, or set WANDB_API_KEY")
-    _send(unsent, Patience(retries=config.retries, timeout=config.timeout), host=wandb_session.host())
+    _send(unsent, patience(retries=config.retries, timeout=config.timeout), host=wandb_session.host())
 
 
-def _send(unsent: Sequence[RunDirectory], patience: Patience, *, host: str) -> None:
+def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host: str) -> None:
     """Send runs one after another; if the server does not accept the first, stop.
 
     Raises:
@@ -40,7 +37,7 @@ def _send(unsent: Sequence[RunDirectory], patience: Patience, *, host: str) -> N
     done: list[Sent] = []
     for number, directory in enumerate(unsent):
         with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:
-            done.append(send(directory, patience, on_wait=partial(bar.advance, 0)))
+            done.append(send(directory, variables, on_wait=partial(bar.advance, 0)))
         if done[-1].failure is not None and not any(sent.url for sent in done):
             break
         print(_line(done[-1]), flush=True)  # noqa: T201

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 from omegaconf import MISSING
 
 from aiayn.config.schema import DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
-from aiayn.config.values import LARGEST, Count, Range, Seed, WholeNumber
+from aiayn.config.values import LARGEST, Count, Range, Seed
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
 
@@ -69,7 +69,7 @@ class EvaluateConfig:
     """last, best, average or an optimizer step."""
     splits: Any = MISSING
     """The splits to score: dev, test, or a list."""
-    n_best: int | None = MISSING
+    n_best: Count | None = MISSING
     """Also write this many hypotheses of each sentence with their scores, as JSON; null: the best one's text alone."""
     decoding: DecodingOverridesConfig = MISSING
     """Search settings that differ from the run's."""
@@ -111,7 +111,7 @@ class UseConfig:
 class TranslateConfig(UseConfig):
     """`aiayn translate`."""
 
-    n_best: int | None = MISSING
+    n_best: Count | None = MISSING
     """Write this many hypotheses of each line with their scores, as JSON; null: the best one's text."""
     decoding: SearchOverridesConfig = MISSING
     """Search settings that differ from the run's."""
@@ -274,7 +274,7 @@ class SyncConfig:
 
     run: str | None = MISSING
     """A run directory; null: every run below paths.runs."""
-    retries: WholeNumber = MISSING
+    retries: Count = MISSING
     """Repetitions of a failed request to W&B's server."""
     timeout: Count = MISSING
     """Seconds to wait for an answer of the server."""

@@ -20,7 +20,7 @@ from aiayn.config.sweep_schema import SlurmConfig, SweeperConfig
 
 @cache
 def register() -> None:
-    """Register resolvers and schemas; repeating it changes nothing."""
+    """Register resolvers and schemas, once."""
     register_resolvers()
     store = ConfigStore.instance()
     for command, node in COMMANDS.items():
@@ -53,12 +53,7 @@ def beside_the_command() -> Iterator[None]:
 
 
 def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:
-    """The configuration of `aiayn <command> <overrides>`, without Hydra's own node.
-
-    Args:
-        command: a key of `store.COMMANDS`.
-        overrides: as on the command line.
-    """
+    """The configuration of `aiayn <command> <overrides>`, without Hydra's own node."""
     return without_hydra(compose_with_hydra(command, overrides))
 
 

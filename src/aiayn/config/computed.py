@@ -46,9 +46,6 @@ def refuse_stated(composed: DictConfig, verb: str, overrides: Sequence[str]) -> 
         composed: the composition with Hydra's own node.
         verb: the command.
         overrides: of the command line, swept ones included.
-
-    Raises:
-        UserError: naming the key and the remedy.
     """
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
@@ -98,15 +95,7 @@ def _files_of(verb: str) -> DictConfig:
 
 
 def refuse_stated_identity(composed: DictConfig, verb: str) -> None:
-    """Refuse an identity that a file states, such as an experiment's.
-
-    Args:
-        composed: a job of `aiayn train`, or of a command with the same keys.
-        verb: the command.
-
-    Raises:
-        UserError: naming the key.
-    """
+    """Refuse an identity that a file states, such as an experiment's."""
     for name, remedy in IDENTITY.items():
         value = _unresolved(composed, f"identity.{name}")
         if value != _unresolved(_files_of(verb), f"identity.{name}"):
@@ -114,11 +103,7 @@ def refuse_stated_identity(composed: DictConfig, verb: str) -> None:
 
 
 def check_computed(config: TrainConfig) -> None:
-    """Check that kinds are those of the groups chosen, and that names stay below `paths.runs`.
-
-    Raises:
-        UserError: naming the key and the remedy.
-    """
+    """Check that kinds are those of the groups chosen, and that names stay below `paths.runs`."""
     model, data, identity = config.model, config.data, config.identity
     if type(model) is not MODEL_TYPES[model.kind]:
         raise UserError(f"model.kind={model.kind}: the kind follows from the group; state model={model.kind} instead")

@@ -183,4 +183,3 @@ DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
     CorpusKind.trees: TreesDataConfig,
     CorpusKind.toy_trees: ToyTreesDataConfig,
 }
-"""The fields of each kind of corpus."""

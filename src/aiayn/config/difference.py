@@ -1,8 +1,8 @@
 """The changes of a run to its experiment, and the name that follows, for W&B, sweeps and reports.
 
-The configuration is compared with the same experiment, composed with the same scale, fidelity profile and corpus and
-without further overrides. Keys that can change a result count, and those of the scale. A key that is derived from
-others, such as d_k from num_heads, is not counted separately.
+The configuration is compared with the same experiment, composed with the same scale, fidelity profile and corpus
+without further overrides. Keys that can change a result count, and those of the scale. A key derived from others, such
+as d_k from num_heads, is not counted separately.
 """
 
 import hashlib
@@ -89,11 +89,8 @@ def job_type(row: str, difference: str) -> str:
 def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
     """The keys in which `here` differs from `there`, and its values; None for a key that it lacks.
 
-    Values are compared, not expressions. A key that `there` derives from others is omitted if its value follows.
-
-    Args:
-        here: composed or frozen.
-        there: composed; keys without a value are not compared.
+    Values are compared, not expressions. A key that `there` derives from others is omitted if its value follows; a key
+    without a value there is not compared.
     """
     own, other, followed = _stated(here), _stated(there), deepcopy(there)
     keys = [key for key in {**other, **own} if other.get(key) != MISSING and key != "seed"]
@@ -109,12 +106,7 @@ def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
 
 
 def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
-    """Each change as key=value, with only the last part of the key if no other key ends with it.
-
-    Args:
-        changes: values by dotted key.
-        keys: all keys of the configuration.
-    """
+    """Each change as key=value, with only the last part of the key if no other of `keys` ends with it."""
     ends = Counter(key.rpartition(".")[2] for key in {*keys, *changes})
     short = {key: end if ends[end := key.rpartition(".")[2]] == 1 else key for key in changes}
     return {key: f"{short[key]}={_text(value)}" for key, value in changes.items()}
@@ -160,13 +152,11 @@ def _experiment(root: DictConfig, *words: str) -> DictConfig:
 
 @lru_cache(maxsize=8)
 def _composed(loader: ConfigLoader, words: tuple[str, ...]) -> DictConfig:
-    """A configuration of `aiayn train`, from the same files as the command line."""
     return loader.load_configuration("train", list(words), run_mode=RunMode.RUN)
 
 
 @cache
 def _own_loader() -> ConfigLoader:
-    """A loader of conf/ outside a command."""
     with initialize_config_dir(str(conf_directory()), version_base="1.3"):
         return GlobalHydra.instance().config_loader()
 

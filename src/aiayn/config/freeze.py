@@ -38,11 +38,7 @@ def frozen_text(config: TrainConfig) -> str:
 
 
 def load_config(path: Path) -> TrainConfig:
-    """Read a frozen configuration.
-
-    Raises:
-        UserError: the file is missing, or not a configuration of this version.
-    """
+    """Read a frozen configuration; UserError if it is missing or not one of this version."""
     content = frozen_content(path)
     try:
         schema = OmegaConf.structured(TrainConfig)
@@ -56,11 +52,7 @@ def load_config(path: Path) -> TrainConfig:
 
 
 def frozen_content(path: Path) -> dict[str, Any]:
-    """A frozen configuration as plain containers, without comparing it with the schema.
-
-    Raises:
-        UserError: the file is missing, or not a configuration.
-    """
+    """A frozen configuration as plain containers, not compared with the schema; UserError if it cannot be read."""
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -16,7 +16,6 @@ class StatedDevice:
     name: str
     single_flops: float
     half_flops: float | None
-    """None: not stated."""
 
 
 @cache

@@ -36,12 +36,7 @@ NEUTRAL_KEYS = frozenset(
 
 
 def configuration_hash(content: Mapping[str, Any], *, fidelity: str) -> str:
-    """Eight hexadecimal digits that two runs share exactly when they are the same run.
-
-    Args:
-        content: the resolved configuration as plain containers.
-        fidelity: the name of the fidelity profile.
-    """
+    """Eight hexadecimal digits of the resolved configuration, shared exactly by the attempts of one run."""
     text = json.dumps({"fidelity": fidelity, **result_leaves(content)}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 

@@ -11,12 +11,7 @@ from aiayn.errors import UserError
 
 
 def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
-    """Import and call what `_target_` names.
-
-    Args:
-        node: `_target_` and arguments; an argument with a `_target_` of its own is instantiated first.
-        key: the configuration key that errors name.
-        arguments: more arguments, passed as they are.
+    """Import and call what `_target_` names, after arguments with a `_target_` of their own; `key` is named by errors.
 
     Raises:
         UserError: the target does not exist, or refuses its arguments.
@@ -34,11 +29,7 @@ def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
 
 
 def locate(node: Mapping[str, Any], *, key: str) -> Any:
-    """Import and return what `_target_` names.
-
-    Raises:
-        UserError: the target does not exist.
-    """
+    """Import and return what `_target_` names; UserError if it does not exist."""
     try:
         return pkgutil.resolve_name(str(node["_target_"]))
     except (ImportError, AttributeError, ValueError) as error:

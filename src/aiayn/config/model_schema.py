@@ -155,7 +155,6 @@ MODEL_TYPES: dict[ModelKind, type[ModelConfig]] = {
     ModelKind.recurrent: RecurrentConfig,
     ModelKind.convolutional: ConvolutionalConfig,
 }
-"""The schema of each kind of model."""
 
 
 def has_learned_positions(model: ModelConfig) -> bool:

@@ -1,4 +1,4 @@
-"""Paths of `output=`: a file or folder in an existing folder."""
+"""Paths of `output=`: a file or folder in an existing folder; every function raises UserError for others."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,11 +8,7 @@ from aiayn.errors import UserError
 
 
 def output_file(output: str | None) -> Path | None:
-    """The file to write, which is replaced if it exists; None for the terminal.
-
-    Raises:
-        UserError: its folder does not exist, or it is a folder.
-    """
+    """The file to write, which is replaced if it exists; None for the terminal."""
     if output is None:
         return None
     path = _in_a_folder(output)
@@ -22,11 +18,7 @@ def output_file(output: str | None) -> Path | None:
 
 
 def output_folder(output: str) -> Path:
-    """The folder to write to, which may exist.
-
-    Raises:
-        UserError: the folder above it does not exist, or it is a file.
-    """
+    """The folder to write to, which may exist."""
     path = _in_a_folder(output)
     if path.exists() and not path.is_dir():
         raise UserError(f"output={output}: is a file; state a folder")
@@ -34,11 +26,7 @@ def output_folder(output: str) -> Path:
 
 
 def new_output(output: str) -> Path:
-    """The file or folder to make, which must not exist.
-
-    Raises:
-        UserError: the folder above it does not exist, or it exists itself.
-    """
+    """The file or folder to make, which must not exist."""
     path = _in_a_folder(output)
     if path.exists() or path.is_symlink():
         raise UserError(f"output={output}: exists already; remove it or state another")
@@ -56,14 +44,7 @@ def _in_a_folder(output: str) -> Path:
 
 @contextmanager
 def output_errors(output: str | None) -> Iterator[None]:
-    """Turn an OSError into one line.
-
-    Args:
-        output: the file or folder that is written; None where files are only read.
-
-    Raises:
-        UserError: naming the output, or the file that cannot be read.
-    """
+    """Turn an OSError into a UserError about the output, or the file that is read if `output` is None."""
     try:
         yield
     except OSError as error:

@@ -63,7 +63,7 @@ def jobs_at_once(*, _root_: DictConfig) -> int:
 
 
 def run_hash(*, _root_: DictConfig) -> str:
-    """The run's identity; see `aiayn.config.identity`."""
+    """The run's identity."""
     content: dict[str, Any] = {
         str(key): OmegaConf.to_container(node, resolve=True) if OmegaConf.is_config(node) else node
         for key in _root_
@@ -74,12 +74,12 @@ def run_hash(*, _root_: DictConfig) -> str:
 
 
 def run_difference(*, _root_: DictConfig) -> str:
-    """The changes of the run to its experiment; see `aiayn.config.difference`."""
+    """The changes of the run to its experiment."""
     return difference.difference(_root_)
 
 
 def run_title(*, _root_: DictConfig) -> str:
-    """The name of the run in W&B; see `aiayn.config.difference`."""
+    """The name of the run in W&B."""
     return difference.title(_root_)
 
 
@@ -106,6 +106,6 @@ RESOLVERS: tuple[Callable[..., Any], ...] = (
 
 
 def register_resolvers() -> None:
-    """Register the resolvers with OmegaConf; repeating it changes nothing."""
+    """Register the resolvers with OmegaConf."""
     for function in RESOLVERS:
         OmegaConf.register_new_resolver(function.__name__, function, replace=True)

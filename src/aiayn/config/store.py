@@ -23,7 +23,6 @@ COMMANDS: dict[str, type] = {
     "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
 }
-"""The type of each command's configuration."""
 
 SWEEPS = "sweeps"
 """The group whose options are whole multiruns."""
@@ -59,12 +58,7 @@ def group_directory(group: str) -> Path:
 
 
 def options(group: str, *, folders: Iterable[Path] = ()) -> list[str]:
-    """Every option of a group and its folders, sorted.
-
-    Args:
-        group: a folder of conf/, or sweeps.
-        folders: further folders of configuration, such as the user's `--config-dir`.
-    """
+    """Every option of a group and its folders, sorted; also in further folders, such as the user's `--config-dir`."""
     roots = [group_directory(group), *(folder / group for folder in folders)]
     pattern = "*.yaml" if group == SWEEPS else "**/*.yaml"  # folders in sweeps/ hold the sweeps of other tools
     return sorted({str(path.relative_to(root).with_suffix("")) for root in roots for path in root.glob(pattern)})

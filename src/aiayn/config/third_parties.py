@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from types import NoneType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard
 
 from aiayn.config.data_schema import is_parsing
 from aiayn.config.schema import TrainConfig
-from aiayn.config.values import LARGEST, Range
+from aiayn.config.values import LARGEST, Count, Range, WholeNumber, check_value
 from aiayn.errors import UserError
 
 STATED_ELSEWHERE = {
@@ -30,44 +29,26 @@ STATED_ELSEWHERE = {
 """Arguments of Lightning's Trainer that follow from other keys, and the remedy."""
 
 STARTS_PROCESSES = ("spawn", "fork", "notebook")
-"""Parts of the names of Lightning's strategies that start processes of their own, which would not be ended."""
+"""Parts of names of Lightning's strategies that start processes of their own, which would not be ended."""
 
 
-class Argument(NamedTuple):
-    """An argument of Lightning's Trainer: types, range and their description."""
-
-    types: tuple[type, ...]
-    range: Range
-    allowed: str
-
-
-FLAG = Argument((bool,), Range(), "true or false")
-BATCHES = (int, float)
-ARGUMENTS = {
-    "min_steps": Argument((int, NoneType), Range(0, LARGEST), "a number of steps, at least 0, or null"),
-    "log_every_n_steps": Argument((int,), Range(0, LARGEST), "a number of steps, at least 0"),
-    "limit_train_batches": Argument(
-        (*BATCHES, NoneType), Range(above=0, most=LARGEST), "a number of batches or a share of them, above 0, or null"
-    ),
-    "limit_val_batches": Argument(
-        (*BATCHES, NoneType), Range(0, LARGEST), "a number of batches or a share of them, at least 0, or null"
-    ),
-    "overfit_batches": Argument(BATCHES, Range(0, LARGEST), "a number of batches or a share of them, at least 0"),
-    "gradient_clip_val": Argument((int, float, NoneType), Range(0, LARGEST), "at least 0, and finite, or null"),
-    "fast_dev_run": Argument((bool, int), Range(0, LARGEST), "true, false, or a number of batches, at least 0"),
-    "num_nodes": Argument((int,), Range(1, LARGEST), "a number of hosts, at least 1"),
-    "num_sanity_val_steps": Argument((int,), Range(-1, LARGEST), "a number of batches, at least 0, or -1 for all"),
-    "enable_checkpointing": FLAG,
-    "enable_progress_bar": FLAG,
-    "enable_model_summary": FLAG,
-    "inference_mode": FLAG,
-    "detect_anomaly": FLAG,
-    "benchmark": Argument((bool, NoneType), Range(), "true, false or null"),
-    "deterministic": Argument((bool, str, NoneType), Range(), "true, false, warn or null"),
-    "profiler": Argument(
-        (str, dict, NoneType), Range(), "the name of one of Lightning's, an object with its _target_, or null"
-    ),
-    "_target_": Argument((str,), Range(), "the name of a class, as in pytorch_lightning.Trainer"),
+BATCHES = Annotated[float, Range(0, LARGEST)]
+ARGUMENTS: dict[str, Any] = {
+    "min_steps": WholeNumber | None,
+    "log_every_n_steps": WholeNumber,
+    "limit_train_batches": Annotated[float, Range(above=0, most=LARGEST)] | None,
+    "limit_val_batches": BATCHES | None,
+    "overfit_batches": BATCHES,
+    "gradient_clip_val": BATCHES | None,
+    "fast_dev_run": bool | WholeNumber,
+    "num_nodes": Count,
+    "num_sanity_val_steps": Annotated[int, Range(-1, LARGEST)],
+    **dict.fromkeys(("enable_checkpointing", "enable_progress_bar", "enable_model_summary"), bool),
+    **dict.fromkeys(("inference_mode", "detect_anomaly"), bool),
+    "benchmark": bool | None,
+    "deterministic": bool | Literal["warn"] | None,
+    "profiler": str | dict | None,
+    "_target_": str,
 }
 """Arguments that Lightning checks late or not at all."""
 
@@ -91,14 +72,17 @@ KEPT = {
 BETTER_WHEN = {"val/ppl": "min"} | dict.fromkeys(("val/bleu", "val/bleu_none", "val/f1", "step", "epoch"), "max")
 """The mode of a checkpoint callback that monitors the metric."""
 
-WANDB_MODES = ("auto", "online", "offline", "disabled", "shared")
-"""Modes of W&B; auto leaves the choice to its environment, the login and the server."""
+WANDB: dict[str, Any] = {
+    "mode": Literal["auto", "online", "offline", "disabled", "shared"],
+    "log_model": bool | Literal["all"],
+    "samples": WholeNumber,
+    "init_timeout": Annotated[float, Range(above=0, most=LARGEST)],
+    "finish_timeout": Annotated[float, Range(0, LARGEST)],
+}
+"""Arguments of W&B; mode=auto leaves the choice to its environment, the login and the server; times are in seconds."""
 
 LONGEST_PROJECT, NO_PROJECT = 128, {*"/\\#?%:"}
 """The longest name of a project in W&B, and the characters that it must not have."""
-
-TIMEOUTS = {"init_timeout": Range(above=0, most=LARGEST), "finish_timeout": Range(0, LARGEST)}
-"""Seconds that W&B may take; finish_timeout=0: no limit."""
 
 FOLLOWS_FROM_THE_RUN = {
     "id": "leave it out, it is the run_id of the record",
@@ -125,21 +109,15 @@ def trial_reason(trainer: Mapping[str, Any]) -> str | None:
 
 
 def validate_trainer(trainer: Mapping[str, Any]) -> None:
-    """Check the arguments of Lightning's Trainer.
-
-    Raises:
-        UserError: naming the argument, its value and the remedy.
-    """
+    """Check the arguments of Lightning's Trainer."""
     for name, value in trainer.items():
         if name in STATED_ELSEWHERE:
             raise UserError(f"trainer.{name}: {STATED_ELSEWHERE[name]}")
-        if name in ARGUMENTS and not _is_allowed(value, ARGUMENTS[name]):
-            raise UserError(f"trainer.{name}={value}: must be {ARGUMENTS[name].allowed}")
-    strategy, deterministic = trainer.get("strategy"), trainer.get("deterministic")
+        if name in ARGUMENTS:
+            check_value(f"trainer.{name}", value, ARGUMENTS[name])
+    strategy = trainer.get("strategy")
     if isinstance(strategy, str) and any(word in strategy for word in STARTS_PROCESSES):
         raise UserError(f"trainer.strategy={strategy}: starts processes, which this command does: state auto or ddp")
-    if isinstance(deterministic, str) and deterministic != "warn":
-        raise UserError(f"trainer.deterministic={deterministic}: must be {ARGUMENTS['deterministic'].allowed}")
     longest = trainer.get("max_time")
     if longest is not None and not _is_duration(longest):
         raise UserError(
@@ -153,12 +131,6 @@ def validate_trainer(trainer: Mapping[str, Any]) -> None:
         raise UserError(f"trainer.plugins={plugins}: state a list of objects, each with its _target_, or null")
 
 
-def _is_allowed(value: object, argument: Argument) -> bool:
-    if type(value) not in argument.types:
-        return False
-    return not isinstance(value, int | float) or argument.range.expected(value) is None
-
-
 def _is_duration(value: object) -> bool:
     if isinstance(value, Mapping):
         parts = value.values()
@@ -167,11 +139,7 @@ def _is_duration(value: object) -> bool:
 
 
 def validate_callbacks(config: TrainConfig) -> None:
-    """Check that every callback has a `_target_` and monitors a metric that the run logs.
-
-    Raises:
-        UserError: naming the callback, the key and the remedy.
-    """
+    """Check that every callback has a `_target_` and monitors a metric that the run logs."""
     for name, node in config.callbacks.items():
         if not _names_its_target(node):
             raise UserError(f"callbacks.{name}: has no _target_; state +callbacks.{name}._target_=<class>")
@@ -201,9 +169,7 @@ def _validate_checkpoints(name: str, node: Mapping[str, Any]) -> None:
     if better is not None and mode != better:
         raise UserError(f"{key}.mode={mode}: with monitor={node['monitor']} it keeps the worst; state {better}")
     for argument in ("every_n_train_steps", "every_n_epochs", "save_top_k"):
-        value = node.get(argument)
-        if value is not None and (type(value) is not int or not -1 <= value <= LARGEST):
-            raise UserError(f"{key}.{argument}={value}: must be a whole number")
+        check_value(f"{key}.{argument}", node.get(argument), Annotated[int, Range(-1, LARGEST)] | None)
 
 
 def _names_its_target(node: object) -> bool:
@@ -227,11 +193,7 @@ def _metrics(config: TrainConfig) -> tuple[str, ...]:
 
 
 def validate_wandb(logger: Mapping[str, Any]) -> None:
-    """Check the arguments of W&B; arguments of other trackers are not checked.
-
-    Raises:
-        UserError: naming the key, the value and the remedy.
-    """
+    """Check the arguments of W&B; arguments of other trackers are not checked."""
     if "_target_" in logger and not _names_its_target(logger):
         raise UserError(f"logger._target_={logger['_target_']}: state the name of a class, or logger=none")
     if not str(logger.get("_target_")).endswith("WandbLogger"):
@@ -241,25 +203,10 @@ def validate_wandb(logger: Mapping[str, Any]) -> None:
     for argument, instead in FOLLOWS_FROM_THE_RUN.items():
         if argument in logger:
             raise UserError(f"logger.{argument}: {instead}")
-    if logger.get("mode") not in WANDB_MODES:
-        raise UserError(f"logger.mode={logger.get('mode')}: choose from {', '.join(WANDB_MODES)}")
-    _validate_place(logger.get("project"), logger.get("entity"))
-    if logger.get("log_model", False) not in (False, True, "all"):
-        raise UserError(f"logger.log_model={logger['log_model']}: choose from false, true (the best), all")
-    _validate_numbers(logger)
-
-
-def _validate_numbers(logger: Mapping[str, Any]) -> None:
-    samples = logger.get("samples", 0)
-    if type(samples) is not int or samples < 0:
-        raise UserError(f"logger.samples={samples}: must be a number of sentences, at least 0 (0: no table)")
-    for name, allowed in TIMEOUTS.items():
-        seconds = logger.get(name)
-        if not isinstance(seconds, int | float) or isinstance(seconds, bool) or allowed.expected(seconds) is not None:
-            raise UserError(f"logger.{name}={seconds}: must be a number of seconds, {allowed.expected(-1)}")
-
-
-def _validate_place(project: object, entity: object) -> None:
+    for argument, hint in WANDB.items():
+        if argument in logger or argument in ("mode", "init_timeout", "finish_timeout"):
+            check_value(f"logger.{argument}", logger.get(argument), hint)
+    project, entity = logger.get("project"), logger.get("entity")
     if not _is_name(project) or len(project) > LONGEST_PROJECT or NO_PROJECT & {*project}:
         raise UserError(
             f"logger.project={project}: state a name of 1 to {LONGEST_PROJECT} characters without "

@@ -21,9 +21,8 @@ from aiayn.config.model_schema import (
     TransformerConfig,
     has_learned_positions,
 )
-from aiayn.config.schema import DecodingConfig, TokenizerKind, TrainConfig
+from aiayn.config.schema import TokenizerKind, TrainConfig
 from aiayn.config.third_parties import validate_callbacks, validate_trainer, validate_wandb
-from aiayn.config.values import check_values
 from aiayn.errors import UserError
 
 FEWEST_ENTRIES = {TokenizerKind.byte_pair: 259, TokenizerKind.word_piece: 515, TokenizerKind.symbols: 5}
@@ -34,11 +33,7 @@ FEWEST_BRACKETS = 2
 
 
 def validate(config: TrainConfig) -> None:
-    """Check the rules that involve several values.
-
-    Raises:
-        UserError: naming the key, the value and the remedy.
-    """
+    """Check the rules that involve several values; a UserError names the key, the value and the remedy."""
     check_computed(config)
     validate_trainer(config.trainer)
     least, last = config.trainer.get("min_steps"), config.optimization.max_steps
@@ -76,7 +71,6 @@ def _validate_model(model: ModelConfig) -> None:
 
 
 def _validate_lengths(config: TrainConfig) -> None:
-    """Check that the longest training sentence fits a batch and the model's positions."""
     optimization, model, longest = config.optimization, config.model, config.data.max_length
     budget = min(optimization.source_tokens, optimization.target_tokens, optimization.max_tokens_per_device)
     if longest > budget:
@@ -108,21 +102,8 @@ def _validate_averaging(config: TrainConfig) -> None:
         raise UserError(f"{asked}: there is nothing to average with trainer.enable_checkpointing=false")
 
 
-def validate_decoding(decoding: DecodingConfig) -> None:
-    """Check the ranges of the search settings.
-
-    Raises:
-        UserError: naming the key, the value and its bound.
-    """
-    check_values(decoding, "decoding.")
-
-
 def validate_constrained(config: TrainConfig) -> None:
-    """Check that a constrained search has trees to find and room for their brackets.
-
-    Raises:
-        UserError: naming the key.
-    """
+    """Check that a constrained search has trees to find and room for their brackets."""
     if not config.decoding.constrained:
         return
     if config.tokenizer.kind is not TokenizerKind.symbols:
@@ -138,11 +119,7 @@ def validate_constrained(config: TrainConfig) -> None:
 
 
 def validate_vocabulary(config: TrainConfig) -> None:
-    """Check that the vocabulary fits its tokenizer and the corpus, and the embedding matrix the vocabulary.
-
-    Raises:
-        UserError: naming the key, the value and the remedy.
-    """
+    """Check that the vocabulary fits its tokenizer and the corpus, and the embedding matrix the vocabulary."""
     kind, size, rows = config.tokenizer.kind, config.tokenizer.vocabulary_size, config.model.vocabulary_rows
     if kind is TokenizerKind.symbols and not is_parsing(config.data):
         raise UserError(
@@ -157,11 +134,7 @@ def validate_vocabulary(config: TrainConfig) -> None:
 
 
 def validate_data(data: DataConfig) -> None:
-    """Check the languages of a corpus and that its files are stated.
-
-    Raises:
-        UserError: naming the key, the value and the remedy.
-    """
+    """Check the languages of a corpus and that its files are stated."""
     own: dict[str, str] = {}
     if isinstance(data, GrammarDataConfig | ToyTreesDataConfig):
         own["source_language"] = "en"

@@ -3,13 +3,13 @@
 import dataclasses
 import math
 from dataclasses import dataclass
-from types import NoneType
-from typing import Annotated, Any, TypeAlias, get_args, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from aiayn.errors import UserError
 
 LARGEST = 10**12
-"""The largest whole number without a range of its own: more steps, tokens or sentences than any run has."""
+"""The largest whole number without a range of its own."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Range:
     least: float = -math.inf
     most: float = math.inf
     above: float = -math.inf
-    """Exclusive lower bound."""
+    """Exclusive."""
     below: float = math.inf
-    """Exclusive upper bound."""
+    """Exclusive."""
 
     def expected(self, value: float) -> str | None:
         """The bound that a value breaks, as in "at least 1"; None if it is in range."""
@@ -45,11 +45,7 @@ MayBeEmpty: TypeAlias = Annotated[str, "may be empty"]
 
 
 def check_values(config: object, prefix: str = "") -> None:
-    """Check every typed field of a schema's dataclass; what it holds in plain dictionaries is not checked.
-
-    Args:
-        config: the dataclass.
-        prefix: of its keys, as in "decoding.".
+    """Check every typed field of a schema's dataclass, but no plain dictionary; `prefix` is that of its keys.
 
     Raises:
         UserError: a number is out of its range or not finite, or a text is empty or has control characters.
@@ -72,6 +68,33 @@ def _check_text(key: str, value: str, *, may_be_empty: bool) -> None:
         raise UserError(f"{key} has no value: state it, as in {key}=...")
     if not value.isprintable():
         raise UserError(f"{key}={value!r}: holds a line break or another control character; leave it out")
+
+
+def check_value(key: str, value: object, hint: Any) -> None:
+    """Check a value of a plain dictionary against a type as the schema has them, or a choice (`Literal`).
+
+    Raises:
+        UserError: naming the key, the value and what it must be.
+    """
+    either = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if not any(_is_of(value, kind) for kind in either):
+        raise UserError(f"{key}={value}: must be {' or '.join(map(_in_words, either))}")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        _check_number(key, value, hint)
+
+
+def _is_of(value: object, kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in get_args(kind))
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return type(value) is plain or (plain is float and type(value) is int)
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(str(choice).lower() for choice in get_args(kind))
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text", NoneType: "null"}
+    return words.get(get_args(kind)[0] if get_origin(kind) is Annotated else kind, "an object with its _target_")
 
 
 def _check_number(key: str, value: float, hint: Any) -> None:

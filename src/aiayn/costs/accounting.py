@@ -29,15 +29,9 @@ WRITE_SECONDS = 10.0
 
 @final
 class CostMeter:
-    """The account of a run during an attempt, on the first rank.
+    """The account of a run during an attempt, on the first rank, kept up to date in a file.
 
-    Args:
-        path: of the file that is kept up to date.
-        earlier: earlier attempts.
-        attempt: the current one, without costs.
-        gpus: UUIDs of its GPUs; empty if unknown.
-        is_one_host: whether all processes are on this host; otherwise energy is unknown.
-        write_seconds: between two writes of the file.
+    Energy is counted only if all processes are on this host, on the GPUs with these UUIDs.
     """
 
     def __init__(
@@ -137,17 +131,7 @@ def cost_meter(
     precision: str,
     group: ProcessGroup = ALONE,
 ) -> CostMeter | None:
-    """The meter of an attempt, on the first rank; all ranks must call this.
-
-    Args:
-        path: of the file that is kept up to date.
-        config: prices, and how long to measure a processor.
-        earlier: earlier attempts.
-        started: when this one began, UTC, ISO 8601.
-        device: of this rank.
-        precision: as Lightning names it.
-        group: the ranks.
-    """
+    """The meter of an attempt begun at `started` (UTC, ISO 8601), on the first rank; all ranks must call this."""
     ranks = group.gather(own_device(device, precision=precision, probe_seconds=config.probe_seconds))
     if not group.is_leader:
         return None

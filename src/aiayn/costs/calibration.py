@@ -47,14 +47,9 @@ class Timing(NamedTuple):
 def seconds_per_step(
     config: PlanConfig, *, vocabulary_size: int, source_tokens: int, target_tokens: int, count: int
 ) -> float:
-    """Wall time of one optimizer step, if every device is as fast as this one.
+    """Wall time of one optimizer step of `count` micro-batches, if every device is as fast as this one.
 
-    Args:
-        config: of the run, with `hardware.calibration_seconds`.
-        vocabulary_size: rows of the embedding matrix.
-        source_tokens: of one micro-batch, padded.
-        target_tokens: of one micro-batch, padded.
-        count: micro-batches per step on one device.
+    The tokens are those of one micro-batch, padded. `vocabulary_size` are rows of the embedding matrix.
 
     Raises:
         UserError: the trainer's device is not on this machine.

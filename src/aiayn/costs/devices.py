@@ -29,13 +29,7 @@ class OwnDevice(NamedTuple):
 
 
 def own_device(device: torch.device, *, precision: str, probe_seconds: float) -> OwnDevice:
-    """Describe the device of this rank; a processor is measured.
-
-    Args:
-        device: of this rank.
-        precision: as Lightning names it.
-        probe_seconds: how long to measure; 0: not at all.
-    """
+    """Describe the device of this rank; a processor is measured for `probe_seconds`, 0: not at all."""
     host = os.uname().nodename
     if device.type != "cuda":
         measured = product_flops(probe_seconds) if probe_seconds > 0 else None
@@ -47,12 +41,7 @@ def own_device(device: torch.device, *, precision: str, probe_seconds: float) ->
 
 
 def gpu(name: str, *, precision: str) -> Devices:
-    """One GPU: the paper's sustained rate, else its maker's single-precision peak if conf/hardware states it.
-
-    Args:
-        name: as in torch.
-        precision: as Lightning names it; the peak is of this precision.
-    """
+    """One GPU at Lightning's `precision`: the paper's sustained rate, else the stated single-precision peak."""
     stated = stated_device(name)
     peak = None
     if stated is not None and precision == "32-true" and torch.get_float32_matmul_precision() == "highest":

@@ -19,11 +19,7 @@ Counter: TypeAlias = Callable[[], float]
 
 @final
 class Energy:
-    """The sum of counters since construction.
-
-    Args:
-        counters: of one kind; empty: energy is unknown.
-    """
+    """The sum of counters since construction; without counters, energy is unknown."""
 
     def __init__(self, counters: Sequence[Counter]) -> None:
         self._counters = counters
@@ -31,7 +27,7 @@ class Energy:
         self._before = self._read()
 
     def joules(self) -> float | None:
-        """Joules so far; None without counters, or after one could not be read."""
+        """Joules so far; None if unknown, or after a counter could not be read."""
         now = self._read()
         if now is None or self._before is None or self._joules is None:
             self._joules = None

@@ -33,7 +33,6 @@ class Plan:
     experiment: str
     seed: int
     overrides: tuple[str, ...]
-    """The words of the command."""
     data: str
     """The corpus, and where it comes from."""
     hardware: HardwareConfig
@@ -41,7 +40,6 @@ class Plan:
     """Processes on all nodes, one per device."""
     parameters: int
     steps: int
-    """Optimizer steps."""
     flops_per_step: float
     """Of all devices together."""
     memory: int
@@ -85,19 +83,11 @@ class MicroBatch:
     source_tokens: int
     target_tokens: int
     count: int
-    """Micro-batches per optimizer step on each device."""
+    """Per optimizer step on each device."""
 
 
 def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
-    """Compute what a run costs; the time by the stated hardware, or as measured on this machine.
-
-    Args:
-        config: as `aiayn train` would have it.
-        overrides: the words of the command.
-
-    Raises:
-        UserError: the hardware is not stated, or not available for measuring.
-    """
+    """The cost of a run, timed by the stated hardware or on this machine; UserError if neither is possible."""
     rows = embedding_rows(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
     model = model_cost(config.model, vocabulary_size=rows)
     devices = processes.devices_per_node(config.trainer) * int(config.trainer.get("num_nodes") or 1)

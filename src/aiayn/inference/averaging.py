@@ -26,7 +26,7 @@ class Average:
 
     path: Path
     steps: tuple[int, ...]
-    """Of the averaged checkpoints, ascending."""
+    """Ascending."""
 
 
 def average_run(request: AverageConfig) -> Average:
@@ -47,11 +47,7 @@ def average_run(request: AverageConfig) -> Average:
 
 
 def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Record, *, step: int) -> Average | None:
-    """Average the last checkpoints of a run that has just been trained; None if its `averaging` is off.
-
-    Raises:
-        UserError: weights are missing or damaged.
-    """
+    """Average the last checkpoints of a trained run, if configured; UserError if weights are missing or damaged."""
     wanted = config.averaging
     if not wanted.checkpoints or config.trainer.get("fast_dev_run"):
         return None
@@ -80,11 +76,7 @@ def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Rec
 
 
 def steps_averaged(checkpoint: Path) -> tuple[int, ...]:
-    """The steps that a checkpoint averages, ascending; empty for a single checkpoint.
-
-    Raises:
-        UserError: an average cannot be read.
-    """
+    """The steps that a checkpoint averages, ascending; empty for a single checkpoint."""
     if not checkpoint.name.startswith("average-"):
         return ()
     return tuple(load_checkpoint(checkpoint, provenance=None, map_location="meta")["aiayn"].get("averaged_steps", ()))
@@ -99,7 +91,6 @@ def _write(directory: RunDirectory, chosen: dict[int, Path], record: Record) -> 
 
 
 def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
-    """The checkpoints that `steps` names."""
     asked = request.steps if isinstance(request.steps, list) else [request.steps]
     if request.last is not None:
         raise UserError(f"last={request.last}: cannot be combined with steps={request.steps}; leave one out")
@@ -109,7 +100,7 @@ def _stated(directory: RunDirectory, request: AverageConfig) -> dict[int, Path]:
 
 
 def _last(directory: RunDirectory, count: int) -> dict[int, Path]:
-    """The last checkpoints among the weights kept for averaging, or else among those for resuming."""
+    """The last checkpoints among the weights kept for averaging, else among those for resuming."""
     kept = directory.steps("weights") or directory.steps()
     if len(kept) < count:
         available = f"{len(kept)}, of steps {', '.join(map(str, kept))}" if kept else "none yet"
@@ -135,7 +126,7 @@ def _count(config: TrainConfig, request: AverageConfig) -> int:
 
 
 def _paper_count(config: TrainConfig) -> int:
-    """The number of checkpoints that section 6.1 averages for base or big, identified by d_model at its scale."""
+    """The number that section 6.1 averages for base or big, identified by d_model at the run's scale."""
     table = load_table3()
     widths = {}
     for model, training in load_recipe().training.items():

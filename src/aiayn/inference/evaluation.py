@@ -9,7 +9,7 @@ from aiayn.errors import UserError
 from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.n_best import check_n_best
 from aiayn.inference.opened_runs import OpenedRuns, open_all
-from aiayn.inference.scoring import parse_splits, score_splits
+from aiayn.inference.scoring import Scorer, parse_splits
 from aiayn.runs.record import SplitScores, json_text
 from aiayn.system import files, processes
 from aiayn.system.resource_errors import disk_errors_explained
@@ -38,20 +38,19 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
         disk_errors_explained(f"run={first.directory.path}"),
         joined(rank=rank, size=size, device=device, timeout_seconds=timeout) as group,
     ):
-        scores = score_splits(
+        scores = Scorer(
             model,
             data,
             config.decoding,
             first.directory,
-            splits=splits,
-            checkpoint_step=first.step,
-            averaged_steps=averaged_steps,
-            device=device,
+            device,
+            first.step,
+            averaged_steps,
             limit=config.decoding.limit_sentences,
             group=group,
             ensemble=runs.ensemble_name,
             n_best=request.n_best,
-        )
+        ).score(splits)
         if scores and runs.ensemble_name is not None:
             _write_members(runs, scores)
     return scores

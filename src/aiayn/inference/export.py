@@ -15,9 +15,8 @@ from aiayn.config.model_schema import ModelKind
 from aiayn.config.outputs import new_output
 from aiayn.errors import UserError
 from aiayn.inference.averaging import steps_averaged
-from aiayn.inference.export_ctranslate2 import SpecialTokens, check_supported, transformer_spec
+from aiayn.inference.export_ctranslate2 import check_supported, transformer_spec
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
-from aiayn.models.architecture import Architecture
 from aiayn.system import files
 from aiayn.system.resource_errors import disk_errors_explained
 
@@ -28,15 +27,11 @@ SAFETENSORS_TYPES = {
     Quantization.float16: torch.float16,
     Quantization.bfloat16: torch.bfloat16,
 }
-"""Types without scales; int8 needs scales, which only CTranslate2's format has."""
+"""Types without scales, which only CTranslate2's format has."""
 
 
 def export_run(request: ExportConfig) -> Path:
-    """Write the model; returns its path.
-
-    Raises:
-        UserError: the run, the checkpoint or a setting cannot be used, or the output exists.
-    """
+    """Write the model; UserError if a setting cannot be used or the output exists."""
     setting, package = f"format={request.format.value}", request.format.value
     if importlib.util.find_spec(package) is None:
         raise UserError(f"{setting}: {package} is not installed; pip install -e '.[{package}]' in the checkout")
@@ -58,27 +53,6 @@ def export_run(request: ExportConfig) -> Path:
 
 def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) -> None:
     """Write model, vocabulary, configuration and tokenizer to an empty folder."""
-    architecture = _supported_architecture(run)
-    tokenizer = run.tokenizer()
-    spec = transformer_spec(
-        _weights(run, vocabulary_size=tokenizer.vocabulary_size),
-        architecture,
-        pieces=tokenizer.pieces,
-        special=SpecialTokens(pad_id=tokenizer.pad_id, bos_id=tokenizer.bos_id, eos_id=tokenizer.eos_id),
-    )
-    spec.config.add_attribute("aiayn", {**_provenance(run), "quantization": quantization.value})
-    spec.validate()
-    spec.optimize(quantization.value)
-    spec.save(str(folder))
-    tokenizer.save(folder / "tokenizer.json")
-
-
-def _supported_architecture(run: OpenedRun) -> Architecture:
-    """The run's architecture.
-
-    Raises:
-        UserError: CTranslate2 does not support it.
-    """
     setting, model = f"run={run.directory.path}", run.config.model
     if model.kind is not ModelKind.transformer:
         raise UserError(
@@ -87,7 +61,20 @@ def _supported_architecture(run: OpenedRun) -> Architecture:
         )
     architecture = build_architecture(model)
     check_supported(architecture, setting=setting)
-    return architecture
+    tokenizer = run.tokenizer()
+    spec = transformer_spec(
+        _weights(run, vocabulary_size=tokenizer.vocabulary_size),
+        architecture,
+        pieces=tokenizer.pieces,
+        pad_id=tokenizer.pad_id,
+        bos_id=tokenizer.bos_id,
+        eos_id=tokenizer.eos_id,
+    )
+    spec.config.add_attribute("aiayn", {**_provenance(run), "quantization": quantization.value})
+    spec.validate()
+    spec.optimize(quantization.value)
+    spec.save(str(folder))
+    tokenizer.save(folder / "tokenizer.json")
 
 
 def _safetensors(run: OpenedRun, dtype: torch.dtype) -> bytes:
@@ -100,11 +87,7 @@ def _safetensors(run: OpenedRun, dtype: torch.dtype) -> bytes:
 
 
 def _weights(run: OpenedRun, *, vocabulary_size: int) -> dict[str, Tensor]:
-    """The checkpoint's weights, checked against the run's model.
-
-    Raises:
-        UserError: they do not fit, or are not finite.
-    """
+    """The checkpoint's weights, as float tensors that are all finite."""
     weights = run.model(vocabulary_size=vocabulary_size, device=CPU).state_dict()
     if not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise UserError(f"checkpoint={run.checkpoint}: some weights are not finite; the model diverged")
@@ -112,7 +95,6 @@ def _weights(run: OpenedRun, *, vocabulary_size: int) -> dict[str, Tensor]:
 
 
 def _provenance(run: OpenedRun) -> dict[str, Any]:
-    """The run and the steps that the weights come from."""
     content: dict[str, Any] = {"run": run.record.name, "config_hash": run.record.config_hash, "step": run.step}
     if averaged := steps_averaged(run.checkpoint):
         content["averaged_steps"] = list(averaged)

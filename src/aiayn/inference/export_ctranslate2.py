@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,30 +28,13 @@ SUPPORTED: Mapping[str, Sequence[object]] = {
 """Supported values of an architecture's fields; other fields are not restricted."""
 
 
-@dataclass(frozen=True)
-class SpecialTokens:
-    """Ids of special tokens."""
-
-    pad_id: int
-    bos_id: int
-    eos_id: int
-
-
 def table_length(architecture: Architecture) -> int:
     """The most tokens of a source or an output of the exported model."""
     return architecture.max_positions * (1 if architecture.positions == "learned" else SINUSOID_TABLE)
 
 
 def check_supported(architecture: Architecture, *, setting: str) -> None:
-    """Check that CTranslate2's Transformer can represent an architecture.
-
-    Args:
-        architecture: of the model.
-        setting: the key=value that errors name.
-
-    Raises:
-        UserError: naming the unsupported key.
-    """
+    """Check that CTranslate2 can represent an architecture; a UserError names `setting` and the unsupported key."""
     for key, supported in SUPPORTED.items():
         value = getattr(architecture, key)
         if value not in supported:
@@ -63,29 +46,30 @@ def check_supported(architecture: Architecture, *, setting: str) -> None:
 
 
 def transformer_spec(
-    weights: Mapping[str, Tensor], architecture: Architecture, *, pieces: Sequence[str], special: SpecialTokens
+    weights: Mapping[str, Tensor],
+    architecture: Architecture,
+    *,
+    pieces: Sequence[str],
+    pad_id: int,
+    bos_id: int,
+    eos_id: int,
 ) -> Any:
-    """CTranslate2's `TransformerSpec` of a model, to be validated, optimised and saved.
+    """CTranslate2's `TransformerSpec` of a model that `check_supported` accepts, to be validated, optimised and saved.
 
     CTranslate2 has one width per head for queries, keys and values, and takes a lone head to be `d_model` wide. So
     heads are padded with zeros to max(d_k, d_v), which changes no product, and the scale 1 / sqrt(d_k) is set
-    explicitly; a lone head of another width gets a second head of zeros.
-
-    Args:
-        weights: the model's `state_dict`.
-        architecture: one that `check_supported` accepts.
-        pieces: the vocabulary; further rows of the embedding matrix stand for no text and are dropped.
-        special: ids in the vocabulary. CTranslate2 has no padding token; ours is exported as its unknown token.
+    explicitly; a lone head of another width gets a second head of zeros. Rows of the embedding matrix beyond `pieces`
+    are dropped. CTranslate2 has no padding token: ours is exported as its unknown token.
     """
     from ctranslate2.specs import TransformerSpec
 
     is_pre = architecture.norm == "pre"
     source = _Weights(weights, architecture)
-    spec = TransformerSpec.from_config(architecture.num_layers, source.heads.number, pre_norm=is_pre)
+    spec = TransformerSpec.from_config(architecture.num_layers, source.num_heads, pre_norm=is_pre)
     spec.config.layer_norm_epsilon = architecture.layer_norm_epsilon
-    spec.config.unk_token = pieces[special.pad_id]
-    spec.config.bos_token = spec.config.decoder_start_token = pieces[special.bos_id]
-    spec.config.eos_token = pieces[special.eos_id]
+    spec.config.unk_token = pieces[pad_id]
+    spec.config.bos_token = spec.config.decoder_start_token = pieces[bos_id]
+    spec.config.eos_token = pieces[eos_id]
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
     positions = _positions(source)
@@ -96,7 +80,7 @@ def transformer_spec(
     ):
         embeddings.weight = source.named(f"{of_side}.weight")[: len(pieces)]
         if part is spec.decoder and not architecture.reads_bos:
-            embeddings.weight[special.bos_id] = 0.0
+            embeddings.weight[bos_id] = 0.0
         part.position_encodings.encodings = positions
         for number, layer in enumerate(part.layer):
             source.fill_layer(layer, f"{name}.{number}")
@@ -104,9 +88,7 @@ def transformer_spec(
             source.fill_norm(part.layer_norm, f"{name}_norm")
     output = "embedding" if architecture.tied_embeddings else "own_output"
     spec.decoder.projection.weight = source.named(f"{output}.weight")[: len(pieces)]
-    spec.decoder.projection.bias = torch.zeros(len(pieces)).index_fill_(
-        0, torch.tensor([special.pad_id, special.bos_id]), NEVER
-    )
+    spec.decoder.projection.bias = torch.zeros(len(pieces)).index_fill_(0, torch.tensor([pad_id, bos_id]), NEVER)
     return spec
 
 
@@ -121,14 +103,6 @@ def _positions(source: "_Weights") -> Tensor:
     return (sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks)(0, length, shape.d_model)
 
 
-class _Heads(NamedTuple):
-    """The heads of an exported attention."""
-
-    number: int
-    width: int
-    """Of queries, keys and values."""
-
-
 @dataclass(frozen=True)
 class _Weights:
     """A model's weights by parameter name."""
@@ -137,75 +111,60 @@ class _Weights:
     architecture: Architecture
 
     @property
-    def heads(self) -> _Heads:
-        """See `transformer_spec`."""
-        width = max(self.architecture.d_k, self.architecture.d_v)
-        is_lone = self.architecture.num_heads == 1 and width != self.architecture.d_model
-        return _Heads(2 if is_lone else self.architecture.num_heads, width)
+    def width(self) -> int:
+        """Of the queries, keys and values of an exported head."""
+        return max(self.architecture.d_k, self.architecture.d_v)
+
+    @property
+    def num_heads(self) -> int:
+        """Exported heads; see `transformer_spec`."""
+        is_lone = self.architecture.num_heads == 1 and self.width != self.architecture.d_model
+        return 2 if is_lone else self.architecture.num_heads
 
     def named(self, name: str) -> Tensor:
         """A float32 copy: CTranslate2's quantisation works in place."""
         return self.weights[name].detach().to("cpu", torch.float32, copy=True)
 
     def fill_layer(self, layer: Any, name: str) -> None:
-        """A layer of the encoder or the decoder."""
-        self.fill_self_attention(layer.self_attention, f"{name}.self_attention")
+        d_k, d_v = self.architecture.d_k, self.architecture.d_v
+        self.fill_attention(layer.self_attention, f"{name}.self_attention", {"query_key_value": (d_k, d_k, d_v)})
         self.fill_norm(layer.self_attention.layer_norm, f"{name}.around_self_attention.norm")
         if hasattr(layer, "attention"):
-            self.fill_cross_attention(layer.attention, f"{name}.cross_attention")
+            self.fill_attention(layer.attention, f"{name}.cross_attention", {"query": (d_k,), "key_value": (d_k, d_v)})
             self.fill_norm(layer.attention.layer_norm, f"{name}.around_cross_attention.norm")
         self.fill_linear(layer.ffn.linear_0, f"{name}.feed_forward.inner")
         self.fill_linear(layer.ffn.linear_1, f"{name}.feed_forward.output")
         self.fill_norm(layer.ffn.layer_norm, f"{name}.around_feed_forward.norm")
 
-    def fill_self_attention(self, attention: Any, name: str) -> None:
-        """One projection to queries, keys and values, then the output projection."""
-        d_k, d_v = self.architecture.d_k, self.architecture.d_v
-        self._fill_heads(attention.linear[0], f"{name}.query_key_value", (d_k, d_k, d_v))
-        self._fill_output(attention, f"{name}.output")
-
-    def fill_cross_attention(self, attention: Any, name: str) -> None:
-        """One projection to queries, one to keys and values, then the output projection."""
-        d_k, d_v = self.architecture.d_k, self.architecture.d_v
-        self._fill_heads(attention.linear[0], f"{name}.query", (d_k,))
-        self._fill_heads(attention.linear[1], f"{name}.key_value", (d_k, d_v))
-        self._fill_output(attention, f"{name}.output")
+    def fill_attention(self, attention: Any, name: str, projections: Mapping[str, tuple[int, ...]]) -> None:
+        """The projections to heads of these widths, the output projection, and the scale of the scores."""
+        *inputs, output = attention.linear
+        for linear, (projection, widths) in zip(inputs, projections.items(), strict=True):
+            self.fill_linear(linear, f"{name}.{projection}")
+            linear.weight = self._padded(linear.weight, widths)
+            if f"{name}.{projection}.bias" in self.weights:
+                linear.bias = self._padded(linear.bias, widths)
+        self.fill_linear(output, f"{name}.output")
+        output.weight = self._padded(output.weight.T, (self.architecture.d_v,)).T.contiguous()
+        attention.queries_scale = 1.0 / math.sqrt(self.architecture.d_k)
 
     def fill_linear(self, linear: Any, name: str) -> None:
-        """A projection, with its bias if it has one."""
         linear.weight = self.named(f"{name}.weight")
         if f"{name}.bias" in self.weights:
             linear.bias = self.named(f"{name}.bias")
 
     def fill_norm(self, norm: Any, name: str) -> None:
-        """A layer normalisation."""
         norm.gamma, norm.beta = self.named(f"{name}.weight"), self.named(f"{name}.bias")
-
-    def _fill_heads(self, linear: Any, name: str, widths: tuple[int, ...]) -> None:
-        """A projection to heads, padded; `widths` as for `_padded`."""
-        self.fill_linear(linear, name)
-        linear.weight = self._padded(linear.weight, widths)
-        if f"{name}.bias" in self.weights:
-            linear.bias = self._padded(linear.bias, widths)
-
-    def _fill_output(self, attention: Any, name: str) -> None:
-        """The output projection and the scale of the scores."""
-        output = attention.linear[-1]
-        self.fill_linear(output, name)
-        output.weight = self._padded(output.weight.T, (self.architecture.d_v,)).T.contiguous()
-        attention.queries_scale = 1.0 / math.sqrt(self.architecture.d_k)
 
     def _padded(self, rows: Tensor, widths: tuple[int, ...]) -> Tensor:
         """Pad heads with zeros to the exported width and number.
 
-        Args:
-            rows: `[num_heads * sum(widths), ...]`, all heads of the first width, then all of the next.
-            widths: of our heads.
+        `rows` are `[num_heads * sum(widths), ...]`: all heads of the first width, then all of the next.
         """
-        count, (wanted, width) = self.architecture.num_heads, self.heads
-        parts = []
+        count, parts = self.architecture.num_heads, []
         for part in torch.split(rows, [count * each for each in widths]):
             heads = part.reshape(count, -1, *part.shape[1:])  # [num_heads, d, ...]
             rest = (0, 0) * (heads.dim() - 2)
-            parts.append(F.pad(heads, (*rest, 0, width - heads.shape[1], 0, wanted - count)).flatten(0, 1))
+            padding = (*rest, 0, self.width - heads.shape[1], 0, self.num_heads - count)
+            parts.append(F.pad(heads, padding).flatten(0, 1))
         return torch.cat(parts)

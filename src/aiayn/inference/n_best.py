@@ -11,20 +11,13 @@ from aiayn.errors import UserError
 
 
 def check_n_best(n_best: int | None, *, beam_size: int) -> None:
-    """Raise UserError where more hypotheses are requested than the search has beams."""
-    if n_best is not None and not 1 <= n_best <= beam_size:
-        raise UserError(f"n_best={n_best}: must be from 1 to decoding.beam_size={beam_size}")
+    """UserError for more hypotheses than the search has beams."""
+    if n_best is not None and n_best > beam_size:
+        raise UserError(f"n_best={n_best}: must be at most decoding.beam_size={beam_size}")
 
 
 def n_best_line(number: int, source: str, hypotheses: Sequence[Hypothesis], tokenizer: AnyTokenizer) -> str:
-    """The hypotheses of one source, best first, as a JSON object; docs/translate.md describes it.
-
-    Args:
-        number: of the line, from 1.
-        source: as it was read.
-        hypotheses: scores are null where the model allows no output at all.
-        tokenizer: of the model.
-    """
+    """The hypotheses of line `number`, best first, as a JSON object; scores are null if no output is possible."""
     described = []
     for hypothesis in hypotheses:
         is_possible = hypothesis.log_probability > -math.inf

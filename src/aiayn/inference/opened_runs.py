@@ -14,7 +14,7 @@ from aiayn.builders.training import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig
-from aiayn.config.validation import validate_constrained, validate_decoding
+from aiayn.config.validation import validate_constrained
 from aiayn.data.vocabulary import AnyTokenizer, load_tokenizer
 from aiayn.errors import UserError
 from aiayn.inference.weights import load_weights
@@ -36,7 +36,7 @@ class OpenedRun:
     config: TrainConfig
     """The run's own, with the requested changes of `decoding`."""
     step: int
-    """Optimizer step of the checkpoint; of an average, the last one."""
+    """Of the checkpoint; of an average, the last one."""
     checkpoint: Path
 
     @property
@@ -45,11 +45,7 @@ class OpenedRun:
         return self.checkpoint.stem if self.checkpoint.stem.startswith("average-") else f"step-{self.step}"
 
     def tokenizer(self) -> AnyTokenizer:
-        """The run's tokenizer.
-
-        Raises:
-            UserError: it is missing, or its vocabulary is not that of the weights.
-        """
+        """The run's tokenizer; UserError if it is missing, or its vocabulary is not that of the weights."""
         path = self.directory.tokenizer
         if not path.is_file():
             raise UserError(f"{path}: no such file; restore it")
@@ -60,11 +56,7 @@ class OpenedRun:
         return tokenizer
 
     def model(self, *, vocabulary_size: int, device: torch.device) -> TranslationModel[Any]:
-        """The model with the checkpoint's weights, in evaluation mode.
-
-        Raises:
-            UserError: the weights cannot be read or do not fit.
-        """
+        """The model with the checkpoint's weights, in evaluation mode; UserError if they do not fit."""
         model = build_model(self.config, vocabulary_size=vocabulary_size)
         load_weights(model, self.checkpoint, key="checkpoint", provenance=self.record.provenance)
         return model.eval().to(device)
@@ -73,9 +65,6 @@ class OpenedRun:
         """The most tokens of a sentence, end mark included: `model.max_positions`, or fewer if requested.
 
         Learned positions end there; for sinusoids the limit bounds memory.
-
-        Raises:
-            UserError: the request is above that, or leaves no room for a token and its end mark.
         """
         limit = self.config.model.max_positions
         if requested is not None and not 2 <= requested <= limit:
@@ -91,12 +80,12 @@ class OpenedRuns:
 
     @property
     def first(self) -> OpenedRun:
-        """The run that was named first, or alone."""
+        """The run that was named first."""
         return self.members[0]
 
     @property
     def config(self) -> TrainConfig:
-        """The first run's own, with the requested changes of `decoding`."""
+        """The first run's."""
         return self.first.config
 
     @property
@@ -108,11 +97,7 @@ class OpenedRuns:
         return f"ensemble{len(parts)}-{hashlib.sha256(' '.join(parts).encode()).hexdigest()[:8]}"
 
     def tokenizer(self) -> AnyTokenizer:
-        """The tokenizer of all members.
-
-        Raises:
-            UserError: one is missing or differs.
-        """
+        """The tokenizer of all members; UserError if one is missing or differs."""
         own, *others = (run.tokenizer() for run in self.members)
         for run, other in zip(self.members[1:], others, strict=True):
             if other.checksum != own.checksum:
@@ -123,16 +108,12 @@ class OpenedRuns:
         return own
 
     def model(self, *, vocabulary_size: int, device: torch.device) -> AnyModel:
-        """The model of a single run, or the ensemble, in evaluation mode.
-
-        Raises:
-            UserError: weights cannot be read or do not fit.
-        """
+        """The model of a single run, or the ensemble, in evaluation mode."""
         models = [run.model(vocabulary_size=vocabulary_size, device=device) for run in self.members]
         return models[0] if len(models) == 1 else Ensemble(models).eval()
 
     def max_length(self, requested: int | None) -> int:
-        """The most tokens that every member reads; see `OpenedRun.max_length`."""
+        """The most tokens that every member reads."""
         return min(run.max_length(requested) for run in self.members)
 
 
@@ -143,13 +124,7 @@ def open_for_use(
     launch: ProcessConfig,
     decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRun:
-    """Open a run directory.
-
-    Args:
-        run: its path.
-        checkpoint: last, best, average or an optimizer step.
-        launch: settings of this process.
-        decoding: changes of the run's search settings.
+    """Open a run directory with a checkpoint (last, best, average or a step) and changes of its search settings.
 
     Raises:
         UserError: the run, the checkpoint or a setting cannot be used.
@@ -161,7 +136,6 @@ def open_for_use(
     config, record = load_config(directory.config), read_record(directory.record)
     if decoding is not None:
         config.decoding = merge_decoding(config.decoding, decoding)
-    validate_decoding(config.decoding)
     validate_constrained(config)
     step, path = directory.checkpoint(checkpoint)
     return OpenedRun(directory, record, config, step, path)
@@ -174,7 +148,7 @@ def open_all(
     launch: ProcessConfig,
     decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRuns:
-    """Open a run directory, or a list of them, as `open_for_use` does each."""
+    """Open a run directory, or a list of them, as `open_for_use` does."""
     return OpenedRuns(
         [open_for_use(name, checkpoint=checkpoint, launch=launch, decoding=decoding) for name in named_runs(runs)]
     )
@@ -187,11 +161,7 @@ def merge_decoding(decoding: DecodingConfig, overrides: SearchOverridesConfig | 
 
 
 def usable_device(name: str) -> torch.device:
-    """The device that the user named: auto (CUDA if available), cpu, cuda or cuda:<n>.
-
-    Raises:
-        UserError: another name, or not available.
-    """
+    """The device named auto (CUDA if available), cpu, cuda or cuda:<n>; UserError if there is none."""
     available = torch.cuda.device_count()
     if name == "auto":
         return torch.device("cuda" if available else "cpu")

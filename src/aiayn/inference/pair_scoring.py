@@ -31,9 +31,9 @@ class PairScore:
     """The likelihood of one pair."""
 
     nll: float | None
-    """Unsmoothed negative log-likelihood of the target in nats, end mark included; None: the pair is too long."""
+    """Unsmoothed, of the target in nats, end mark included; None: the pair is too long."""
     tokens: int
-    """Tokens of the target, end mark included."""
+    """Of the target, end mark included."""
 
 
 def score_input(request: ScoreConfig) -> None:
@@ -43,9 +43,7 @@ def score_input(request: ScoreConfig) -> None:
         UserError: the run, a setting or the input cannot be used; the pairs before are written.
         RunFailedError: a likelihood is not finite.
     """
-    size = window_size(request.window, reads_input=request.source is None)
-    if request.batch_tokens is not None and request.batch_tokens < 1:
-        raise UserError(f"batch_tokens={request.batch_tokens}: must be at least 1")
+    size = window_size(request.window) if request.source is None else request.window
     pairs = _pairs(request)
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch)
     max_length, device, tokenizer = runs.max_length(request.max_length), usable_device(request.device), runs.tokenizer()
@@ -61,12 +59,9 @@ def score_input(request: ScoreConfig) -> None:
                 if score.nll is not None:
                     scored, nll, tokens = scored + 1, nll + score.nll, tokens + score.tokens
             advance(len(window))
-    parts = [f"{scored:,} {'pair' if scored == 1 else 'pairs'}, {tokens:,} tokens"]
-    if tokens:
-        parts.append(f"PPL {perplexity([nll], [tokens]):.4f}")
-    if count > scored:
-        parts.append(f"{count - scored:,} too long, not scored")
-    logger.info("%s", ", ".join(parts))
+    ppl = f", PPL {perplexity([nll], [tokens]):.4f}" if tokens else ""
+    omitted = f", {count - scored:,} too long, not scored" if count > scored else ""
+    logger.info("%s pairs, %s tokens%s%s", f"{scored:,}", f"{tokens:,}", ppl, omitted)
 
 
 @dataclass(frozen=True)
@@ -77,10 +72,10 @@ class PairScorer:
     """In evaluation mode, on `device`."""
     tokenizer: AnyTokenizer
     batch_tokens: int
-    """Budget per side of a batch."""
+    """Per side of a batch."""
     device: torch.device
     max_length: int
-    """Pairs with a longer side (in tokens, end mark included) are not scored: truncation would change the score."""
+    """Pairs with a longer side, end mark included, are not scored: truncation would change the score."""
 
     def score(self, pairs: Sequence[Pair], *, first: int = 1) -> list[PairScore]:
         """The score of each pair of raw text; `first` is the line number of the first one, for messages."""
@@ -114,11 +109,6 @@ class PairScorer:
 
 
 def _pairs(request: ScoreConfig) -> Iterator[Pair]:
-    """The pairs of two files, or of standard input.
-
-    Raises:
-        UserError: one file is named without the other.
-    """
     if request.source and request.target:
         return aligned_lines(Path(request.source).expanduser(), Path(request.target).expanduser(), "")
     for key, value, other in (("source", request.source, "target"), ("target", request.target, "source")):
@@ -131,6 +121,5 @@ def _tab_separated(lines: Iterator[str]) -> Iterator[Pair]:
     for number, line in enumerate(lines, start=1):
         source, *rest = line.split("\t")
         if len(rest) != 1:
-            tabs = f"{len(rest)} tabs" if rest else "no tab"
-            raise UserError(f"{INPUT}, line {number}: has {tabs}; each line is source<TAB>target, with one tab")
+            raise UserError(f"{INPUT}, line {number}: has {len(rest)} tabs; each line is source<TAB>target")
         yield source, rest[0]

@@ -18,9 +18,7 @@ logger = logging.getLogger("aiayn")
 
 
 def parse_input(request: ParseConfig) -> None:
-    """Write a tree in brackets for each line of standard input, in order, a window at a time.
-
-    Lines are split into words by `words_of_text`. A blank line stays blank.
+    """Write a tree in brackets for each line of standard input, in order, a window at a time; a blank line stays blank.
 
     Raises:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
@@ -50,11 +48,7 @@ def parse_input(request: ParseConfig) -> None:
 
 
 def _has_tags(run: OpenedRun) -> bool:
-    """Whether the run's trees have part-of-speech tags.
-
-    Raises:
-        UserError: the run was not trained on trees.
-    """
+    """Whether the run's trees have part-of-speech tags; UserError if it was not trained on trees."""
     data = run.config.data
     if not isinstance(data, ParsedDataConfig):
         raise UserError(

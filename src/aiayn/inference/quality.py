@@ -1,4 +1,4 @@
-"""Score the outputs for a split by the task of the run: translations by BLEU and chrF, trees by brackets."""
+"""Score outputs by the task of the run: translations by BLEU and chrF, trees by brackets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Quality:
-    """The scores of one task; those of the other task are None or empty."""
+    """The scores of one task; those of the other are None or empty."""
 
     bleu: Score | None = None
     chrf: Score | None = None

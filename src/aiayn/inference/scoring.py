@@ -23,7 +23,7 @@ from aiayn.errors import UserError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
 from aiayn.inference.n_best import n_best_line
-from aiayn.inference.quality import Quality, quality_of
+from aiayn.inference.quality import quality_of
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.evaluations import SCORES, read_scores
@@ -41,11 +41,7 @@ Likelihoods: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def parse_splits(names: Sequence[str] | str) -> list[Split]:
-    """The splits that a user named, one or a list.
-
-    Raises:
-        UserError: one of them cannot be scored.
-    """
+    """The splits that a user named, one or a list."""
     allowed: list[Split] = [split for split in SPLITS if split != "train"]
     names = [names] if isinstance(names, str) else names
     if not names:
@@ -56,115 +52,64 @@ def parse_splits(names: Sequence[str] | str) -> list[Split]:
     return [split for split in allowed if split in names]
 
 
-def score_splits(
-    model: AnyModel,
-    data: PreparedData,
-    search: BeamSearchConfig,
-    directory: RunDirectory,
-    *,
-    splits: Sequence[Split],
-    checkpoint_step: int,
-    averaged_steps: tuple[int, ...] = (),
-    device: torch.device,
-    limit: int | None = None,
-    group: ProcessGroup = ALONE,
-    ensemble: str | None = None,
-    n_best: int | None = None,
-) -> dict[str, SplitScores]:
-    """Decode and score splits; all files go under the run's `evaluations`.
-
-    Ranks share the decoding. Only the first one writes, scores and returns scores.
-
-    Args:
-        model: with the checkpoint's weights.
-        data: the prepared corpus.
-        search: search settings.
-        directory: the run's folder.
-        splits: dev, test or both.
-        checkpoint_step: for file names and records.
-        averaged_steps: of the averaged checkpoints; empty for a single checkpoint.
-        device: where to compute.
-        limit: score only the first sentences of each split, this many.
-        group: the ranks that share the decoding, each with the same weights.
-        ensemble: name of the ensemble, if the model is one.
-        n_best: also write this many hypotheses of each sentence with their scores.
-    """
-    checkpoint = average_name(averaged_steps) if averaged_steps else f"step-{checkpoint_step:07d}"
-    folder = directory.evaluations / "-".join([checkpoint, *_search_name(search, limit), *filter(None, [ensemble])])
-    scorer = _Scorer(model.eval().to(device), data, search, folder, device, group, n_best)
-    scores: dict[str, SplitScores] = {}
-    for name in splits:
-        started = time.perf_counter()
-        split = data.split(name, limit=limit)
-        with memory_errors_explained("decoding.batch_tokens or decoding.beam_size"):
-            likelihoods, found = scorer.decode(split, name)
-        if not group.is_leader:
-            continue
-        path = scorer.write_hypotheses(split, name, found)
-        quality = scorer.quality(split, path, likelihoods)
-        commit, dirty = provenance.code_version()
-        scores[name] = result = SplitScores(
-            ppl=perplexity(*likelihoods),
-            bleu=quality.bleu,
-            chrf=quality.chrf,
-            matrix=quality.matrix,
-            brackets=quality.brackets,
-            sentences=len(split),
-            checkpoint_step=checkpoint_step,
-            averaged_steps=averaged_steps,
-            seconds=time.perf_counter() - started,
-            hypotheses=str(path.relative_to(directory.path)),
-            engine=ensemble or "torch",
-            search=_recorded(search),
-            commit=commit,
-            dirty=dirty,
-        )
-        shown = f"{result.quality_name} {result.quality.score:.2f}"
-        logger.info("%s: %s, PPL %.2f on %d sentences", name, shown, result.ppl, result.sentences)
-    if group.is_leader:
-        _add_scores(folder, scores)
-    return scores
-
-
-def _search_name(search: BeamSearchConfig, limit: int | None) -> list[str]:
-    """The part of a folder's name that distinguishes evaluations of one checkpoint."""
-    parts = [f"beam{search.beam_size}", f"alpha{search.length_penalty_alpha:g}", f"extra{search.max_extra_length}"]
-    if search.ends_among == "beam":
-        parts.append("ends-beam")
-    if search.constrained:
-        parts.append("constrained")
-    if limit:
-        parts.append(f"first{limit}")
-    return parts
-
-
-def _add_scores(folder: Path, scores: dict[str, SplitScores]) -> None:
-    """Add splits to the scores of an evaluation; a damaged file is replaced."""
-    path = folder / SCORES
-    with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
-        earlier: dict[str, Any] = {}
-        if path.is_file():
-            try:
-                earlier = {split: dataclasses.asdict(scores) for split, scores in read_scores(path).items()}
-            except UserError as error:
-                logger.warning("%s; the file is replaced, with the splits that were just scored", error)
-        content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
-        files.write_text(path, json_text(content))
-
-
 @dataclass(frozen=True)
-class _Scorer:
-    """Decodes and scores the splits of one evaluation; see `score_splits`."""
+class Scorer:
+    """Decodes and scores splits with the weights of one checkpoint; all files go under the run's `evaluations`.
+
+    Ranks share the decoding. Only the first one writes and scores.
+    """
 
     model: AnyModel
     data: PreparedData
     search: BeamSearchConfig
-    folder: Path
+    directory: RunDirectory
     device: torch.device
-    group: ProcessGroup
-    n_best: int | None
+    step: int
+    """Of the checkpoint."""
+    averaged_steps: tuple[int, ...] = ()
+    """Of the averaged checkpoints; empty for a single checkpoint."""
+    limit: int | None = None
+    """Score only the first sentences of each split, this many."""
+    group: ProcessGroup = ALONE
+    ensemble: str | None = None
+    """Name of the ensemble, if the model is one."""
+    n_best: int | None = None
+    """Also write this many hypotheses of each sentence with their scores."""
 
-    def decode(self, split: PreparedSplit, name: Split) -> tuple[Likelihoods, list[list[Hypothesis]]]:
+    def score(self, splits: Sequence[Split]) -> dict[str, SplitScores]:
+        """The scores of each split, also added to those on disk; empty on ranks other than the first."""
+        self.model.eval().to(self.device)
+        scores: dict[str, SplitScores] = {}
+        for name in splits:
+            started = time.perf_counter()
+            split = self.data.split(name, limit=self.limit)
+            with memory_errors_explained("decoding.batch_tokens or decoding.beam_size"):
+                likelihoods, found = self._decode(split, name)
+            if self.group.is_leader:
+                path = self._write_hypotheses(split, name, found)
+                scores[name] = result = self._score_file(path, split, likelihoods, started=started)
+                shown = f"{result.quality_name} {result.quality.score:.2f}"
+                logger.info("%s: %s, PPL %.2f on %d sentences", name, shown, result.ppl, result.sentences)
+        if scores:
+            _add_scores(self.folder, scores)
+        return scores
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this checkpoint and search."""
+        checkpoint = average_name(self.averaged_steps) if self.averaged_steps else f"step-{self.step:07d}"
+        search = self.search
+        parts = [
+            *(checkpoint, f"beam{search.beam_size}", f"alpha{search.length_penalty_alpha:g}"),
+            f"extra{search.max_extra_length}",
+            "ends-beam" if search.ends_among == "beam" else None,
+            "constrained" if search.constrained else None,
+            f"first{self.limit}" if self.limit else None,
+            self.ensemble,
+        ]
+        return self.directory.evaluations / "-".join(filter(None, parts))
+
+    def _decode(self, split: PreparedSplit, name: Split) -> tuple[Likelihoods, list[list[Hypothesis]]]:
         """Likelihoods of the references and the hypotheses found, computed by all ranks together."""
         tokenizer, total = self.data.tokenizer, len(split)
         with Bar(f"score {name}", total=total, unit=" sentences") as bar:
@@ -190,7 +135,7 @@ class _Scorer:
             )
         return likelihoods, found
 
-    def write_hypotheses(self, split: PreparedSplit, name: Split, found: list[list[Hypothesis]]) -> Path:
+    def _write_hypotheses(self, split: PreparedSplit, name: Split, found: list[list[Hypothesis]]) -> Path:
         """Write the best hypotheses, a line each, and the n-best lists if requested; returns the first file."""
         tokenizer = self.data.tokenizer
         if self.n_best is not None:
@@ -202,7 +147,7 @@ class _Scorer:
         files.write_text(path, "".join(f"{one_line(text)}\n" for text in texts))
         return path
 
-    def quality(self, split: PreparedSplit, path: Path, likelihoods: Likelihoods) -> Quality:
+    def _score_file(self, path: Path, split: PreparedSplit, likelihoods: Likelihoods, *, started: float) -> SplitScores:
         """Score the hypotheses in a file, and write the scores of each sentence beside it."""
         hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
         name = path.name.partition(".")[0]
@@ -215,8 +160,35 @@ class _Scorer:
                 for nll, tokens, source_tokens, (counts, brackets) in rows
             ],
         )
-        return quality
+        commit, dirty = provenance.code_version()
+        settings = {field.name: getattr(self.search, field.name) for field in dataclasses.fields(RecordedSearch)}
+        return SplitScores(
+            ppl=perplexity(*likelihoods),
+            bleu=quality.bleu,
+            chrf=quality.chrf,
+            matrix=quality.matrix,
+            brackets=quality.brackets,
+            sentences=len(split),
+            checkpoint_step=self.step,
+            averaged_steps=self.averaged_steps,
+            seconds=time.perf_counter() - started,
+            hypotheses=str(path.relative_to(self.directory.path)),
+            engine=self.ensemble or "torch",
+            search=RecordedSearch(**settings),
+            commit=commit,
+            dirty=dirty,
+        )
 
 
-def _recorded(search: BeamSearchConfig) -> RecordedSearch:
-    return RecordedSearch(**{field.name: getattr(search, field.name) for field in dataclasses.fields(RecordedSearch)})
+def _add_scores(folder: Path, scores: dict[str, SplitScores]) -> None:
+    """Add splits to the scores of an evaluation; a damaged file is replaced."""
+    path = folder / SCORES
+    with filelock.FileLock(folder / ".lock"):  # two evaluations may add their splits at the same time
+        earlier: dict[str, Any] = {}
+        if path.is_file():
+            try:
+                earlier = {split: dataclasses.asdict(scores) for split, scores in read_scores(path).items()}
+            except UserError as error:
+                logger.warning("%s; the file is replaced, with the splits that were just scored", error)
+        content = earlier | {split: dataclasses.asdict(result) for split, result in scores.items()}
+        files.write_text(path, json_text(content))

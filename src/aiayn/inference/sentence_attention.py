@@ -40,9 +40,6 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
         UserError: the run, a setting or the input cannot be used.
         RunFailedError: out of memory, or the weights are not finite.
     """
-    for key, value, least in (("max_sentences", request.max_sentences, 1), ("max_length", request.max_length, 2)):
-        if value < least:
-            raise UserError(f"{key}={value}: must be at least {least}")
     run = open_for_use(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     max_length = min(request.max_length, run.config.model.max_positions)
     device, tokenizer = usable_device(request.device), run.tokenizer()
@@ -62,8 +59,6 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
 
 @dataclass(frozen=True)
 class _AttentionReader:
-    """A model whose attention weights are read."""
-
     model: Transformer
     translator: Translator
     """Of the same model; longer sentences than its `max_length` are left out."""
@@ -126,12 +121,9 @@ class _AttentionReader:
 
 
 def merge_units(weights: Weights, *, queries: Sequence[int], keys: Sequence[int]) -> Weights:
-    """The weights between groups of neighbouring positions, such as words: sums over keys, means over queries.
+    """Weights between groups of positions, such as words: sums over keys, means over queries.
 
-    Args:
-        weights: `[layers, heads, queries, keys]`.
-        queries: start of each group of queries, ascending from 0.
-        keys: start of each group of keys.
+    `weights` are `[layers, heads, queries, keys]`; `queries` and `keys` are the starts of the groups, from 0.
     """
     sums = np.add.reduceat(np.add.reduceat(weights, keys, axis=-1), queries, axis=-2)
     result: Weights = sums / np.diff([*queries, weights.shape[-2]])[:, None]
@@ -139,11 +131,6 @@ def merge_units(weights: Weights, *, queries: Sequence[int], keys: Sequence[int]
 
 
 def _lines(limit: int) -> Iterator[Line]:
-    """The lines that are not blank among the first `limit`.
-
-    Raises:
-        UserError: a line has several tabs.
-    """
     for number, text in enumerate(islice(input_lines(), limit + 1), start=1):
         if number > limit:
             logger.warning("lines after the first %d are not drawn (max_sentences)", limit)

@@ -20,25 +20,16 @@ from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.data_module import EvaluationStream
 
 BATCH_TOKENS = 1_000
-"""Budget per side of a batch; small because the logits of all layers are in memory together."""
+"""Per side of a batch; small because the logits of all layers are in memory together."""
 
 
 def measure_sharpness(
     run: Path, *, cache: Path, sentences: int, device: str
 ) -> tuple[AttentionSharpness, AttentionSharpness]:
-    """Measure a Transformer on the first sentence pairs of its development set.
-
-    Args:
-        run: a run directory.
-        cache: the folder of prepared corpora.
-        sentences: how many pairs.
-        device: auto, cpu, cuda or cuda:<n>.
-
-    Returns:
-        With its initial weights, and with those of the last checkpoint.
+    """Measure a Transformer on the first pairs of dev, with its initial weights and with the last checkpoint's.
 
     Raises:
-        UserError: the run, its data or a setting cannot be used.
+        UserError: the run, its data in `cache` or a setting cannot be used.
         RunFailedError: out of memory, or the logits are not finite.
     """
     place = usable_device(device)

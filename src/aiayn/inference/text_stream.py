@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
 from typing import TypeVar
 
 from aiayn.data.lines import decoded_lines
@@ -17,11 +16,7 @@ INPUT = "standard input"
 
 
 def input_lines() -> Iterator[str]:
-    """Yield each line of standard input as soon as it has arrived.
-
-    Raises:
-        UserError: it cannot be read, or a line is not UTF-8; the lines before have been yielded.
-    """
+    """Yield each line of standard input as soon as it has arrived; UserError if it is not readable UTF-8."""
     if sys.stdin is None:
         raise UserError(f"{INPUT} is closed; give it text, as in < in.txt")
     try:
@@ -30,15 +25,9 @@ def input_lines() -> Iterator[str]:
         raise UserError(f"{INPUT} cannot be read ({error.strerror})") from error
 
 
-def window_size(stated: int, *, reads_input: bool = True) -> int:
-    """Lines to read ahead: `window` as stated, or 1 where a terminal on standard input expects immediate answers.
-
-    Raises:
-        UserError: below 1.
-    """
-    if stated < 1:
-        raise UserError(f"window={stated}: must be at least 1")
-    return 1 if reads_input and sys.stdin is not None and sys.stdin.isatty() else stated
+def window_size(stated: int) -> int:
+    """Lines to read ahead; 1 if a terminal on standard input expects immediate answers."""
+    return 1 if sys.stdin is not None and sys.stdin.isatty() else stated
 
 
 def windows(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
@@ -46,19 +35,19 @@ def windows(items: Iterator[Item], size: int) -> Iterator[list[Item]]:
 
     An error in the stream is raised after the list of the items before it.
     """
-    mistake = None
-    while mistake is None:
-        window: list[Item] = []
-        try:
-            window.extend(islice(items, size))
-        except UserError as error:
-            mistake = error
+    window: list[Item] = []
+    try:
+        for item in items:
+            window.append(item)
+            if len(window) == size:
+                yield window
+                window = []
+    except UserError:
         if window:
             yield window
-        if len(window) < size:
-            break
-    if mistake is not None:
-        raise mistake
+        raise
+    if window:
+        yield window
 
 
 def write_lines(lines: Iterable[str]) -> None:

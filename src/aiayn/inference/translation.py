@@ -61,11 +61,7 @@ class Translator:
 
     @classmethod
     def from_runs(cls, runs: OpenedRuns, request: TranslateConfig | ParseConfig, *, n_best: int = 1) -> Self:
-        """Load tokenizer and model for a command.
-
-        Raises:
-            UserError: the device, `max_length`, a tokenizer or the weights cannot be used.
-        """
+        """Load tokenizer and model for a command."""
         max_length, device, tokenizer = (
             runs.max_length(request.max_length),
             usable_device(request.device),
@@ -82,14 +78,7 @@ class Translator:
         window: int,
         preprocess: Callable[[str], str] = str,
     ) -> None:
-        """Translate standard input, window by window.
-
-        Args:
-            title: of the progress bar.
-            write: called with the lines of each window and their hypotheses.
-            window: lines read ahead.
-            preprocess: applied to each line before.
-        """
+        """Translate standard input, preprocessed line by line; `write` gets each window and its hypotheses."""
         first = 1
         with packed(self.model), progress_bar(title, " lines") as advance:
             for raw in windows(input_lines(), window):
@@ -104,10 +93,7 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """The hypotheses of each line, best first; none for a blank line.
 
-        Args:
-            lines: raw text.
-            first: number of the first line, for warnings.
-            advance: called with the number of lines that each batch finished.
+        `first` is the first line's number, for warnings; `advance` gets the number of lines that each batch finished.
         """
         numbers = [number for number, line in enumerate(lines) if line.strip()]
         encoded = self.tokenizer.encode_batch([lines[number] for number in numbers])

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from aiayn.config.command_schema import TuneConfig, TunedOverridesConfig
+from aiayn.config.command_schema import TuneConfig
 from aiayn.config.data_schema import is_parsing
-from aiayn.config.schema import BeamSearchConfig, DecodingConfig
-from aiayn.config.validation import validate_decoding
+from aiayn.config.schema import BeamSearchConfig
+from aiayn.config.values import check_values
 from aiayn.data.batches.sentences import Sentences
 from aiayn.data.lines import one_line
 from aiayn.data.vocabulary import AnyTokenizer
@@ -30,18 +30,13 @@ from aiayn.training.scoring import AnyModel, search_all
 
 
 def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
-    """Rank every beam size and alpha, then search with the best setting and with the paper's.
-
-    Args:
-        request: the command's configuration.
-        beam_sizes: searched once each.
-        alphas: of the length penalty.
-
-    Raises:
-        UserError: a run, the checkpoint or a setting cannot be used.
-    """
+    """Rank every beam size and alpha, then search with the best setting and with the paper's."""
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    _validate(runs.config.decoding, beam_sizes, alphas)
+    for setting in (
+        *({"beam_size": each} for each in beam_sizes),
+        *({"length_penalty_alpha": each} for each in alphas),
+    ):
+        check_values(replace(runs.config.decoding, **setting), "decoding.")
     if is_parsing(runs.config.data):
         raise UserError(
             f"run={runs.first.directory.path}: it parses, and tune compares BLEU; name a run that translates"
@@ -61,7 +56,11 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
         runs=named_runs(request.run),
         checkpoint=request.checkpoint,
         steps=[run.step for run in runs.members],
-        overrides=_overrides(request.decoding),
+        overrides=[
+            f"decoding.{key}={value}"
+            for key, value in vars(request.decoding).items()
+            if key in ("max_extra_length", "ends_among") and value is not None
+        ],
         data=runs.first.record.data,
         fingerprint=data.fingerprint,
         sentences=len(split),
@@ -76,20 +75,6 @@ def paper_setting() -> DecodingSetting:
     """Beam 4 and alpha 0.6 (section 6.1)."""
     stated = {item.key: item.value for item in load_recipe().settings}
     return DecodingSetting(int(stated["decoding.beam_size"]), float(stated["decoding.length_penalty_alpha"]))
-
-
-def _validate(decoding: DecodingConfig, beam_sizes: Sequence[int], alphas: Sequence[float]) -> None:
-    for beam_size in beam_sizes:
-        validate_decoding(replace(decoding, beam_size=beam_size))
-    for alpha in alphas:
-        validate_decoding(replace(decoding, length_penalty_alpha=alpha))
-
-
-def _overrides(asked: TunedOverridesConfig) -> list[str]:
-    settings = vars(asked)
-    return [
-        f"decoding.{key}={settings[key]}" for key in ("max_extra_length", "ends_among") if settings[key] is not None
-    ]
 
 
 @dataclass(frozen=True)
@@ -152,7 +137,7 @@ class _Scorer:
         return Tried(setting, bleu_from_statistics(statistics), _length_ratio(statistics))
 
     def searched(self, setting: DecodingSetting, outputs: Sequence[str], ranked: Sequence[str] | None) -> Searched:
-        """The scores of a setting's own search; `ranked`: its outputs by reranking, if any, to count differences."""
+        """The scores of a setting's own search, and how many outputs differ from those by reranking."""
         bleu = corpus_bleu(outputs, self.references, tokenize=self.tokenize)
         others = None if ranked is None else sum(a != b for a, b in zip(outputs, ranked, strict=True))
         length_ratio = _length_ratio(self._statistics(outputs))

@@ -11,36 +11,22 @@ from aiayn.training.checkpoint_io import load_checkpoint
 
 
 def load_weights(model: torch.nn.Module, path: Path, *, key: str, provenance: Mapping[str, str | None] | None) -> None:
-    """Load the weights of a checkpoint into a model of the same architecture.
-
-    Args:
-        model: any device, in place.
-        path: the checkpoint.
-        key: the configuration key that errors name.
-        provenance: of the run that the checkpoint must come from, as for `load_checkpoint`; None: any.
+    """Load the weights of a checkpoint into a model of the same architecture, in place.
 
     Raises:
-        UserError: the file cannot be read, is another run's, or its weights have another shape.
+        UserError: the file, named by `key`, cannot be read, is another run's, or its weights have another shape.
     """
     fit_weights(model, read_weights(path, provenance=provenance), path, key=key)
 
 
 def read_weights(path: Path, *, provenance: Mapping[str, str | None] | None) -> dict[str, Tensor]:
-    """The model's weights in a checkpoint, by parameter name.
-
-    Raises:
-        UserError: the file cannot be read, or is another run's.
-    """
+    """The model's weights in a checkpoint, by parameter name; `provenance` as for `load_checkpoint`."""
     state = load_checkpoint(path, provenance=provenance)["state_dict"]
     return {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
 
 
 def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path, *, key: str) -> None:
-    """Copy weights into a model; on the meta device, only names and shapes are compared.
-
-    Raises:
-        UserError: names or shapes differ; `key` and `path` are named.
-    """
+    """Copy weights into a model, or only compare names and shapes on the meta device."""
     try:
         model.load_state_dict(weights, assign=any(weight.is_meta for weight in model.parameters()))
     except RuntimeError as error:

@@ -23,7 +23,7 @@ from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import RunFailedError, UserError
 from aiayn.inference.averaging import average_at_the_end
-from aiayn.inference.scoring import score_splits
+from aiayn.inference.scoring import Scorer
 from aiayn.inference.weights import load_weights
 from aiayn.launch.starting_point import check_vocabulary, misses_validation, newest_whole_checkpoint, start_weights
 from aiayn.models.cost import ModelCost
@@ -251,18 +251,17 @@ def _scores(
     job: Job, data: PreparedData, module: TranslationModule, *, averaged_steps: tuple[int, ...] = ()
 ) -> dict[str, SplitScores]:
     """The scores of the module's weights with the run's search; empty on ranks other than the first."""
-    return score_splits(
+    return Scorer(
         module.model,
         data,
         job.config.decoding,
         job.directory,
-        splits=["dev", "test"],
-        checkpoint_step=averaged_steps[-1] if averaged_steps else job.record.steps,
-        averaged_steps=averaged_steps,
         device=build.device_of(job.config, local_rank=processes.local_rank()),
+        step=averaged_steps[-1] if averaged_steps else job.record.steps,
+        averaged_steps=averaged_steps,
         limit=scored_sentences(job.config),
         group=job.group,
-    )
+    ).score(["dev", "test"])
 
 
 @contextmanager

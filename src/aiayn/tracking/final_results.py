@@ -10,35 +10,26 @@ from aiayn.evaluation.samples import representative_sample
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
-from aiayn.tracking.tracker import BestCheckpoint, Tracker
-
-TABLE = "samples"
-COLUMNS = ("source", "reference", "hypothesis")
+from aiayn.tracking.tracker import Tracker
 
 
 def log_final_results(
     trackers: Sequence[Tracker], record: Record, directory: RunDirectory, data: PreparedData, *, table_rows: int
 ) -> None:
-    """Send the results of a scored run to its trackers.
-
-    Args:
-        trackers: may be empty.
-        record: of the run, with scores of dev and test.
-        directory: the run's folder.
-        data: the corpus that was scored.
-        table_rows: number of sample translations of test.
-    """
+    """Send the results of a scored run to its trackers, with `table_rows` sample translations of test."""
     if not trackers:
         return
-    best = best_checkpoint(directory)
-    rows = sample_rows(directory, data, record.scores["test"], count=table_rows) if table_rows else []
+    test = record.scores["test"]
+    columns = ("source", "reference", "hypothesis", "sentence_bleu" if test.brackets is None else "sentence_f1")
+    rows = sample_rows(directory, data, test, count=table_rows) if table_rows else []
     for tracker in trackers:
         tracker.log_summary(summary(record))
         if rows:
-            score = "sentence_bleu" if record.scores["test"].brackets is None else "sentence_f1"
-            tracker.log_table(TABLE, (*COLUMNS, score), rows, step=record.steps)
-        if best is not None:
-            tracker.upload_checkpoint(best)
+            tracker.log_table("samples", columns, rows, step=record.steps)
+        if directory.steps("best"):
+            step, path = directory.checkpoint("best")
+            ppl = directory.validation_perplexities().get(step, math.inf)
+            tracker.upload_checkpoint(path, step=step, ppl=ppl if math.isfinite(ppl) else None)
 
 
 def summary(record: Record) -> dict[str, float | int | None]:
@@ -56,7 +47,7 @@ def summary(record: Record) -> dict[str, float | int | None]:
 def sample_rows(
     directory: RunDirectory, data: PreparedData, scores: SplitScores, *, count: int
 ) -> list[tuple[str, str, str, float]]:
-    """Rows of `COLUMNS` and a score for at most `count` sentences of test, the worst first.
+    """Source, reference, hypothesis and score of at most `count` sentences of test, the worst first.
 
     The worst, median and best by sentence BLEU or F1, and others that are the same for every run on these data.
     """
@@ -67,12 +58,3 @@ def sample_rows(
     test = data.split("test", limit=scores.sentences)
     sources, references = test.source_lines(), test.target_lines()
     return [(sources[i], references[i], hypotheses[i], values[i]) for i in representative_sample(values, count)]
-
-
-def best_checkpoint(directory: RunDirectory) -> BestCheckpoint | None:
-    """The weights with the lowest `val/ppl`; None if no best checkpoint is kept."""
-    if not directory.steps("best"):
-        return None
-    step, path = directory.checkpoint("best")
-    ppl = directory.validation_perplexities().get(step, math.inf)
-    return BestCheckpoint(path, step, ppl if math.isfinite(ppl) else None)

@@ -14,11 +14,7 @@ from aiayn.tracking.tracker import RunDescription, Tracker
 
 
 def check_tracker(settings: Mapping[str, Any]) -> None:
-    """Check the `logger` group before a run starts.
-
-    Raises:
-        UserError: there is no such `_target_`, or it takes no such argument.
-    """
+    """Check the `logger` group before a run starts; UserError for an unknown `_target_` or argument."""
     if _is_wandb(settings):
         from aiayn.tracking.wandb_tracker import check_wandb  # imports wandb, which takes seconds
 
@@ -40,7 +36,7 @@ def tracked(
 
     Args:
         settings: the `logger` group; without a `_target_`, only metrics.jsonl is written.
-        describe: describes the run; only called for W&B, since it composes a configuration.
+        describe: called for W&B only, since it composes a configuration.
         metrics: the file of metrics; W&B's files go beside it.
         start_step: later lines of `metrics` are dropped.
         is_new: whether the tracker has no earlier attempt of the run; it is then sent all earlier metrics.

@@ -13,12 +13,7 @@ from aiayn.system import files
 
 
 class MetricsLog(Logger):
-    """Appends metrics to a file; lines after `start_step` are dropped first, since a resumed run logs them again.
-
-    Args:
-        path: the file.
-        start_step: the step that the run starts from.
-    """
+    """Appends metrics to a file, whose lines after `start_step` are dropped first: a resumed run logs them again."""
 
     def __init__(self, path: Path, *, start_step: int = 0) -> None:
         super().__init__()

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.tracking.wandb_attempts import PROGRAM, WandbAttempt, wandb_attempts
 
 TORN = "ends with an incomplete record"
-"""Reported by `wandb sync` for the file of a killed run; the data before is sent, but the file is not marked."""
+"""Reported by `wandb sync` for the file of a killed run: the data before is sent, but the file is not marked."""
 
 POLL_SECONDS = 0.5
 """Between two checks for signals while `wandb sync` runs."""
@@ -24,30 +24,12 @@ RUN_VARIABLES = ("WANDB_MODE", "WANDB_RUN_ID", "WANDB_SWEEP_ID", "WANDB_SERVICE"
 
 
 @dataclass(frozen=True)
-class Patience:
-    """Seconds for which the client tries to reach the server; its own default is hours."""
-
-    retries: int
-    """Of a failed request."""
-    timeout: int
-    """Seconds per request."""
-
-    def environment(self) -> dict[str, str]:
-        """The same as variables of W&B's client."""
-        parts = ("GRAPHQL", "FILE_STREAM", "FILE_TRANSFER")
-        return {
-            **{f"WANDB_X_{part}_RETRY_MAX": str(self.retries) for part in parts},
-            **{f"WANDB_X_{part}_TIMEOUT_SECONDS": str(self.timeout) for part in parts},
-        }
-
-
-@dataclass(frozen=True)
 class Sent:
     """The outcome for one run."""
 
     directory: RunDirectory
     attempts: int = 0
-    """Number of attempts sent now."""
+    """Sent now."""
     url: str | None = None
     """The run's page; None if the server did not accept the run."""
     holder: str | None = None
@@ -61,15 +43,21 @@ def is_unsent(directory: RunDirectory) -> bool:
     return any(not attempt.is_sent for attempt in wandb_attempts(directory))
 
 
-def send(directory: RunDirectory, patience: Patience, *, on_wait: Callable[[], object] = lambda: None) -> Sent:
+def patience(*, retries: int, timeout: int) -> dict[str, str]:
+    """Variables of W&B's client, which tries to reach its server for hours by default; seconds per request."""
+    parts = ("GRAPHQL", "FILE_STREAM", "FILE_TRANSFER")
+    return {f"WANDB_X_{part}_RETRY_MAX": str(retries) for part in parts} | {
+        f"WANDB_X_{part}_TIMEOUT_SECONDS": str(timeout) for part in parts
+    }
+
+
+def send(
+    directory: RunDirectory, variables: Mapping[str, str], *, on_wait: Callable[[], object] = lambda: None
+) -> Sent:
     """Send the unsent attempts of a run in order, up to the first failure; W&B appends them to one another.
 
-    The directory is locked meanwhile, against training and a second sync.
-
-    Args:
-        directory: of the run.
-        patience: with the server.
-        on_wait: called twice a second while `wandb sync` runs.
+    The directory is locked meanwhile, against training and a second sync. `variables` are set for W&B's client.
+    `on_wait` is called twice a second.
 
     Raises:
         UserError: the directory cannot be written to.
@@ -80,7 +68,7 @@ def send(directory: RunDirectory, patience: Patience, *, on_wait: Callable[[], o
             for attempt in wandb_attempts(directory):
                 if attempt.is_sent:
                     continue
-                sent_to, failure = _send_attempt(attempt, patience, on_wait)
+                sent_to, failure = _send_attempt(attempt, variables, on_wait)
                 url = sent_to or url
                 if failure is not None:
                     return Sent(directory, count, url, failure=failure)
@@ -91,10 +79,10 @@ def send(directory: RunDirectory, patience: Patience, *, on_wait: Callable[[], o
 
 
 def _send_attempt(
-    attempt: WandbAttempt, patience: Patience, on_wait: Callable[[], object]
+    attempt: WandbAttempt, variables: Mapping[str, str], on_wait: Callable[[], object]
 ) -> tuple[str | None, str | None]:
     """The run's page if the server accepted the run, and W&B's message if not all was sent."""
-    lines = _wandb_sync(attempt, patience, on_wait).strip().splitlines() or ["no output"]
+    lines = _wandb_sync(attempt, variables, on_wait).strip().splitlines() or ["no output"]
     url = next((line.rpartition(" ")[2] for line in lines if " View run " in line), None)
     is_torn = any(TORN in line for line in lines)
     errors = [line for line in lines if line.startswith(("wandb: ERROR ", "Error: ")) and TORN not in line]
@@ -106,13 +94,13 @@ def _send_attempt(
     return url, None
 
 
-def _wandb_sync(attempt: WandbAttempt, patience: Patience, on_wait: Callable[[], object]) -> str:
+def _wandb_sync(attempt: WandbAttempt, variables: Mapping[str, str], on_wait: Callable[[], object]) -> str:
     """The output of `wandb sync`; in any case its processes are ended."""
     own = {name: value for name, value in os.environ.items() if name not in RUN_VARIABLES}
-    verbose = {"WANDB_PROGRAM": PROGRAM, "WANDB_SILENT": "false", "WANDB_QUIET": "false"}
+    own |= {"WANDB_PROGRAM": PROGRAM, "WANDB_SILENT": "false", "WANDB_QUIET": "false", **variables}
     with subprocess.Popen(
         [sys.executable, "-m", "wandb", "sync", "--include-online", str(attempt.file.absolute())],
-        env=own | verbose | patience.environment(),
+        env=own,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -23,19 +23,9 @@ class RunDescription:
     notes: str
     """The run's changes to the base model."""
     config: Mapping[str, Any]
-    """The whole resolved configuration, as plain values."""
+    """The resolved configuration, as plain values."""
     checkout: Path | None
     """The git checkout of the code."""
-
-
-@dataclass(frozen=True)
-class BestCheckpoint:
-    """The weights with the lowest `val/ppl`."""
-
-    path: Path
-    step: int
-    ppl: float | None
-    """`val/ppl` at that step, if known and finite."""
 
 
 @runtime_checkable
@@ -48,8 +38,8 @@ class Tracker(Protocol):
     def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
         """Show a table of text and numbers, made at an optimizer step."""
 
-    def upload_checkpoint(self, best: BestCheckpoint) -> None:
-        """Upload the checkpoint if uploads are enabled."""
+    def upload_checkpoint(self, path: Path, *, step: int, ppl: float | None) -> None:
+        """Upload the checkpoint with the lowest `val/ppl`, if it is known, where uploads are enabled."""
 
     def finish(self, exit_code: int) -> None:
         """End the run."""

@@ -1,4 +1,4 @@
-"""The files that W&B keeps of a run on disk: one folder per attempt, and whether the server has all of it."""
+"""The files that W&B keeps of a run: one folder per attempt, and whether the server has all of it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,11 +47,8 @@ class WandbAttempt:
 def mark_if_sent(folder: Path) -> None:
     """Mark an attempt that was online until its end, unless the server has permanently refused a part of it.
 
-    W&B's client reports such a refusal only in its debug log: `finish` returns as usual, and the exit code is 0. So
-    this function, and no other, reads that log. Without it, refused data would be neither sent again nor reported.
-
-    Args:
-        folder: of the attempt.
+    W&B's client reports such a refusal only in its debug log: `finish` returns as usual, and the exit code is 0.
+    Without this function, refused data would be neither sent again nor reported.
     """
     log = folder / "logs" / "debug-internal.log"
     if log.is_file() and not any(mark in log.read_text(encoding="utf-8", errors="replace") for mark in REFUSED):

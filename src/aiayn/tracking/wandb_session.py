@@ -23,5 +23,5 @@ def has_credentials(settings: wandb.Settings) -> bool:
 
 
 def host() -> str:
-    """The server's host, without a user name or password in its address."""
+    """The server's host, without a user name or password."""
     return urlsplit(str(session().base_url)).netloc.rpartition("@")[2]

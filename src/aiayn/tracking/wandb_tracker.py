@@ -1,4 +1,4 @@
-"""Weights & Biases: online if possible, else offline. Failures of W&B never stop training."""
+"""Weights & Biases: online if possible, else offline. Its failures never stop training."""
 
 import inspect
 import logging
@@ -25,7 +25,7 @@ from wandb.sdk.mailbox.mailbox_handle import ServerResponseError
 
 from aiayn.config.instantiation import instantiate, locate
 from aiayn.errors import UserError
-from aiayn.tracking.tracker import BestCheckpoint, RunDescription
+from aiayn.tracking.tracker import RunDescription
 from aiayn.tracking.wandb_attempts import PROGRAM, mark_if_sent
 from aiayn.tracking.wandb_session import has_credentials, host, session
 
@@ -44,7 +44,7 @@ VARIABLES = {
     "tags": "WANDB_TAGS",
     "notes": "WANDB_NOTES",
 }
-"""These variables override the description of the run; WANDB_NAME is a prefix of the names of a sweep's runs."""
+"""Variables that override the run's description; WANDB_NAME is a prefix of the names of a sweep's runs."""
 
 CONSOLE = {"console": "off", "capture_loggers": {"root": "INFO"}}
 """Send log records with their level instead of standard error, whose lines W&B shows as errors."""
@@ -53,11 +53,7 @@ NOT_LOGGED_IN = "not logged in"
 
 
 def check_wandb(settings: Mapping[str, Any]) -> None:
-    """Check the `logger` group before a run starts.
-
-    Raises:
-        UserError: an unknown argument, or a value that W&B refuses, here or in its environment.
-    """
+    """Check the `logger` group; UserError for an argument or a value, here or in its environment, that W&B refuses."""
     accepting = (locate(settings, key="logger"), wandb.init)
     known = {
         "_target_",
@@ -80,11 +76,7 @@ def open_wandb(
 ) -> "WandbTracker | None":
     """Start or resume a W&B run; None if W&B is disabled or cannot even run offline.
 
-    Args:
-        settings: the `logger` group: `_target_`, `OWN_KEYS`, and arguments of WandbLogger and wandb.init.
-        description: of the run.
-        folder: the run directory; W&B writes to `wandb` in it.
-        best: the lowest `val/ppl` of earlier attempts.
+    Its files go to `wandb` in the run directory `folder`; `best` is the lowest `val/ppl` of earlier attempts.
 
     Raises:
         UserError: W&B refuses an argument, such as the name of the project.
@@ -119,13 +111,10 @@ def open_wandb(
 
 @final
 class WandbTracker(Logger):
-    """A W&B run. After its first failure, W&B is no longer called; data on disk can be sent later.
+    """A W&B run, started by Lightning's logger. After its first failure, W&B is no longer called; data stays on disk.
 
-    Args:
-        started: Lightning's logger, its run started.
-        with_model: whether the best checkpoint is uploaded at the end.
-        timeout: seconds for the server's answer to an upload request.
-        best: the lowest `val/ppl` so far.
+    `with_model`: whether the best checkpoint is uploaded at the end, within `timeout` seconds. `best`: the lowest
+    `val/ppl` so far.
     """
 
     def __init__(self, started: WandbLogger, *, with_model: bool, timeout: float, best: float = math.inf) -> None:
@@ -185,17 +174,18 @@ class WandbTracker(Logger):
         lists = [list(row) for row in rows]
         self._send(f"the table {name}", lambda: self._logger.log_table(name, list(columns), lists, step=step))
 
-    def upload_checkpoint(self, best: BestCheckpoint) -> None:
+    def upload_checkpoint(self, path: Path, *, step: int, ppl: float | None) -> None:
         """Upload the best checkpoint as a version of the run's model if `logger.log_model=true`."""
-        if self._with_model:
-            self._send(best.path.name, lambda: self._upload(best))
 
-    def _upload(self, best: BestCheckpoint) -> None:
-        run = self._logger.experiment
-        name = re.sub(r"[^\w.-]+", "-", f"{run.name} {run.id}")
-        artifact = wandb.Artifact(name, type="model", metadata={"step": best.step, "val/ppl": best.ppl})
-        artifact.add_file(str(best.path), policy="immutable")  # the file never changes, so W&B need not copy it
-        run.log_artifact(artifact, aliases=["best", f"step-{best.step}"])
+        def upload() -> None:
+            run = self._logger.experiment
+            name = re.sub(r"[^\w.-]+", "-", f"{run.name} {run.id}")
+            artifact = wandb.Artifact(name, type="model", metadata={"step": step, "val/ppl": ppl})
+            artifact.add_file(str(path), policy="immutable")  # the file never changes, so W&B need not copy it
+            run.log_artifact(artifact, aliases=["best", f"step-{step}"])
+
+        if self._with_model:
+            self._send(path.name, upload)
 
     def finish(self, exit_code: int) -> None:
         """End the run and W&B's process; data not sent within `logger.finish_timeout` stays on disk."""
@@ -229,11 +219,7 @@ class WandbTracker(Logger):
 
 
 def _choose_mode(stated: str) -> tuple[str, str | None]:
-    """The mode of W&B, and why it is offline if there are no credentials.
-
-    Args:
-        stated: `logger.mode`; auto: as W&B's own settings say.
-    """
+    """The mode of W&B, by its own settings if auto is stated, and why it is offline without credentials."""
     client = session()
     mode = {"dryrun": "offline", "run": "online"}.get(client.mode, str(client.mode)) if stated == "auto" else stated
     if mode in ("offline", "disabled") or has_credentials(client):
@@ -294,12 +280,10 @@ def _start(arguments: Mapping[str, Any], mode: str, *, folder: Path) -> WandbLog
 
 
 def _end_process() -> None:
-    """End the process that W&B has started."""
     with suppress(*FAILURES):
         wandb.teardown()
     module.unset_globals()  # type: ignore[no-untyped-call]  # else W&B would reuse an aborted run
 
 
 def _reason(error: BaseException) -> str:
-    """The error in one short line."""
     return textwrap.shorten(str(error) or type(error).__name__, 200).rstrip(".")

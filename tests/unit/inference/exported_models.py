@@ -12,12 +12,12 @@ from torch import nn
 
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
-from aiayn.inference.export_ctranslate2 import SpecialTokens, transformer_spec
+from aiayn.inference.export_ctranslate2 import transformer_spec
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 
 TOKENIZER = SubwordTokenizer.train(["a cat sees the dog"] * 3, vocabulary_size=270)
-SPECIAL = SpecialTokens(pad_id=TOKENIZER.pad_id, bos_id=TOKENIZER.bos_id, eos_id=TOKENIZER.eos_id)
+PAD, BOS, EOS = TOKENIZER.pad_id, TOKENIZER.bos_id, TOKENIZER.eos_id
 TEXT = range(3, TOKENIZER.vocabulary_size)
 """Ids of text tokens."""
 
@@ -44,7 +44,9 @@ def spec_of(
     tokenizer: AnyTokenizer = TOKENIZER,
 ) -> Any:
     """The model's specification, ready to be saved."""
-    spec = transformer_spec(model.state_dict(), architecture, pieces=tokenizer.pieces, special=SPECIAL)
+    spec = transformer_spec(
+        model.state_dict(), architecture, pieces=tokenizer.pieces, pad_id=PAD, bos_id=BOS, eos_id=EOS
+    )
     spec.validate()
     spec.optimize(quantization)
     return spec

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from exported_models import SPECIAL, TEXT, TINY, TOKENIZER, drawn_model, exported, spec_of
+from exported_models import BOS, EOS, PAD, TEXT, TINY, TOKENIZER, drawn_model, exported, spec_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,10 +39,10 @@ SENTENCES = st.lists(st.sampled_from(TEXT), min_size=1, max_size=9)
 
 def likelihoods(model: Transformer, source: list[int], target: list[int], *, entries: int) -> list[float]:
     """Log-probability of each target token and the end mark; pad and bos are excluded."""
-    logits = model(torch.tensor([[*source, SPECIAL.eos_id]]), torch.tensor([[SPECIAL.bos_id, *target]]))[0]
+    logits = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]))[0]
     logits = logits[:, :entries]
-    logits = logits.index_fill(1, torch.tensor([SPECIAL.pad_id, SPECIAL.bos_id]), -torch.inf)
-    predicted = torch.tensor([*target, SPECIAL.eos_id])
+    logits = logits.index_fill(1, torch.tensor([PAD, BOS]), -torch.inf)
+    predicted = torch.tensor([*target, EOS])
     found: list[float] = logits.log_softmax(-1).gather(1, predicted.unsqueeze(1)).flatten().tolist()
     return found
 
@@ -58,7 +58,7 @@ def check_likelihoods(
 ) -> None:
     """Compare an exported model with ours on pairs of token ids."""
     pieces = tokenizer.pieces
-    sources = [[*(pieces[token] for token in source), pieces[SPECIAL.eos_id]] for source, _ in pairs]
+    sources = [[*(pieces[token] for token in source), pieces[EOS]] for source, _ in pairs]
     targets = [[pieces[token] for token in target] for _, target in pairs]
     results = exported(model, architecture, tokenizer=tokenizer, quantization=quantization).score_batch(
         sources, targets

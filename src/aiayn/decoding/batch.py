@@ -1,4 +1,4 @@
-"""The sentences that are searched side by side at one time."""
+"""The sentences that are searched together."""
 
 import math
 from dataclasses import dataclass
@@ -14,38 +14,28 @@ from aiayn.decoding.step import AnyState, Hypothesis, closed_up, longest_output
 
 @dataclass
 class Batch(Generic[AnyState]):
-    """Sentences in the middle of their search, not all equally far. False where there are none."""
+    """Sentences in the middle of their search, at different lengths. False if empty."""
 
     numbers: list[int]
-    """Which sentence each is, counted in the order in which they were begun."""
+    """Of the sentences, in the order in which they were begun."""
     state: AnyState
-    """What the model remembers of their beams."""
+    """The model's, of their beams."""
     live: Paths
     """The beams."""
     finished: Paths
     """The best hypotheses that have ended."""
     lengths: Tensor
-    """int64 [sentences], tokens generated of each so far."""
+    """int64 [sentences], tokens generated so far."""
     max_lengths: Tensor
     """int64 [sentences], the most to generate."""
     penalties: Tensor
-    """float32, the length penalty of every length that may come, by length."""
+    """float32, the length penalty of every possible length, by length."""
 
     @classmethod
     def begun(
         cls, first: int, state: AnyState, max_lengths: Tensor, *, alpha: float, n_best: int, bos_id: int, eos_id: int
     ) -> Self:
-        """Sentences before their first token.
-
-        Args:
-            first: number of the first one.
-            state: as above, one beam a sentence.
-            max_lengths: as above.
-            alpha: of the length penalty.
-            n_best: how many finished hypotheses to remember.
-            bos_id: the first token of every beam.
-            eos_id: fills what has not been found yet.
-        """
+        """Sentences before their first token, numbered from `first`, one beam each; eos fills unused places."""
         sentences, device = len(max_lengths), max_lengths.device
         penalties = [length_penalty(length, alpha=alpha) for length in range(longest_output(max_lengths) + 1)]
         return cls(
@@ -62,7 +52,7 @@ class Batch(Generic[AnyState]):
         return len(self.numbers)
 
     def join(self, other: Self) -> None:
-        """Take in the sentences of another batch, which is of no use afterwards."""
+        """Append the sentences of another batch, which must not be used afterwards."""
         beam = self.live.tokens.shape[1]
         other.state.reorder(torch.zeros(len(other), beam, dtype=torch.int64, device=self.lengths.device))
         self.state.join(other.state)
@@ -75,11 +65,7 @@ class Batch(Generic[AnyState]):
         self.penalties = max(self.penalties, other.penalties, key=len)
 
     def release(self, stopped: Tensor, *, eos_id: int, n_best: int) -> list[tuple[int, list[Hypothesis]]]:
-        """Let the sentences go where bool [sentences] is True.
-
-        Returns:
-            The number of each and its hypotheses: the finished ones, or its live beams where nothing has finished.
-        """
+        """Remove the sentences where bool [sentences] is True; their finished hypotheses, or else their live beams."""
         leaving, staying = stopped.nonzero().squeeze(1), closed_up(stopped)
         ended, cut = (
             paths.keep(leaving).hypotheses(self.lengths[leaving], eos_id=eos_id, n_best=n_best)

@@ -1,4 +1,4 @@
-"""Batched beam search with a length penalty that stops as soon as nothing better can come (section 6.1)."""
+"""Batched beam search with a length penalty and early stopping (section 6.1)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,37 +20,34 @@ EndsAmong: TypeAlias = Literal["candidates", "beam"]
 class BeamSearch:
     """Finds for every sentence the outputs of the highest log-probability / length penalty.
 
-    At each step the 2 * beam_size best continuations of a sentence's live beams are considered. Those that end in eos
-    join its finished ones; the best beam_size of the others live on. A sentence leaves the batch when its length limit
-    is reached, or when no live beam can still enter its n best: log-probabilities only fall and the penalty only grows,
-    so a live beam ends no higher than its present log-probability over the penalty of the longest output.
-    A single beam considers its best continuation alone, which makes it greedy search whatever the penalty.
+    At each step the 2 * beam_size best continuations of a sentence's live beams are considered. Those that end in eos join
+    its finished ones; the best beam_size of the others live on. A sentence is done when its length limit is reached, or
+    when no live beam can still enter its n best: log-probabilities only fall and the penalty only grows, so a live beam
+    ends no higher than its present log-probability over the penalty of the longest output. A single beam considers its best
+    continuation alone: greedy search, whatever the penalty.
 
     Raises:
         UserError: a setting is out of its range.
     """
 
     beam_size: int
-    """Live beams a sentence; may exceed the vocabulary."""
+    """Live beams per sentence; may exceed the vocabulary."""
     length_penalty_alpha: float
-    """From 0 to 10, see `length_penalty`."""
+    """From 0 to 10."""
     bos_id: int
-    """Read at the first step."""
     eos_id: int
-    """Ends a hypothesis."""
     forbidden_ids: Sequence[int]
     """Never generated, such as pad and bos."""
     n_best: int = 1
-    """The most hypotheses to return a sentence, from 1 to beam_size."""
+    """Most hypotheses per sentence, from 1 to beam_size."""
     ends_among: EndsAmong = "candidates"
-    """Which of the continuations considered may end: all of them, or the first beam_size alone."""
+    """The continuations that may end: all considered ones, or the first beam_size alone."""
     of_each_length: bool = False
     """Return the best finished hypothesis of each length instead of the n best.
 
-    Which beams live on does not depend on alpha: those of a sentence are equally long. Alpha only ranks what has
-    finished, and says when the rest cannot win any more, which a larger one says later. So what any alpha up to this
-    search's would find is among these; see `aiayn.decoding.reranking`.
-    """
+    Which beams live on does not depend on alpha, since those of a sentence are equally long. Alpha ranks finished ones and
+    decides when the rest cannot win any more, which a larger one decides later. So these include the result of any smaller
+    alpha; see `aiayn.decoding.reranking`."""
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
@@ -67,14 +64,13 @@ class BeamSearch:
         """Search for one batch of sentences.
 
         Args:
-            step: the model.
-            state: its state before the first token, one beam a sentence; of no use afterwards.
-            max_lengths: int64 [sentences], the most tokens to generate for each, eos included; on the model's device.
+            step: of the model.
+            state: before the first token, one beam per sentence; not to be used afterwards.
+            max_lengths: int64 [sentences], the most tokens to generate, eos included.
 
         Returns:
-            One list a sentence in the order of the input, best first, of 1 to n_best finished hypotheses, or of as many
-            as there are lengths; of unfinished ones where none ended within the limit. Among equals the shorter, then
-            the one with the better parent beam, then the lower token id comes first.
+            For each sentence 1 to n_best finished hypotheses, best first, or one of each length; unfinished ones if none ended
+            within the limit. Ties go to the shorter hypothesis, then the better parent beam, then the lower token id.
         """
         once = iter([(state, max_lengths)])
         found = dict(self.stream(step, lambda _: next(once, None)))
@@ -84,12 +80,8 @@ class BeamSearch:
     def stream(self, step: StepFunction[AnyState], supply: Supply[AnyState]) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Search for any number of sentences, in a batch that others enter when some have left.
 
-        Args:
-            step: the model.
-            supply: begins sentences; asked at first, and whenever some have left.
-
-        Yields:
-            The number of each sentence when it leaves, and its hypotheses as `batch` has them.
+        `supply` is asked for sentences at first, and whenever some have left. Yields each sentence's number and hypotheses, as
+        `batch` has them.
         """
         batch: Batch[AnyState] | None = None
         count = 0
@@ -122,7 +114,7 @@ class BeamSearch:
         )
 
     def _advance(self, step: StepFunction[AnyState], batch: Batch[AnyState]) -> Tensor:
-        """Take one step, and say which sentences are done by now, bool [sentences]."""
+        """Take one step; which sentences are done, bool [sentences]."""
         logits, normalizers = step(batch.live.tokens[..., -1], batch.state)
         logits.index_fill_(-1, self._forbidden(logits.device), -torch.inf)
         batch.lengths = batch.lengths + 1
@@ -139,7 +131,7 @@ class BeamSearch:
         return (bounds <= to_beat) | (batch.lengths == batch.max_lengths)
 
     def _remembered(self, earlier: Paths, ended: Paths) -> Paths:
-        """The finished hypotheses that may be returned, best first, of those from before and of this step."""
+        """The finished hypotheses that may be returned, best first."""
         if not self.of_each_length:
             return earlier.beside(ended).best(self.n_best)
         paths = earlier.beside(ended.best(1))  # all that end at a step are equally long
@@ -147,7 +139,7 @@ class BeamSearch:
         return paths.best(max(1, places))
 
     def _candidates(self, batch: Batch[AnyState], logits: Tensor, normalizers: Tensor) -> tuple[Paths, Tensor]:
-        """The best continuations of each sentence, best first, and the beam int64 [sentences, paths] of each."""
+        """The best continuations of each sentence, best first, and their beams, int64 [sentences, paths]."""
         live, penalty = batch.live, batch.penalties[batch.lengths].unsqueeze(1)
         considered = 2 * self.beam_size if self.beam_size > 1 else 1
         totals, parents, tokens = best_continuations(live.log_probabilities, logits, normalizers, considered)

@@ -9,17 +9,16 @@ from torch import Tensor
 def best_continuations(
     totals: Tensor, logits: Tensor, normalizers: Tensor, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The highest `count` of totals + log-probabilities; equal ones by lower beam, then lower token.
+    """The highest `count` of totals + log-probabilities; ties go to the lower beam, then the lower token.
 
-    The vocabulary is cut into blocks: the best `count` entries lie in the `count` blocks of the highest maxima,
-    whichever way ties fall. Only the maxima and the entries of those blocks are ranked; log-probabilities are never
-    formed for the whole vocabulary.
+    The vocabulary is cut into blocks: the best `count` entries lie in the `count` blocks of the highest maxima. Only the
+    maxima and the entries of those blocks are ranked; log-probabilities of the whole vocabulary are never computed.
 
     Args:
         totals: float32 [sentences, beam], the log-probability of each beam so far.
         logits: float [sentences, beam, vocabulary], of the next token.
-        normalizers: float32 [sentences, beam]; a log-probability is a logit less its beam's normalizer.
-        count: how many; fewer come back where there are fewer.
+        normalizers: float32 [sentences, beam]; a log-probability is a logit minus its beam's normalizer.
+        count: most continuations.
 
     Returns:
         Sums float32, beams int64 and tokens int64, each [sentences, count].
@@ -52,11 +51,11 @@ def _sums(totals: Tensor, logits: Tensor, normalizers: Tensor) -> Tensor:
 
 
 def ranked(values: Tensor, count: int) -> Tensor:
-    """Where the highest `count` of each row of float32 [rows, width] are, highest first; equal ones by lower place.
+    """Places of the highest `count` of each row of float32 [rows, width], highest first; ties go to the lower place.
 
-    `torch.topk` leaves the order of ties open, and sorting everything is slow: a stable sort of 64 rows of 1,088 takes
-    3 ms, and this 0.15. Here values and places are joined to integers among which there are no ties: the bits of
-    floats are ordered as they are, but for those of negative ones, which are the other way round. Nan ranks highest.
+    `torch.topk` leaves the order of ties open, and a stable sort of 64 rows of 1,088 takes 3 ms, this 0.15. Values and
+    places are joined to distinct integers: the bits of floats are ordered as they are, those of negative ones reversed. Nan
+    ranks highest.
     """
     width = values.shape[1]
     bits = (values + 0.0).nan_to_num(nan=math.inf, posinf=math.inf, neginf=-math.inf).view(torch.int32)  # no -0.0

@@ -1,4 +1,4 @@
-"""Searches in which only some continuations are possible: a mask over what a model predicts."""
+"""Constrained searches: a mask over a model's predictions."""
 
 import math
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from aiayn.decoding.step import AnyState, DecodingState, StepFunction
 
 
 class Constraint(DecodingState, Protocol):
-    """Which tokens may come next: one answer for each beam of each sentence, by what the beam has read so far.
+    """The tokens that may follow each beam of each sentence.
 
-    It begins before bos and is reordered as the model's memory is. Beams that a search has given up go on to be read
-    until their places are needed; they may have broken any rule, and what is answered for them is of no account.
+    It begins before bos and is reordered as the model's state. Abandoned beams are still read until their places are
+    needed; answers for them do not matter.
     """
 
     def read(self, tokens: Tensor) -> None:
-        """Read one token a beam, int64 [sentences, beam]; bos is the first."""
+        """Read one token per beam, int64 [sentences, beam]; bos is the first."""
         ...
 
     def allowed(self) -> Tensor:
-        """What may follow, bool [sentences, beam, vocabulary]; at least one token for a beam that kept to it so far."""
+        """Bool [sentences, beam, vocabulary]; at least one token for a beam that was always allowed."""
         ...
 
 
@@ -30,7 +30,7 @@ AnyConstraint = TypeVar("AnyConstraint", bound=Constraint)
 
 @dataclass(frozen=True)
 class ConstrainedState(Generic[AnyState, AnyConstraint]):
-    """What a model remembers, and what constrains its search."""
+    """The state of a model, and of the constraint of its search."""
 
     model: AnyState
     constraint: AnyConstraint
@@ -52,12 +52,11 @@ class ConstrainedState(Generic[AnyState, AnyConstraint]):
 
 
 def constrained(step: StepFunction[AnyState]) -> StepFunction[ConstrainedState[AnyState, AnyConstraint]]:
-    """A step of the model after which only what the constraint allows is possible.
+    """A step of the model after which only tokens that the constraint allows are possible.
 
-    What remains keeps the probability that the model gives it and is not scaled up to 1: a hypothesis scores what it
-    would score without the constraint. So greedy search finds the same as without, wherever that keeps to the
-    constraint, and so does a beam wide enough for every output where the best of them does. A narrower beam has room
-    for hypotheses that others kept out; what it finds then may score more or less.
+    They keep the model's probabilities, which are not renormalised: a hypothesis scores as without the constraint. Greedy
+    search, or a beam wide enough for every output, finds the same as without where that satisfies the constraint. In a
+    narrower beam, scores may be higher or lower.
     """
 
     def masked(tokens: Tensor, state: ConstrainedState[AnyState, AnyConstraint]) -> tuple[Tensor, Tensor]:

@@ -14,23 +14,23 @@ _OTHER, _OPENING, _CLOSING, _WORD, _END = range(5)
 
 @dataclass(frozen=True)
 class BracketVocabulary:
-    """What the tokens of a vocabulary are to a sequence of brackets, and how deep these may go.
+    """The roles of a vocabulary's tokens in a sequence of brackets, and the largest depth.
 
-    Well formed over n words is `( ... )`: one pair of brackets with n words in it, and further pairs in it that nest,
-    are of one label each, and have at least a word in them; then eos. A single word may also stand without brackets,
-    and over no words there is eos alone.
+    Well formed over n words is `( ... )`: one pair of brackets with n words in it, and further nested pairs in it, each of
+    one label and with at least one word; then eos. A single word may also stand without brackets; over no words there is
+    eos alone.
     """
 
     kinds: Tensor
-    """int64 [vocabulary], which of the kinds above a token is; those that are none of them are never allowed."""
+    """int64 [vocabulary], the kind of each token; other tokens are never allowed."""
     labels: Tensor
     """int64 [vocabulary], of an opening bracket its place in `closings`; elsewhere 0."""
     closings: Tensor
     """int64 [labels], the closing bracket of each label."""
     max_depth: int
-    """The most brackets that are open at a time."""
+    """The most open brackets."""
     max_openings: int
-    """The most brackets that open one after another, without a word or a closing bracket between them."""
+    """The most brackets that open in succession."""
 
     @classmethod
     def of(
@@ -46,14 +46,8 @@ class BracketVocabulary:
     ) -> Self:
         """Take the tokens by their ids.
 
-        Args:
-            pairs: the opening and the closing bracket of each label.
-            words: tokens of which each stands for one word, such as a mark for any word, or its tag.
-            eos_id: ends an output.
-            vocabulary_size: logits that the model gives.
-            max_depth: as above, at least 1.
-            max_openings: as above, at least 1.
-            device: where the search is.
+        `pairs` are the opening and the closing bracket of each label; each of `words` stands for one word. Both limits are at
+        least 1.
         """
         openings, closings = [opening for opening, _ in pairs], [closing for _, closing in pairs]
         known = [*openings, *closings, *words, eos_id]
@@ -68,11 +62,7 @@ class BracketVocabulary:
         return cls(kinds.to(device), labels.to(device), torch.tensor(closings, device=device), max_depth, max_openings)
 
     def begin(self, words: Tensor, max_lengths: Tensor) -> "OpenBrackets":
-        """Before bos, one beam a sentence.
-
-        Args:
-            words: int64 [sentences], how many each has.
-            max_lengths: int64 [sentences], the most tokens to generate for each, eos included.
+        """Before bos, one beam per sentence, for int64 [sentences] words and most tokens to generate, eos included.
 
         Raises:
             UserError: a limit leaves no room for the words, a pair of brackets and eos.
@@ -107,11 +97,11 @@ class OpenBrackets:
 
     vocabulary: BracketVocabulary
     stack: Tensor
-    """int64 [sentences, beam, max_depth], the labels of the open brackets, outermost first, and then anything."""
+    """int64 [sentences, beam, max_depth], the labels of the open brackets, outermost first; undefined beyond."""
     depth: Tensor
-    """int64 [sentences, beam], how many are open."""
+    """int64 [sentences, beam], open brackets."""
     openings: Tensor
-    """int64 [sentences, beam], how many of the tokens read last were opening brackets, one after another."""
+    """int64 [sentences, beam], opening brackets read last in succession."""
     words: Tensor
     """int64 [sentences, beam], words that are left."""
     room: Tensor

@@ -1,4 +1,4 @@
-"""The outputs of a search side by side, as tensors."""
+"""The outputs of a search as tensors."""
 
 import math
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from aiayn.decoding.step import Hypothesis, hypothesis_from_path
 
 @dataclass(frozen=True)
 class Paths:
-    """As many outputs of each sentence; a log-probability of -inf marks an empty place.
+    """Equally many outputs of each sentence; a log-probability of -inf marks an empty place.
 
-    All end in the same column, wherever their sentence began: what stands before its bos means nothing.
+    All end in the same column; columns before a sentence's bos are undefined.
     """
 
     tokens: Tensor
@@ -42,16 +42,16 @@ class Paths:
         return type(self)(self.tokens, log_probabilities, self.scores.masked_fill(~wanted, -math.inf))
 
     def choose(self, paths: Tensor) -> Self:
-        """Of each sentence the paths int64 [sentences, chosen], in that order."""
+        """The paths int64 [sentences, chosen] of each sentence, in that order."""
         log_probabilities, scores = self.log_probabilities.gather(1, paths), self.scores.gather(1, paths)
         return type(self)(gather_rows(self.tokens, paths), log_probabilities, scores)
 
     def best(self, count: int) -> Self:
-        """Of each sentence the paths of the highest scores, best first; equal ones in their order."""
+        """The paths of the highest scores of each sentence, best first; ties keep their order."""
         return self.choose(self.scores.sort(dim=1, descending=True, stable=True).indices[:, :count])
 
     def padded(self, token: int) -> Self:
-        """One column more."""
+        """One more column."""
         return type(self)(F.pad(self.tokens, (0, 1), value=token), self.log_probabilities, self.scores)
 
     def beside(self, other: Self) -> Self:
@@ -63,7 +63,7 @@ class Paths:
         )
 
     def above(self, other: Self) -> Self:
-        """More sentences; empty places make up for fewer paths, columns that mean nothing for fewer columns."""
+        """More sentences; missing paths become empty places, missing columns are undefined."""
         columns = max(self.tokens.shape[2], other.tokens.shape[2])
         paths = max(self.tokens.shape[1], other.tokens.shape[1])
         both = [each.widened(paths, columns) for each in (self, other)]
@@ -74,7 +74,7 @@ class Paths:
         )
 
     def widened(self, paths: int, columns: int) -> Self:
-        """Empty places behind the others, and columns before the others, up to so many."""
+        """Add empty places behind, and columns before."""
         more = paths - self.tokens.shape[1]
         return type(self)(
             F.pad(self.tokens, (columns - self.tokens.shape[2], 0, 0, more)),
@@ -87,12 +87,9 @@ class Paths:
         return type(self)(self.tokens[:, :, columns:], self.log_probabilities, self.scores)
 
     def hypotheses(self, lengths: Tensor, *, eos_id: int, n_best: int) -> list[list[Hypothesis]]:
-        """Each sentence's first paths as hypotheses; an empty place is listed only where all are empty.
+        """Each sentence's first paths as hypotheses, at most `n_best`; an empty place is listed only if all are empty.
 
-        Args:
-            lengths: int64 [sentences], how many of the last columns are the sentence's.
-            eos_id: ends a hypothesis.
-            n_best: the most hypotheses of a sentence.
+        `lengths`, int64 [sentences], are the numbers of last columns that are the sentence's.
         """
         outputs = []
         columns = self.tokens.shape[2]

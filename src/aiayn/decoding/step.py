@@ -1,4 +1,4 @@
-"""What the searches ask of a model, and what they give back."""
+"""The interface between searches and models."""
 
 import math
 from collections.abc import Sequence
@@ -12,33 +12,18 @@ from aiayn.errors import RunFailedError, UserError
 
 
 class DecodingState(Protocol):
-    """What a model remembers between two steps: one memory for each beam of each sentence in the batch.
-
-    It belongs to one search, which changes it in place.
-    """
+    """The model's memory for each beam of each sentence in the batch; a search changes it in place."""
 
     def reorder(self, beams: Tensor) -> None:
-        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]` of the same sentence.
-
-        Args:
-            beams: int64 [sentences, new_beam]; new_beam may differ from the number of old beams.
-        """
+        """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 [sentences, new_beam]."""
         ...
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep only these sentences, in this order.
-
-        Args:
-            sentences: int64 [kept], rows of the present batch, each at most once.
-        """
+        """Keep only these sentences, int64 [kept], each at most once, in this order."""
         ...
 
     def join(self, other: Self) -> None:
-        """Take in the sentences of another state, behind those that are here.
-
-        Args:
-            other: has as many beams a sentence, and may have read fewer tokens; of no use afterwards.
-        """
+        """Append the sentences of another state with as many beams, which may have read fewer tokens."""
         ...
 
 
@@ -48,36 +33,30 @@ AnyState = TypeVar("AnyState", bound=DecodingState)
 
 
 class StepFunction(Protocol[State]):
-    """One step of a model: the last token of each beam in, logits of the next one out, and what normalizes them."""
+    """One step of a model."""
 
     def __call__(self, tokens: Tensor, state: State, /) -> tuple[Tensor, Tensor]:
         """Read one token per beam.
 
         Args:
             tokens: int64 [sentences, beam]; bos at the first step, where every sentence has one beam.
-            state: the model's first state, or what this function made of it; becomes the state after `tokens`.
+            state: the model's; becomes the state after `tokens`.
 
         Returns:
-            Logits of the next token, float [sentences, beam, vocabulary], in a tensor of their own that the search may
-            overwrite; and normalizers, float32 [sentences, beam], which make them log-probabilities when subtracted.
-            Few tokens are ever looked at, so that subtracting from all would be in vain.
+            Logits of the next token, float [sentences, beam, vocabulary], which the search may overwrite; and normalizers,
+            float32 [sentences, beam], which are subtracted from the few logits that a search needs as log-probabilities.
         """
         ...
 
 
 class Supply(Protocol[BegunState]):
-    """Where a search that goes on gets its sentences from."""
+    """The source of sentences of a search."""
 
     def __call__(self, present: Sequence[int], /) -> tuple[BegunState, Tensor] | None:
-        """Begin more sentences, or none as long as there is no room for them.
+        """Begin more sentences, or None while there is no room for them.
 
-        Args:
-            present: those that are searched now, by number: the first that was ever begun is 0. Where there are none
-                something has to be begun, or the search is over.
-
-        Returns:
-            A state before the first token, one beam a sentence; and int64 [sentences], the most tokens to generate for
-            each, eos included.
+        `present` are the numbers of those in the batch, counted from 0; if it is empty, None ends the search. Returns a state
+        before the first token, one beam per sentence, and int64 [sentences], the most tokens to generate, eos included.
         """
         ...
 
@@ -89,22 +68,22 @@ class Hypothesis:
     tokens: tuple[int, ...]
     """Token ids without bos and eos."""
     log_probability: float
-    """Sum over the generated tokens in nats, eos included where the hypothesis is finished."""
+    """Sum over the generated tokens in nats, eos included if finished."""
     score: float
-    """What hypotheses are ranked by: the log-probability, divided by the length penalty where there is one."""
+    """The log-probability, divided by the length penalty if there is one."""
     finished: bool
-    """True: ends in eos. False: was cut at its length limit."""
+    """False: cut at its length limit."""
 
     @property
     def length(self) -> int:
-        """Tokens generated, eos included where the hypothesis is finished; what the length penalty is of."""
+        """Tokens generated, eos included if finished."""
         return len(self.tokens) + self.finished
 
 
 def hypothesis_from_path(path: Sequence[int], *, log_probability: float, score: float, eos_id: int) -> Hypothesis:
-    """Make a hypothesis of a path, the tokens generated after bos; what follows the first eos does not count.
+    """The hypothesis of a path, the tokens generated after bos, up to the first eos.
 
-    A log-probability of -inf means that the model allowed no continuation at all: nothing of the path is shown then.
+    A log-probability of -inf means that no continuation was possible: the hypothesis is empty.
     """
     if math.isnan(log_probability):
         msg = "decoding: the model's log-probabilities are not numbers (nan); it diverged in training or overflows here"
@@ -117,7 +96,7 @@ def hypothesis_from_path(path: Sequence[int], *, log_probability: float, score: 
 
 
 def closed_up(stopped: Tensor) -> Tensor:
-    """The rows int64 [kept] where bool [rows] is False, with the last of them in the places of those that go."""
+    """The rows int64 [kept] where bool [rows] is False; the last of them replace those that go."""
     staying = (~stopped).nonzero().squeeze(1)
     order = torch.arange(len(staying), device=stopped.device)
     order[stopped[: len(staying)]] = staying[staying >= len(staying)]
@@ -125,7 +104,7 @@ def closed_up(stopped: Tensor) -> Tensor:
 
 
 def longest_output(max_lengths: Tensor) -> int:
-    """The largest of the limits int64 [sentences]; 0 for an empty batch. A limit below 1 is a UserError."""
+    """The largest of the limits int64 [sentences]; 0 for an empty batch; UserError below 1."""
     limits = max_lengths.tolist()
     if min(limits, default=1) < 1:
         raise UserError(f"decoding: length limit {min(limits)}: every sentence needs room for at least 1 token, eos")

@@ -1,7 +1,4 @@
-"""The arguments that the parts of a model share: fields of the schema's group `model`, which explains and checks them.
-
-`aiayn.builders.architecture` fills them from the configuration, by name.
-"""
+"""The arguments of models, filled by name from the configuration's group `model`, which explains and checks them."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -9,7 +6,7 @@ from typing import TypeAlias
 
 @dataclass(frozen=True)
 class Architecture:
-    """Arguments of a Transformer (section 3, Table 3). Defaults leave out what the paper's model does not have."""
+    """Arguments of a Transformer (section 3, Table 3); the defaults are the paper's model."""
 
     d_model: int
     d_ff: int
@@ -27,7 +24,7 @@ class Architecture:
     activation_dropout: float = 0.0
     attention: str = "scaled_dot"
     neighbourhood: int | None = None
-    """Read with attention="restricted" alone."""
+    """For attention="restricted" alone."""
     normalization: str = "layer"
     residual: bool = True
     tied_embeddings: bool = True

@@ -25,16 +25,9 @@ class SelfAttention(nn.Module):
         self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
     def forward(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
-        """Let every position attend to the real ones of its sentence.
+        """Attend to the real positions of the same sentence, `[positions, d_model]` to the same shape.
 
-        Args:
-            states: `[positions, d_model]`.
-            packing: which of them make a sentence.
-            is_causal: each position attends to itself and those before it. That alone hides the pads, which end a
-                sentence: no real position has one before it.
-
-        Returns:
-            `[positions, d_model]`.
+        A causal mask also hides pads, which are at the ends of sentences.
         """
         query, own = self._placed(states, packing)
         attended = self.function(query, own, is_real=packing.is_real, is_causal=is_causal)
@@ -42,22 +35,19 @@ class SelfAttention(nn.Module):
         return result
 
     def scores(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
-        """What `forward` takes the softmax of, `[batch, num_heads, length, length]`; arguments as there."""
+        """The logits of `forward`'s softmax, `[batch, num_heads, length, length]`."""
         query, own = self._placed(states, packing)
         return masked_scores(self.function, query, own.keys, is_real=packing.is_real, is_causal=is_causal)
 
     def extend(self, states: Tensor, room: KeysValues, *, slots: int, bias: Tensor, columns: Tensor) -> Tensor:
-        """Let new positions attend to past ones and to themselves.
+        """Attend from new positions `[batch, new, d_model]` to past ones and to themselves.
 
         Args:
-            states: `[batch, new, d_model]`.
-            room: for the keys and values of the past; those of the new positions are written behind it.
-            slots: how many the past has.
+            states: of the new positions.
+            room: keys and values of the past, in the first `slots` places; those of the new positions are written behind.
+            slots: number of past positions.
             bias: added to the scores, `[batch, 1, new, slots + new]`; -inf where attention is not allowed.
-            columns: where in its sentence the new positions of each stand, int64 `[batch]`.
-
-        Returns:
-            `[batch, new, d_model]`.
+            columns: position in the sentence of the new positions, int64 `[batch]`.
         """
         query, own = self._split(self.query_key_value(states))
         if self.rotary is not None:
@@ -67,7 +57,7 @@ class SelfAttention(nn.Module):
         return result
 
     def _placed(self, states: Tensor, packing: Packing) -> tuple[Tensor, KeysValues]:
-        """Queries, keys and values of padded positions; with rotary positions turned by where they stand."""
+        """Queries, keys and values of padded positions, with rotary positions applied."""
         query, own = self._split(packing.unpack(self.query_key_value(states)))
         if self.rotary is not None:
             query, own = _turned(query, own, self.rotary(torch.arange(packing.length, device=states.device)))
@@ -81,7 +71,7 @@ class SelfAttention(nn.Module):
 
 
 class CrossAttention(nn.Module):
-    """Attention of one sequence to another, whose keys and values are made once by `keys_values`."""
+    """Attention of one sequence to another, whose keys and values are computed once by `keys_values`."""
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -94,28 +84,21 @@ class CrossAttention(nn.Module):
         self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
 
     def keys_values(self, memory: Packed) -> KeysValues:
-        """Keys and values of what is attended to."""
+        """Keys and values of the sequence attended to."""
         keys, values = torch.split(memory.packing.unpack(self.key_value(memory.states)), self.widths, dim=-1)
         return KeysValues(split_heads(keys, self.num_heads), split_heads(values, self.num_heads))
 
     def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, is_real: Tensor | None) -> Tensor:
-        """Let every position attend to the memory.
+        """Attend to the memory from `[positions, d_model]`, to the same shape.
 
-        Args:
-            states: `[positions, d_model]`.
-            packing: which of them make a sentence.
-            memory: from `keys_values`.
-            is_real: bool `[batch, source_len]`, False at pads; None where there are none.
-
-        Returns:
-            `[positions, d_model]`.
+        `is_real` is bool `[batch, source_len]`, False at pads; None without pads.
         """
         query = split_heads(packing.unpack(self.query(states)), self.num_heads)
         result: Tensor = self.output(packing.pack(self.function(query, memory, is_real=is_real)))
         return result
 
     def scores(self, states: Tensor, packing: Packing, memory: KeysValues, *, is_real: Tensor | None) -> Tensor:
-        """What `forward` takes the softmax of, `[batch, num_heads, length, source_len]`; arguments as there."""
+        """The logits of `forward`'s softmax, `[batch, num_heads, length, source_len]`."""
         query = split_heads(packing.unpack(self.query(states)), self.num_heads)
         return masked_scores(self.function, query, memory.keys, is_real=is_real)
 
@@ -127,7 +110,6 @@ class CrossAttention(nn.Module):
 
 
 def _turned(query: Tensor, own: KeysValues, angles: Tensor) -> tuple[Tensor, KeysValues]:
-    """Queries and keys turned by the positions that they stand at."""
     return turned(query, angles), KeysValues(turned(own.keys, angles), own.values)
 
 

@@ -1,4 +1,4 @@
-"""How queries find what they attend to: the attention functions that section 3.2.1 compares, in all heads at once."""
+"""The attention functions that section 3.2.1 compares, for all heads at once."""
 
 from typing import TypeAlias
 
@@ -12,16 +12,9 @@ from aiayn.models.keys_values import KeysValues
 
 
 class DotProductAttention(nn.Module):
-    """softmax(s Q K^T) V: scaled by s = 1 / sqrt(d_k) it is equation 1, with s = 1 it is not scaled.
+    """softmax(s Q K^T) V: with s = 1 / sqrt(d_k) equation 1, with s = 1 not scaled.
 
-    With a matrix W for each head between queries and keys, softmax(Q W K^T) V, it is Luong et al.'s "general" (2015).
-
-    Args:
-        num_heads: h.
-        d_k: width of one head's queries and keys.
-        is_scaled: whether s is 1 / sqrt(d_k).
-        has_matrix: whether W stands between.
-        dropout: probability of dropping a weight in training; the paper's text has none.
+    With a matrix W for each head, softmax(Q W K^T) V, it is "general" (Luong et al. 2015).
     """
 
     def __init__(
@@ -40,12 +33,11 @@ class DotProductAttention(nn.Module):
         Args:
             query: `[batch, num_heads, length, d_k]`.
             memory: keys and values of the positions attended to.
-            is_real: bool `[batch, memory_len]`; False hides a position. None: nothing is hidden.
-            is_causal: each position attends to itself and those before it. That alone hides pads, which end a sentence:
-                `is_real` is not looked at.
+            is_real: bool `[batch, memory_len]`; False hides a position. Ignored if causal, which hides the pads at the end.
+            is_causal: each position attends to itself and those before it.
 
         Returns:
-            The heads side by side, `[batch, length, num_heads * d_v]`.
+            The heads concatenated, `[batch, length, num_heads * d_v]`.
         """
         heads = F.scaled_dot_product_attention(
             self._turned(query),
@@ -59,20 +51,15 @@ class DotProductAttention(nn.Module):
         return side_by_side(heads)
 
     def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """As `forward`, for the few queries of a step of a search.
+        """As `forward`, for the few queries `[batch, num_heads, few, d_k]` of a step of a search.
 
-        Its scores are small beside the keys and values, so that two plain products are faster than a kernel made for
-        many queries: on a CPU, for 64 sentences of 30 positions and beam 4, 0.5 ms instead of 0.9.
-
-        Args:
-            query: `[batch, num_heads, few, d_k]`.
-            memory: keys and values of the positions attended to.
-            bias: added to the scores, broadcast to `[batch, num_heads, few, memory_len]`; None for nothing.
+        Two plain products are faster here than a fused kernel: on a CPU, for 64 sentences of 30 positions and beam 4, 0.5 ms
+        instead of 0.9. `bias` is added to the scores and broadcast to `[batch, num_heads, few, memory_len]`.
         """
         return _weighed(self.scores(query, memory.keys), bias, memory.values)
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """What the softmax is taken of, `[batch, num_heads, length, memory_len]`."""
+        """The logits of the softmax, `[batch, num_heads, length, memory_len]`."""
         return torch.matmul(self._turned(query) * self.scale, keys.transpose(-1, -2))
 
     def _turned(self, query: Tensor) -> Tensor:
@@ -82,17 +69,8 @@ class DotProductAttention(nn.Module):
 class AdditiveAttention(nn.Module):
     """softmax(v^T tanh(q + k)) V with a vector v for each head (Bahdanau et al. 2015).
 
-    Bahdanau's matrices, which map states to queries and keys, are the projections of the layer. With a further matrix
-    over both, v^T tanh(W [q; k]), it is Luong et al.'s "concat" (2015).
-
-    The sums take `[batch, num_heads, length, memory_len, d_k]`, so they are made again for the backward pass instead of
-    being kept.
-
-    Args:
-        num_heads: h.
-        d_k: width of one head's queries and keys.
-        has_matrix: whether W stands before them.
-        dropout: probability of dropping a weight in training.
+    Bahdanau's matrices are the layer's projections. With a further matrix over both, v^T tanh(W [q; k]), it is "concat"
+    (Luong et al. 2015). The sums `[batch, num_heads, length, memory_len, d_k]` are recomputed in the backward pass.
     """
 
     def __init__(self, *, num_heads: int, d_k: int, has_matrix: bool = False, dropout: float = 0.0) -> None:
@@ -113,11 +91,11 @@ class AdditiveAttention(nn.Module):
         return side_by_side(torch.matmul(F.dropout(weights, self.dropout, self.training), memory.values))
 
     def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """As `forward`, for the few queries of a step of a search; as `DotProductAttention.from_few`."""
+        """As `DotProductAttention.from_few`."""
         return _weighed(self.scores(query, memory.keys), bias, memory.values)
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """What the softmax is taken of, `[batch, num_heads, length, memory_len]`."""
+        """The logits of the softmax, `[batch, num_heads, length, memory_len]`."""
         if self.joining is not None:
             of_query, of_keys = self.joining.chunk(2, dim=1)
             query, keys = torch.matmul(query, of_query), torch.matmul(keys, of_keys)
@@ -128,12 +106,8 @@ class AdditiveAttention(nn.Module):
 class RestrictedAttention(nn.Module):
     """Scaled dot-product self-attention to a neighbourhood of size r around each position (section 4, Table 1).
 
-    Positions no further than r / 2 away can be seen. The sequence is cut into blocks of r / 2; a block looks at itself
-    and at its neighbours, so that time and memory grow with r n and no `[length, length]` is ever made.
-
-    Args:
-        reach: r / 2, the furthest position that can be seen on either side.
-        dropout: probability of dropping a weight in training.
+    Positions up to `reach` = r / 2 away are seen. The sequence is cut into blocks of r / 2; a block attends to itself and
+    its neighbours, so time and memory grow with r n, and no `[length, length]` is computed.
     """
 
     def __init__(self, *, reach: int, dropout: float = 0.0) -> None:
@@ -144,16 +118,9 @@ class RestrictedAttention(nn.Module):
     def forward(
         self, query: Tensor, memory: KeysValues, *, is_real: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
-        """Attend within the neighbourhood.
+        """Attend within the neighbourhood; arguments and result as for `DotProductAttention.forward`.
 
-        Args:
-            query: `[batch, num_heads, length, d_k]`.
-            memory: keys and values of the same positions.
-            is_real: bool `[batch, length]`; False hides a position. None: all are real.
-            is_causal: only the half of the neighbourhood that is not after the position.
-
-        Returns:
-            The heads side by side, `[batch, length, num_heads * d_v]`; for a position that sees nothing, zeros.
+        The result is zero for a position that sees nothing.
         """
         batch, _, length, _ = query.shape
         width = self.reach
@@ -176,14 +143,14 @@ class RestrictedAttention(nn.Module):
         return side_by_side(joined)
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
-        """What the softmax is taken of, `[batch, num_heads, length, length]`: all of it, to be looked at."""
+        """The logits of the softmax, `[batch, num_heads, length, length]`, for inspection."""
         distance = (
             torch.arange(keys.shape[2], device=keys.device) - torch.arange(query.shape[2], device=keys.device)[:, None]
         )
         return _scaled_products(query, keys).masked_fill(distance.abs() > self.reach, -torch.inf)
 
     def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """For the few queries of a step of a search, whose bias hides what is out of reach."""
+        """For the few queries of a step of a search, whose bias hides positions out of reach."""
         return _weighed(_scaled_products(query, memory.keys), bias, memory.values)
 
     def _around(self, values: Tensor, tail: int) -> Tensor:
@@ -193,7 +160,7 @@ class RestrictedAttention(nn.Module):
         return padded.unfold(2, 3 * width, width).permute(0, 2, 1, 4, 3)
 
     def _band(self, *, is_causal: bool, device: torch.device) -> Tensor:
-        """Which of the 3 width positions around a block each of its positions can see, bool `[width, 3 width]`."""
+        """The visible ones of the 3 width positions around a block, bool `[width, 3 width]`."""
         width = self.reach
         distance = torch.arange(3 * width, device=device) - width - torch.arange(width, device=device)[:, None]
         return (distance.abs() <= width) & ((distance <= 0) | (not is_causal))
@@ -203,14 +170,14 @@ AttentionFunction: TypeAlias = DotProductAttention | AdditiveAttention | Restric
 
 
 def self_attention_function(architecture: Architecture) -> AttentionFunction:
-    """How positions of one sequence attend to each other."""
+    """The attention function between positions of one sequence."""
     if architecture.reach is not None:
         return RestrictedAttention(reach=architecture.reach, dropout=architecture.attention_dropout)
     return cross_attention_function(architecture)
 
 
 def cross_attention_function(architecture: Architecture) -> DotProductAttention | AdditiveAttention:
-    """How positions of one sequence attend to another; no neighbourhood reaches across."""
+    """The attention function between two sequences; a neighbourhood applies to self-attention only."""
     name, dropout = architecture.attention, architecture.attention_dropout
     heads, d_k = architecture.num_heads, architecture.d_k
     if name in ("additive", "concat"):
@@ -224,10 +191,9 @@ def cross_attention_function(architecture: Architecture) -> DotProductAttention 
 def masked_scores(
     function: AttentionFunction, query: Tensor, keys: Tensor, *, is_real: Tensor | None = None, is_causal: bool = False
 ) -> Tensor:
-    """What an attention takes the softmax of, `[batch, num_heads, length, memory_len]`: to be looked at.
+    """The masked logits of an attention's softmax, `[batch, num_heads, length, memory_len]`, for inspection.
 
-    Arguments as for `DotProductAttention.forward`, but for the keys `[batch, num_heads, memory_len, d_k]`; -inf where
-    nothing may be seen.
+    `keys` are `[batch, num_heads, memory_len, d_k]`; other arguments as for `DotProductAttention.forward`.
     """
     return _masked(function.scores(query, keys), is_real, is_causal=is_causal)
 
@@ -238,7 +204,7 @@ def side_by_side(heads: Tensor) -> Tensor:
 
 
 def _masked(scores: Tensor, is_real: Tensor | None, *, is_causal: bool) -> Tensor:
-    """Scores with -inf where nothing may be seen; arguments as for `DotProductAttention.forward`."""
+    """Scores with -inf at hidden positions."""
     if is_causal:
         later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
         return scores.masked_fill(later, -torch.inf)
@@ -246,7 +212,7 @@ def _masked(scores: Tensor, is_real: Tensor | None, *, is_causal: bool) -> Tenso
 
 
 def _weighed(scores: Tensor, bias: Tensor | None, values: Tensor) -> Tensor:
-    """Values by the softmax of scores, which may be overwritten, plus a bias: `[batch, few, num_heads * d_v]`."""
+    """Values weighted by the softmax of scores, which are overwritten, plus a bias: `[batch, few, num_heads * d_v]`."""
     if bias is not None:
         scores += bias
     return side_by_side(torch.matmul(torch.softmax(scores, dim=-1), values))

@@ -1,4 +1,4 @@
-"""How sharp attention is: whether large logits have pushed the softmax to where it hardly moves (section 3.2.1)."""
+"""The sharpness of attention: whether large logits push the softmax to where gradients vanish (section 3.2.1)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,14 +15,11 @@ class Sharpness:
     """Means over queries of one kind of attention, by layer and head."""
 
     queries: int
-    """How many there were: real ones with two or more keys to choose from."""
+    """Real ones with two or more keys to choose from."""
     variance: Tensor
-    """Of a query's logits over the keys that it may see, float64 `[num_layers, num_heads]`.
-
-    A softmax does not heed what is added to all of them, so that their mean is left out.
-    """
+    """Of a query's logits over its visible keys, float64 `[num_layers, num_heads]`; a softmax ignores their mean."""
     entropy: Tensor
-    """Of a query's weights as a share of ln(keys), float64 `[num_layers, num_heads]`: 1 is even, 0 one key alone."""
+    """Of a query's weights as a share of ln(keys), float64 `[num_layers, num_heads]`: 1 is uniform, 0 a single key."""
 
     def __add__(self, other: "Sharpness") -> "Sharpness":
         """Of the queries of both."""
@@ -36,24 +33,15 @@ class Sharpness:
 
 
 class AttentionSharpness(NamedTuple):
-    """Of every attention of a model."""
+    """Of each kind of attention of a model."""
 
     encoder: Sharpness
-    """Source to source."""
     decoder: Sharpness
-    """Target to target."""
     cross: Sharpness
-    """Target to source."""
 
 
 def attention_sharpness(model: Transformer, source: Tensor, target_input: Tensor) -> AttentionSharpness:
-    """How sharp a model's attention is when it reads a batch.
-
-    Args:
-        model: in evaluation mode.
-        source: int64 `[batch, source_len]`, pads at the end.
-        target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
-    """
+    """The sharpness of a model's attention on a batch; arguments as for `attention_scores`."""
     scores = attention_scores(model, source, target_input)
     own, other = (side != model.pad_id for side in (source, target_input))
     return AttentionSharpness(*map(sharpness, scores, (own, other, other)))
@@ -63,8 +51,8 @@ def sharpness(scores: Tensor, is_real: Tensor) -> Sharpness:
     """Of one kind of attention.
 
     Args:
-        scores: `[num_layers, batch, num_heads, queries, keys]`, -inf where nothing may be seen.
-        is_real: bool `[batch, queries]`, False where the query is a pad.
+        scores: `[num_layers, batch, num_heads, queries, keys]`, -inf at hidden keys.
+        is_real: bool `[batch, queries]`, False at pads.
     """
     scores = scores.double()
     is_seen = scores > -torch.inf

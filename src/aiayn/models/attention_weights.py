@@ -1,4 +1,4 @@
-"""How much every position attends to every other (section 3.2.1): what the fused attention of the model never holds."""
+"""The weights of every attention (section 3.2.1), which the model's fused attention never stores."""
 
 from typing import Any, NamedTuple
 
@@ -13,20 +13,15 @@ class OfEveryAttention(NamedTuple):
     """A number for every query and key, in every layer and head."""
 
     encoder: Tensor
-    """Source to source, `[num_layers, batch, num_heads, source_len, source_len]`."""
+    """`[num_layers, batch, num_heads, source_len, source_len]`."""
     decoder: Tensor
-    """Target to target, `[num_layers, batch, num_heads, target_len, target_len]`."""
+    """`[num_layers, batch, num_heads, target_len, target_len]`."""
     cross: Tensor
-    """Target to source, `[num_layers, batch, num_heads, target_len, source_len]`."""
+    """`[num_layers, batch, num_heads, target_len, source_len]`."""
 
 
 def attention_weights(model: Transformer, source: Tensor, target_input: Tensor) -> OfEveryAttention:
-    """The weights with which the model reads a batch; arguments as for `attention_scores`.
-
-    Returns:
-        softmax(Q K^T / sqrt(d_k)), or of whatever scores the model has. A row sums to 1, or is 0 where the query is a
-        pad.
-    """
+    """softmax(Q K^T / sqrt(d_k)), or of the model's other scores; rows sum to 1, or are 0 at pads."""
     scores = attention_scores(model, source, target_input)
     own, other = ((side != model.pad_id)[:, None, :, None] for side in (source, target_input))
     return OfEveryAttention(
@@ -36,18 +31,15 @@ def attention_weights(model: Transformer, source: Tensor, target_input: Tensor) 
 
 @torch.no_grad()
 def attention_scores(model: Transformer, source: Tensor, target_input: Tensor) -> OfEveryAttention:
-    """What the softmax of every attention is taken of when the model reads a batch; -inf where nothing may be seen.
+    """The logits of every attention's softmax on a batch; -inf at hidden keys, undefined for queries at pads.
 
-    The model runs as it always does; each attention is asked for its scores with the arguments that it was called
-    with. So they are those of any architecture, and nothing here knows how layers are put together.
+    The model runs as usual, and each attention is asked for its scores with the arguments of its call, so this holds for
+    any architecture.
 
     Args:
         model: in evaluation mode.
         source: int64 `[batch, source_len]`, pads at the end.
         target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
-
-    Returns:
-        The scores, e.g. Q K^T / sqrt(d_k); those of a query that is a pad mean nothing.
     """
     assert not model.training, "dropout would show: call eval() first"
     found: dict[nn.Module, Tensor] = {}

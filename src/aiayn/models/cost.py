@@ -45,9 +45,9 @@ class ModelCost:
     """The cost of training one model, by source and target tokens."""
 
     parameters: int
-    """Numbers to learn, a tied matrix once."""
+    """A tied matrix counts once."""
     source_weights: int
-    """Weights of the matrices that each source token meets."""
+    """Weights of the matrices applied to each source token."""
     target_weights: int
     """Likewise of a target token, the output layer included."""
     source_kept: Kept
@@ -57,41 +57,32 @@ class ModelCost:
     """Rows of the output layer."""
 
     def training_flops(self, *, source_tokens: float, target_tokens: float) -> float:
-        """Floating-point operations of forward and backward passes: 6 for each weight of a matrix and token it meets.
+        """Floating-point operations of forward and backward passes: 6 for each weight and token.
 
-        Attention's own products and sums, normalisation and softmax are not counted; for sentences far shorter than
-        d_model they are a few per cent, with additive attention more.
-
-        Args:
-            source_tokens: tokens through the encoder and the keys and values of cross-attention.
-            target_tokens: tokens through the rest of the decoder and the output layer.
+        Attention's own products, normalisation and softmax are not counted; for sentences far shorter than d_model they are a
+        few per cent, with additive attention more. Keys and values of cross-attention count for source tokens.
         """
         return 6.0 * (self.source_weights * source_tokens + self.target_weights * target_tokens)
 
     def training_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
-        """Memory of the tensors at the peak of a step, which is where the backward pass begins.
+        """Memory of the tensors at the peak of a step, at the begin of the backward pass; tokens of a micro-batch, with pads.
 
-        It holds the parameters' states (gradients too: of earlier micro-batches) and the values that the forward pass
-        kept. Some logits, which are made and used up part by part, and the allocator's reserve come on top: the base
-        model with 2,048 tokens a side took 2.4 GiB of a CPU's memory, where this gives 1.8.
-
-        Args:
-            source_tokens: of one micro-batch, with pads.
-            target_tokens: likewise.
-            of: bytes of one value.
+        Parameters, their states and gradients, and the values that the forward pass kept. A chunk of logits and the
+        allocator's reserve come on top: the base model with 2,048 tokens a side took 2.4 GiB of a CPU's memory, and this
+        gives 1.8.
         """
         weights = self.parameters * (BYTES_OF_STATE + (of.product if of.product < 4 else 0))  # cast once a step
         return weights + self.kept_bytes(source_tokens=source_tokens, target_tokens=target_tokens, of=of)
 
     def kept_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
-        """Memory that the forward pass keeps for the backward pass, parameters aside; arguments as above."""
+        """Memory that the forward pass keeps for the backward pass, without parameters."""
         # The loss keeps gradients instead of logits: of the states it read and of the embeddings.
         loss = self.d_model * of.residual * (target_tokens + self.vocabulary_size)
         return self.source_kept.bytes(of) * source_tokens + self.target_kept.bytes(of) * target_tokens + loss
 
 
 def has_closed_form(shape: Architecture) -> bool:
-    """Whether `transformer_cost` covers the architecture: the paper's, and choices that add no weights to it."""
+    """Whether `transformer_cost` covers the architecture: the paper's, and choices without further weights."""
     return (
         shape.attention in ("scaled_dot", "dot", "restricted")
         and shape.positions != "concatenated"
@@ -101,12 +92,7 @@ def has_closed_form(shape: Architecture) -> bool:
 
 
 def transformer_cost(shape: Architecture, *, vocabulary_size: int) -> ModelCost:
-    """The cost of a Transformer, in closed form.
-
-    Args:
-        shape: one for which `has_closed_form` holds.
-        vocabulary_size: rows of the embedding matrix.
-    """
+    """The cost of a Transformer for which `has_closed_form` holds; `vocabulary_size` rows of embeddings."""
     assert has_closed_form(shape)
     layers, width = shape.num_layers, shape.d_model
     keys, values = shape.num_heads * shape.d_k, shape.num_heads * shape.d_v

@@ -1,4 +1,4 @@
-"""What the decoder remembers between two steps of a search."""
+"""The state of the decoder between two steps of a search."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,11 @@ from aiayn.models.keys_values import KeysValues
 
 
 class DecoderState:
-    """The memory of every beam of every sentence. It belongs to one search, whose steps change it in place.
+    """The memory of every beam of every sentence; a search changes it in place.
 
-    Keys and values of the past are not moved when beams are reordered. Each step adds one slot a beam, all slots of a
-    sentence lie side by side, and `ancestry` says which of them a beam descends from. The beams are then the queries of
-    one attention over all slots, as they are over the source. Beams soon have most of their past in common: slots that
-    no beam descends from are forgotten whenever the room is full, so that beams together need little more than one.
+    Keys and values of the past are not moved when beams are reordered. Each step adds one slot per beam, and `ancestry`
+    says from which slots of its sentence a beam descends; the beams are the queries of one attention over all slots. Beams
+    soon share most of their past: slots without descendants are removed whenever the room is full.
     """
 
     memory: list[KeysValues]
@@ -24,19 +23,19 @@ class DecoderState:
     source_is_real: Tensor
     """Bool `[sentences, source_len]`, False at pads."""
     memory_bias: Tensor | None
-    """Added to the scores of the memory, float `[sentences, 1, 1, source_len]`: -inf at pads; None without any."""
+    """Added to the memory's scores, float `[sentences, 1, 1, source_len]`: -inf at pads; None without pads."""
     past: list[KeysValues]
-    """Each layer's room for keys and values of the tokens read, `[sentences, num_heads, room, d]`."""
+    """Each layer's keys and values of the tokens read, `[sentences, num_heads, room, d]`."""
     ancestry: Tensor
     """Bool `[sentences, beam, slots]`: True where the slot holds a token of the beam's own past."""
     lengths: Tensor
-    """How many tokens the beams of each sentence have read, int64 `[sentences]`."""
+    """Tokens read by the beams of each sentence, int64 `[sentences]`."""
 
     reach: int | None
-    """How far back a token can be that a beam still sees; None: any distance."""
+    """The largest distance of a token that a beam still sees; None: any."""
 
     def __init__(self, memory: Sequence[KeysValues], source_is_real: Tensor, *, reach: int | None = None) -> None:
-        """One beam a sentence that has read nothing; arguments as above."""
+        """One beam per sentence that has read nothing."""
         self.reach = reach
         self.memory = [KeysValues(keys.contiguous(), values.contiguous()) for keys, values in memory]
         self.source_is_real = source_is_real
@@ -50,7 +49,7 @@ class DecoderState:
         self.ancestry = torch.take_along_dim(self.ancestry, beams.unsqueeze(-1), dim=1)
 
     def keep(self, sentences: Tensor) -> None:
-        """Keep only these sentences, int64 `[kept]`, each at most once, in this order; copies only what moves."""
+        """Keep only these sentences, int64 `[kept]`, each at most once, in this order; copies only moved ones."""
         moved = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero().squeeze(1)
         for layers in (self.memory, self.past):
             for number, layer in enumerate(layers):
@@ -61,7 +60,7 @@ class DecoderState:
         self.lengths = self.lengths[sentences]
 
     def join(self, other: "DecoderState") -> None:
-        """Take in the sentences of another state with as many beams, behind those that are here."""
+        """Append the sentences of another state with as many beams."""
         self._forget()
         used = int(self.source_is_real.any(dim=0).sum())  # those with the longest sources may have left
         self.memory = [_joined_layers(own.up_to(used), new) for own, new in zip(self.memory, other.memory, strict=True)]
@@ -72,7 +71,7 @@ class DecoderState:
         self.memory_bias = self._memory_bias()
 
     def open_slots(self) -> int:
-        """Make room for one more token a beam, and return the first of its slots."""
+        """Make room for one more token per beam, and return the first of its slots."""
         sentences, beam, slots = self.ancestry.shape
         if slots + beam > self.past[0].keys.shape[2]:
             self._forget()
@@ -98,7 +97,7 @@ class DecoderState:
         )
 
     def _forget(self) -> None:
-        """Move the slots that some beam descends from to the front of new rooms."""
+        """Move the slots with descendants to the front of new rooms."""
         beam = self.ancestry.shape[1]
         alive = self.ancestry.any(dim=1)
         most = int(alive.sum(dim=1).max()) if alive.numel() else 0
@@ -118,7 +117,7 @@ def _kept(rows: Tensor, kept: Tensor, moved: Tensor) -> Tensor:
 
 
 def _gathered(room: Tensor, slots: Tensor) -> Tensor:
-    """For each sentence the slots int64 `[sentences, chosen]` of a room `[sentences, num_heads, slots, d]`, a copy."""
+    """Slots int64 `[sentences, chosen]` of a room `[sentences, num_heads, slots, d]`, a copy."""
     sentences, num_heads, old, width = room.shape
     if not old:
         return room.new_zeros(sentences, num_heads, slots.shape[1], width)
@@ -133,7 +132,7 @@ def _joined_layers(first: KeysValues, second: KeysValues) -> KeysValues:
 
 
 def joined(first: Tensor, second: Tensor, *, dim: int) -> Tensor:
-    """The rows of both; the shorter ones are filled up with zeros in dimension `dim`, one of the next two."""
+    """The rows of both; the shorter ones are padded with zeros in dimension `dim`."""
     rows, length = len(first) + len(second), max(first.shape[dim], second.shape[dim])
     both = first.new_zeros(rows, *first.shape[1:dim], length, *first.shape[dim + 1 :])
     both[: len(first)].narrow(dim, 0, first.shape[dim]).copy_(first)

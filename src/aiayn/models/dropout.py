@@ -12,10 +12,10 @@ LEVELS = 2**16
 
 
 class Dropout(nn.Module):
-    """Sets values to zero, each with the same probability, and scales the others so that expectations stay.
+    """Sets values to zero with one probability, and scales the others so that expectations stay.
 
-    On CPUs a mask is made of 16 random bits a value, which takes a fifth of the time of torch's own; the probability is
-    rounded to a multiple of 2^-16, and the scale follows the rounded one. Elsewhere torch's own is as good.
+    On CPUs a mask takes 16 random bits per value, a fifth of the time of torch's own; the probability is rounded to a
+    multiple of 2^-16, and the scale follows it. Elsewhere it is torch's own.
     """
 
     def __init__(self, probability: float) -> None:

@@ -17,5 +17,5 @@ class TiedEmbedding(nn.Module):
         self.weight = table(vocabulary_size, d_model)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Look tokens up, int64 `[batch, length]`, and scale by sqrt(d_model) unless told not to: `[..., d_model]`."""
+        """Look up tokens int64 `[batch, length]`, scaled by sqrt(d_model) if so constructed: `[..., d_model]`."""
         return F.embedding(tokens, self.weight) * self.scale

@@ -11,11 +11,7 @@ from aiayn.models.translation_model import TranslationModel
 
 
 class EnsembleState:
-    """What each model remembers of the same beams. It belongs to one search, whose steps change it in place.
-
-    Args:
-        members: in the order of the models.
-    """
+    """The state of each model for the same beams; a search changes it in place."""
 
     def __init__(self, members: Sequence[Any]) -> None:
         self.members = members
@@ -31,18 +27,16 @@ class EnsembleState:
             member.keep(sentences)
 
     def join(self, other: Self) -> None:
-        """Take in the sentences of another state of the same models, behind those that are here."""
+        """Append the sentences of another state of the same models."""
         for member, arriving in zip(self.members, other.members, strict=True):
             member.join(arriving)
 
 
 class Ensemble(nn.Module):
-    """Models of one vocabulary, of any kinds and sizes: the probabilities that they give the next token are averaged.
+    """Models of one vocabulary, of any kinds and sizes, whose probabilities of the next token are averaged.
 
-    They can be searched, and likelihoods follow from theirs (`log_mean`); there is no output layer of their own.
-
-    Args:
-        models: at least one; the same one may come twice, and then weighs twice.
+    They can be searched, and likelihoods follow from theirs (`log_mean`); there is no output layer. A model that is given
+    twice weighs twice.
     """
 
     def __init__(self, models: Sequence[TranslationModel[Any]]) -> None:
@@ -57,7 +51,7 @@ class Ensemble(nn.Module):
 
     @property
     def vocabulary_size(self) -> int:
-        """Tokens that all of them know: rows beyond the vocabulary may be more in one than in another."""
+        """Rows that all models have."""
         return min(model.vocabulary_size for model in self)
 
     @property
@@ -70,7 +64,7 @@ class Ensemble(nn.Module):
         return EnsembleState([model.begin(source) for model in self])
 
     def step(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, Tensor]:
-        """Read one token a beam and predict the next; as `TranslationModel.step`, with normalizers of 0."""
+        """As `TranslationModel.step`, with normalizers of 0."""
         known = self.vocabulary_size
         total = log_mean(
             (logits.float() - normalizers.unsqueeze(-1))[..., :known]
@@ -82,7 +76,7 @@ class Ensemble(nn.Module):
 
 
 def log_mean(log_probabilities: Iterable[Tensor]) -> Tensor:
-    """The logarithm of the mean of probabilities whose logarithms, all of one shape, are given one after another."""
+    """The logarithm of the mean of probabilities, given by their logarithms of one shape."""
     count, total = 0, torch.empty(0)
     for each in log_probabilities:
         total = torch.logaddexp(total, each) if count else each

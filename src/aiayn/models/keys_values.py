@@ -1,4 +1,4 @@
-"""Keys and values: what queries attend to."""
+"""Keys and values of an attention."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class KeysValues(NamedTuple):
-    """What queries attend to: keys `[batch, num_heads, length, d_k]` and values `[batch, num_heads, length, d_v]`."""
+    """Keys `[batch, num_heads, length, d_k]` and values `[batch, num_heads, length, d_v]`."""
 
     keys: Tensor
     values: Tensor
@@ -16,7 +16,7 @@ class KeysValues(NamedTuple):
         return KeysValues(self.keys[:, :, :length], self.values[:, :, :length])
 
     def write(self, new: "KeysValues", *, start: int) -> None:
-        """Put new positions in the places from `start` on."""
+        """Write new positions from `start` on."""
         end = start + new.keys.shape[2]
         self.keys[:, :, start:end] = new.keys
         self.values[:, :, start:end] = new.values

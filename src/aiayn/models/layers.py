@@ -17,10 +17,10 @@ def normalization(architecture: Architecture) -> nn.Module:
 
 
 class Residual(nn.Module):
-    """What surrounds a sub-layer: residual connection, layer normalisation, and dropout on its output (section 5.4).
+    """Residual connection, layer normalisation, and dropout on a sub-layer's output (section 5.4).
 
     post: LayerNorm(x + Dropout(Sublayer(x))), as in the paper. pre: x + Dropout(Sublayer(LayerNorm(x))), as in the
-    authors' later code; there the stack needs one more normalisation at its end.
+    authors' later code, where the stack needs one more normalisation at its end.
     """
 
     def __init__(self, architecture: Architecture) -> None:
@@ -31,13 +31,13 @@ class Residual(nn.Module):
         self.dropout = Dropout(architecture.dropout)
 
     def before(self, states: Tensor) -> Tensor:
-        """What the sub-layer reads, `[..., d_model]`."""
+        """The sub-layer's input, `[..., d_model]`."""
         if self.is_pre:
             states = self.norm(states)
         return states
 
     def after(self, states: Tensor, output: Tensor) -> Tensor:
-        """Join the states `[..., d_model]` and the sub-layer's output of the same shape."""
+        """Add the sub-layer's output to the states, both `[..., d_model]`."""
         states = self.dropout.add(states, output) if self.adds else self.dropout(output)
         if not self.is_pre:
             states = self.norm(states)
@@ -59,12 +59,7 @@ class EncoderLayer(nn.Module):
         self.around_self_attention, self.around_feed_forward = (Residual(architecture) for _ in range(2))
 
     def forward(self, states: Tensor, packing: Packing) -> Tensor:
-        """Map source positions `[positions, d_model]` to the same shape.
-
-        Args:
-            states: the layer below.
-            packing: which of them make a sentence.
-        """
+        """Map source positions `[positions, d_model]` to the same shape."""
         before, after = self.around_self_attention.before, self.around_self_attention.after
         states = after(states, self.self_attention(before(states), packing))
         before, after = self.around_feed_forward.before, self.around_feed_forward.after
@@ -84,13 +79,10 @@ class DecoderLayer(nn.Module):
         )
 
     def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, memory_is_real: Tensor | None) -> Tensor:
-        """Map target positions `[positions, d_model]` to the same shape, all at once.
+        """Map all target positions `[positions, d_model]` to the same shape.
 
-        Args:
-            states: the layer below.
-            packing: which of them make a sentence.
-            memory: this layer's keys and values of the encoder's output.
-            memory_is_real: bool `[batch, source_len]`, False at the source's pads; None where there are none.
+        `memory` are this layer's keys and values of the encoder's output; `memory_is_real` is bool `[batch, source_len]`, False
+        at pads, or None without pads.
         """
         before, after = self.around_self_attention.before, self.around_self_attention.after
         states = after(states, self.self_attention(before(states), packing, is_causal=True))
@@ -113,11 +105,11 @@ class DecoderLayer(nn.Module):
         """Map the beams' new positions `[sentences, beam, d_model]` to the same shape, and write them into the past.
 
         Args:
-            states: the layer below.
-            past: this layer's room for keys and values of earlier positions.
+            states: from the layer below.
+            past: this layer's keys and values of earlier positions, in the first `slots` places.
             memory: this layer's keys and values of the encoder's output.
-            slots: how many the past has.
-            columns: where in its sentence the new positions of each stand, int64 `[sentences]`.
+            slots: number of past positions.
+            columns: position in the sentence of the new positions, int64 `[sentences]`.
             past_bias: see `DecoderState.past_bias`; the new positions included.
             memory_bias: see `DecoderState`.
         """

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 CHUNK = 2**18
-"""Numbers worked on at a time: one megabyte, which stays in a core's own cache."""
+"""Numbers at a time: one megabyte, which stays in a core's own cache."""
 
 
 def log_sum_exp(logits: Tensor) -> Tensor:
     """log(sum(exp(logits))) over the last dimension, float32 `[...]` of `[..., vocabulary]`.
 
-    On CPUs it is made in powers of two, a few rows at a time in one buffer: for 256 rows of a vocabulary of 37,000 that
-    takes 6 ms where `torch.logsumexp` takes 14 and `log_softmax` 25, mostly for `exp`, which MKL computes slowly.
+    On CPUs in powers of two, a few rows at a time in one buffer: 256 rows of a vocabulary of 37,000 take 6 ms instead of 14
+    by `torch.logsumexp` and 25 by `log_softmax`, mostly since MKL's `exp` is slow.
     """
     if logits.device.type != "cpu" or logits.dtype != torch.float32 or not logits.numel():
         return torch.logsumexp(logits.float(), dim=-1)

@@ -17,15 +17,13 @@ ROWS = 8
 """Rows of the vocabulary while operations are counted: the output layer is added in closed form."""
 
 PRODUCTS = (torch.ops.aten.mm, torch.ops.aten.addmm, torch.ops.aten.convolution)
-"""Products of weights with tokens. Attention's own products are batched ones and are not counted."""
+"""Products of weights with tokens; attention's own are batched ones and are not counted."""
 
 
 def measured_cost(build: Callable[[int], TranslationModel[Any]], *, vocabulary_size: int) -> ModelCost:
     """Count a model's parameters on the meta device, and operations and kept values of a token on the CPU.
 
-    Args:
-        build: makes the model with this many rows of its vocabulary.
-        vocabulary_size: rows of the embedding matrix.
+    `build` makes the model with this many rows of its vocabulary.
     """
     with torch.device("meta"):
         parameters = sum(parameter.numel() for parameter in build(vocabulary_size).parameters())
@@ -53,7 +51,7 @@ def _per_token(longer: Kept, shorter: Kept) -> Kept:
 
 
 def _weights_met(model: TranslationModel[Any], source_len: int, target_len: int) -> int:
-    """Weights of matrices, each as often as a token meets it in a forward pass."""
+    """Weights of matrices, each as often as it is applied to a token in a forward pass."""
     model.requires_grad_(False)  # which the counter's hooks want beside no_grad
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model(torch.ones(1, source_len, dtype=torch.int64), torch.ones(1, target_len, dtype=torch.int64))
@@ -62,7 +60,7 @@ def _weights_met(model: TranslationModel[Any], source_len: int, target_len: int)
 
 
 def _kept(model: TranslationModel[Any], source_len: int, target_len: int) -> Kept:
-    """Values and bytes of masks that autograd holds after a forward pass, parameters and indices aside."""
+    """Values and bytes of masks that autograd holds after a forward pass, without parameters and indices."""
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     held: dict[int, Tensor] = {}  # the tensors stay alive, so that no address is used twice
 

@@ -1,4 +1,4 @@
-"""Batches without their padding: only attention has to see which positions make a sentence."""
+"""Batches without their padding: only attention needs to know which positions make a sentence."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -10,48 +10,44 @@ from torch.autograd.function import once_differentiable
 
 @dataclass(frozen=True)
 class Ways:
-    """Both ways between padded and packed positions."""
+    """Gather indices between padded and packed positions."""
 
     count: int
     """Real positions."""
     rows: Tensor
-    """Where each packed position lies in the flattened batch, int64 `[positions]`."""
+    """Place of each packed position in the flattened batch, int64 `[positions]`."""
     slots: Tensor
-    """The way back, int64 `[batch * length]`: a pad becomes a copy of the real position before it."""
+    """The inverse, int64 `[batch * length]`: a pad becomes a copy of the real position before it."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How positions lie in a padded batch, and the way between its two forms.
+    """The positions of a padded batch, and the conversion between its two forms.
 
-    Padded is `[batch, length, ...]`, with pads at the ends of sentences; packed is `[positions, ...]`, the real
-    positions of one sentence after those of another. All that treats positions alone works on packed ones, which saves
-    the 2 to 4% of a batch that are pads; attention asks for padded ones. Where to look for pads would have to wait for
-    a device all positions are taken as real, and both ways are a view.
-
-    Behind the real positions there may be fillers: copies of the first one that nobody reads.
+    Padded is `[batch, length, ...]`, with pads at the ends of sentences; packed is `[positions, ...]`, the real positions
+    of one sentence after those of another, then fillers: copies of the first position that are never read. Layers that treat
+    positions alone work on packed ones, which saves the 2 to 4% of a batch that are pads; attention needs padded ones.
+    On a GPU, all positions are treated as real: checking for padding would force a sync.
     """
 
     batch: int
     length: int
     is_real: Tensor | None
-    """Bool `[batch, length]`, True = real; None where no position is a pad."""
+    """Bool `[batch, length]`; None without pads."""
     ways: Ways | None = None
-    """None where all positions stay."""
+    """None if all positions stay."""
 
     @classmethod
     def unlooked(cls, is_real: Tensor) -> Self:
-        """One that keeps all positions and only hides the pads; argument as for `of`."""
+        """Keep all positions and only hide the pads; argument as for `of`."""
         batch, length = is_real.shape
         return cls(batch, length, is_real)
 
     @classmethod
     def of(cls, is_real: Tensor, *, multiple: int = 1) -> Self:
-        """The packing of a batch.
+        """The packing of a batch whose sentences, bool `[batch, length]` with True = real, all have a real position.
 
-        Args:
-            is_real: bool `[batch, length]`, True = real; every sentence has a real position.
-            multiple: fillers make the number of packed positions one of this.
+        Fillers make the number of packed positions a multiple of `multiple`.
         """
         batch, length = is_real.shape
         if is_real.device.type != "cpu":
@@ -67,7 +63,7 @@ class Packing:
 
     @property
     def mask(self) -> Tensor | None:
-        """What hides pads from every query, bool `[batch, 1, 1, length]`; None where there is nothing to hide."""
+        """Hides pads from every query, bool `[batch, 1, 1, length]`; None without pads."""
         return None if self.is_real is None else self.is_real[:, None, None, :]
 
     def pack(self, padded: Tensor) -> Tensor:
@@ -79,20 +75,20 @@ class Packing:
         return packed
 
     def pack_targets(self, targets: Tensor, *, pad_id: int) -> Tensor:
-        """Pack what is to be predicted, int64 `[batch, length]`; nothing is at fillers."""
+        """Pack targets int64 `[batch, length]`; fillers get `pad_id`."""
         packed = self.pack(targets)
         if self.ways is not None:
             packed[self.ways.count :] = pad_id
         return packed
 
     def unpack(self, packed: Tensor) -> Tensor:
-        """`[positions, ...]` to `[batch, length, ...]`; pads get something finite, and no gradient comes from there."""
+        """`[positions, ...]` to `[batch, length, ...]`; pads get finite values without gradient."""
         if self.ways is not None:
             packed = _Unpack.apply(packed, self.ways)  # type: ignore[no-untyped-call]
         return torch.unflatten(packed, 0, (self.batch, self.length))
 
     def columns(self) -> Tensor | None:
-        """Where each packed position stands in its sentence, int64 `[positions]`; None where all positions stay."""
+        """Position of each packed one in its sentence, int64 `[positions]`; None if all positions stay."""
         return None if self.ways is None else self.ways.rows % self.length
 
 
@@ -105,7 +101,7 @@ class Packed(NamedTuple):
 
 
 class _Pack(torch.autograd.Function):
-    """Rows of a tensor. Autograd would add gradients up row by row; here each row is taken once, fillers aside."""
+    """Rows of a tensor. Autograd would add gradients row by row; here each row is taken once, fillers aside."""
 
     @staticmethod
     def forward(ctx: Any, flat: Tensor, ways: Ways) -> Tensor:
@@ -120,7 +116,7 @@ class _Pack(torch.autograd.Function):
 
 
 class _Unpack(torch.autograd.Function):
-    """The rows of a tensor at their slots. Nothing reads pads and fillers: they have no gradients."""
+    """The rows of a tensor at their slots; pads and fillers have no gradients."""
 
     @staticmethod
     def forward(ctx: Any, packed: Tensor, ways: Ways) -> Tensor:

@@ -1,4 +1,4 @@
-"""How a model knows word order (section 3.5): sinusoids, the learned table of Table 3's row (E), and others."""
+"""Positional encodings (section 3.5): sinusoids, the learned table of Table 3's row (E), and others."""
 
 import torch
 from torch import Tensor, nn
@@ -9,19 +9,13 @@ from aiayn.models.initialization import table
 
 
 class SinusoidalPositions(nn.Module):
-    """Sinusoids of wavelengths from 2 pi to 10000 * 2 pi. They have no parameters and no end.
+    """Sinusoids of wavelengths from 2 pi to 10000 * 2 pi, without parameters and without end.
 
-    Rows beyond `max_positions` are computed when asked for and not kept: a buffer that grew on one rank alone would
-    part it from the others.
-
-    Args:
-        max_positions: rows that are kept ready.
-        d_model: width, even.
-        in_blocks: the layout of the authors' code instead of the printed one, see `sinusoids_in_blocks`.
+    Rows beyond `max_positions` are computed on demand and not kept: a buffer that grew on one rank alone would differ from
+    the others. `in_blocks` takes the layout of the authors' code, see `sinusoids_in_blocks`.
     """
 
     end = None
-    """They have none."""
 
     def __init__(self, *, max_positions: int, d_model: int, in_blocks: bool = False) -> None:
         super().__init__()
@@ -48,11 +42,7 @@ class LearnedPositions(nn.Module):
         self.end = max_positions
 
     def forward(self, length: int, *, start: int = 0) -> Tensor:
-        """The vectors of `length` positions from `start` on, `[length, d_model]`.
-
-        Raises:
-            UserError: the table ends before.
-        """
+        """The vectors of `length` positions from `start` on, `[length, d_model]`; UserError beyond the table."""
         end = start + length
         if end > len(self.table):
             raise UserError(
@@ -63,11 +53,7 @@ class LearnedPositions(nn.Module):
 
 
 class RotaryPositions(nn.Module):
-    """Angles by which queries and keys are turned, so that their products know distances (Su et al. 2021).
-
-    Args:
-        d_k: width of a head's queries and keys, even.
-    """
+    """Angles by which queries and keys are rotated, so that their products depend on distances (Su et al. 2021)."""
 
     def __init__(self, d_k: int) -> None:
         super().__init__()
@@ -83,11 +69,9 @@ class RotaryPositions(nn.Module):
 
 
 def turned(states: Tensor, angles: Tensor) -> Tensor:
-    """Turn each pair of coordinates 2i and 2i + 1 of states `[..., length, d_k]` by its angle.
+    """Rotate each pair of coordinates 2i and 2i + 1 of queries or keys `[..., length, d_k]`.
 
-    Args:
-        states: queries or keys.
-        angles: from `RotaryPositions`, broadcast to `[..., length, 2, d_k / 2]`.
+    `angles`, from `RotaryPositions`, are broadcast to `[..., length, 2, d_k / 2]`.
     """
     sine, cosine = angles.unbind(dim=-2)
     even, odd = states[..., 0::2], states[..., 1::2]
@@ -95,7 +79,7 @@ def turned(states: Tensor, angles: Tensor) -> Tensor:
 
 
 def positions_table(architecture: Architecture) -> SinusoidalPositions | LearnedPositions | None:
-    """What is added to the embeddings, or stands beside them; None where nothing does."""
+    """The positions that are added to the embeddings or concatenated with them; None for others."""
     kind, sizes = architecture.positions, {"max_positions": architecture.max_positions, "d_model": architecture.d_model}
     if kind == "learned":
         return LearnedPositions(**sizes)
@@ -108,7 +92,7 @@ def sinusoids(start: int, length: int, d_model: int) -> Tensor:
     """Encodings of positions from `start` on, float32 `[length, d_model]`; `d_model` is even.
 
     PE(pos, 2i) = sin(pos / 10000^(2i / d_model)) and PE(pos, 2i + 1) the cosine of the same angle (section 3.5):
-    interleaved as printed, where the authors' code set all sines before all cosines.
+    interleaved as printed; the authors' code has all sines before all cosines.
     """
     # In float64 and rounded once: in float32 the angles of late positions alone lose four digits.
     positions = torch.arange(start, start + length, dtype=torch.float64)
@@ -120,7 +104,7 @@ def sinusoids(start: int, length: int, d_model: int) -> Tensor:
 
 
 def sinusoids_in_blocks(start: int, length: int, d_model: int) -> Tensor:
-    """The same as the authors' code had them: all sines, then all cosines, exponents i / (d_model / 2 - 1)."""
+    """As in the authors' code: all sines, then all cosines, exponents i / (d_model / 2 - 1)."""
     half = d_model // 2
     positions = torch.arange(start, start + length, dtype=torch.float64)
     wavelengths = 10000.0 ** (torch.arange(half, dtype=torch.float64) / max(1, half - 1))

@@ -1,4 +1,4 @@
-"""Products of matrices: the faster of the libraries that torch was built with."""
+"""Matrix products by the faster of the libraries that torch was built with."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +12,12 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 _HAS_ONE_DNN = torch.backends.cpu.get_cpu_capability() == "AVX512" and all(
     hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
 )
-"""torch multiplies float32 on CPUs with MKL, which gives AMD's processors its AVX2 code: 109 GFLOP/s on a core whose
-AVX-512 units reach 240 through oneDNN. Most builds of torch have that, too, but without a public name."""
+"""torch multiplies float32 on CPUs with MKL, which runs AVX2 code on AMD's processors: 109 GFLOP/s on a core that reaches
+240 with AVX-512 through oneDNN. Most builds of torch have oneDNN, too, but without a public name."""
 
 ROWS_MULTIPLE = 64 if _HAS_ONE_DNN else 1
-"""What the rows of training's products are best a multiple of. oneDNN compiles code for every new shape, a millisecond
-or two each time and a megabyte for as long as it is remembered, and no two batches have equally many tokens."""
+"""The best multiple for rows of training's products. oneDNN compiles code for every new shape, which takes a millisecond
+or two and a megabyte, and no two batches have equally many tokens."""
 
 _packed: dict[int, Tensor] = {}
 """The weights that `packed` holds, by the identity of the plain ones."""
@@ -42,12 +42,9 @@ def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
 
 
 def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
-    """Add `left.T @ right` to `total`, `[rows, columns]`, which may be of a higher precision; no gradient is followed.
+    """Add `left.T @ right` to `total`, `[rows, columns]`, which may have a higher precision; without autograd.
 
-    Args:
-        total: the sum.
-        left: `[width, rows]`.
-        right: `[width, columns]`.
+    `left` is `[width, rows]`, `right` is `[width, columns]`.
     """
     if _HAS_ONE_DNN and _is_plain(left):
         total += _one_dnn(right.t(), left.t()).t()  # the way round that is faster where rows are many
@@ -86,9 +83,9 @@ def _one_dnn(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 def packed(model: nn.Module) -> Iterator[None]:
     """Hold the matrices of a model in oneDNN's own layout, too; they must not change meanwhile.
 
-    A search multiplies few rows by all of them at every step, and without it reads them twice: one sentence of beam 4
-    takes half as long, eight take 0.8 of the time, 64 almost all of it. Costs the model's size in memory and a fraction
-    of a second.
+    A search multiplies few rows by all of them at every step; in the plain layout they are read twice: with this, one
+    sentence of beam 4 takes half as long, eight take 0.8 of the time, 64 almost all of it. It costs the model's size in
+    memory and a fraction of a second.
     """
     matrices = [each for each in model.parameters() if each.dim() == 2 and _is_plain(each)]
     added = {id(each): each for each in matrices if _HAS_ONE_DNN and id(each) not in _packed}
@@ -102,7 +99,7 @@ def packed(model: nn.Module) -> Iterator[None]:
 
 
 def _is_plain(tensor: Tensor) -> bool:
-    """Whether neither another device or type, nor a compiler ask for torch's own product."""
+    """Whether no other device or type, and no compiler, requires torch's own product."""
     return (
         tensor.device.type == "cpu"
         and tensor.dtype == torch.float32

@@ -20,15 +20,10 @@ from aiayn.models.translation_model import TranslationModel
 
 
 class Transformer(TranslationModel[DecoderState]):
-    """Encoder and decoder with tied embeddings, for training by `forward` and for searching by `begin` and `step`.
-
-    Args:
-        architecture: sizes and choices.
-        vocabulary_size: rows of the one embedding matrix.
-        pad_id: fills sentences up at their ends. Every source needs one real token.
+    """Encoder and decoder, for training by `forward` and for searching by `begin` and `step`.
 
     Raises:
-        UserError: sinusoids are asked for with an odd d_model.
+        UserError: sinusoids are requested with an odd d_model.
     """
 
     def __init__(self, architecture: Architecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
@@ -54,7 +49,7 @@ class Transformer(TranslationModel[DecoderState]):
 
     @property
     def output_weight(self) -> Tensor:
-        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own where they are tied."""
+        """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own if they are tied."""
         return (self.own_output or self.embedding).weight
 
     @property
@@ -65,11 +60,7 @@ class Transformer(TranslationModel[DecoderState]):
     def states(self, source: Tensor, target_input: Tensor) -> Tensor:
         """The decoder's states of every target position, pads too: `[batch * target_len, d_model]`, to be compiled.
 
-        One graph for all shapes: which positions are pads is not looked at.
-
-        Args:
-            source: int64 `[batch, source_len]`, pads at the end.
-            target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
+        One graph for all shapes: padding is not removed. Arguments as for `forward`.
         """
         memory = self._encode(source, Packing.unlooked(source != self.pad_id))
         return self._decode(target_input, Packing.unlooked(target_input != self.pad_id), memory).states
@@ -105,15 +96,15 @@ class Transformer(TranslationModel[DecoderState]):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
-        """Read one token a beam and predict the next.
+        """Read one token per beam and predict the next.
 
         Args:
             tokens: int64 `[sentences, beam]`; bos at the first step, where every sentence has one beam.
             state: from `begin`; afterwards the state after `tokens`.
 
         Returns:
-            Logits of the next token `[sentences, beam, vocabulary_size]`, a tensor of their own, and what to take from
-            them for log-probabilities, float32 `[sentences, beam]`.
+            Logits of the next token `[sentences, beam, vocabulary_size]`, which may be overwritten, and their normalizers,
+            float32 `[sentences, beam]`, to be subtracted for log-probabilities.
         """
         assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
         columns = state.lengths
@@ -152,7 +143,7 @@ class Transformer(TranslationModel[DecoderState]):
         return result
 
     def _embed_step(self, tokens: Tensor, columns: Tensor) -> Tensor:
-        """`[sentences, beam]` to `[sentences, beam, d_model]`; the beams of a sentence all stand at one column."""
+        """`[sentences, beam]` to `[sentences, beam, d_model]`; the beams of a sentence are at one column."""
         embedded = self._looked_up(tokens, is_target=True)
         if not self.reads_bos:
             embedded = _without_first(embedded, columns.unsqueeze(1))
@@ -168,7 +159,7 @@ class Transformer(TranslationModel[DecoderState]):
         return embedded
 
     def _placed(self, embedded: Tensor, places: Tensor | None) -> Tensor:
-        """Join embeddings `[..., d_model]` and positions that broadcast to them."""
+        """Add or concatenate positions to embeddings `[..., d_model]`, to which they broadcast."""
         if places is None:
             return embedded
         if self.joining is None:
@@ -186,5 +177,5 @@ def _without_first(embedded: Tensor, columns: Tensor) -> Tensor:
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Trainable and frozen numbers of a model; a tied matrix counts once, buffers never."""
+    """Trainable and frozen parameters; a tied matrix counts once, buffers never."""
     return sum(parameter.numel() for parameter in model.parameters())

@@ -1,4 +1,4 @@
-"""What every model of translation can do: be trained on whole targets, and be searched step by step."""
+"""The interface of translation models: trained on whole targets, searched step by step."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
@@ -9,7 +9,7 @@ from aiayn.models.packing import Packed
 from aiayn.models.products import linear
 
 State = TypeVar("State")
-"""What a search of the model remembers; see `decoding.step.DecodingState`."""
+"""See `decoding.step.DecodingState`."""
 
 
 class TranslationModel(nn.Module, ABC, Generic[State]):
@@ -25,7 +25,7 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
 
     @property
     def vocabulary_size(self) -> int:
-        """Rows of the output layer, those included that stand for no text."""
+        """Rows of the output layer, with those that stand for no text."""
         return len(self.output_weight)
 
     @property
@@ -39,11 +39,9 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
 
     @abstractmethod
     def decode(self, target_input: Tensor, encoded: Any) -> Packed:
-        """What the output layer reads at every target position, given those before it.
+        """States for the output layer at every target position, given those before it.
 
-        Args:
-            target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
-            encoded: from `encode`.
+        `target_input` is int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
         """
 
     @abstractmethod
@@ -52,18 +50,16 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor]:
-        """Read one token a beam and predict the next; see `decoding.step.StepFunction`.
+        """Read one token per beam and predict the next; see `decoding.step.StepFunction`.
 
-        Args:
-            tokens: int64 `[sentences, beam]`; bos at the first step, where every sentence has one beam.
-            state: from `begin`; afterwards the state after `tokens`.
+        `tokens` are int64 `[sentences, beam]`, bos at the first step; `state` becomes the state after them.
         """
 
     def project(self, states: Tensor) -> Tensor:
-        """Logits `[..., vocabulary_size]` of what the output layer reads, `[..., d_model]`: without a bias."""
+        """Logits `[..., vocabulary_size]` of states `[..., d_model]`, without a bias."""
         return linear(states, self.output_weight)
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Logits of every next token, `[batch, target_len, vocabulary_size]`; arguments as above."""
+        """Logits of every next token, `[batch, target_len, vocabulary_size]`."""
         states, packing = self.decode(target_input, self.encode(source))
         return packing.unpack(self.project(states))

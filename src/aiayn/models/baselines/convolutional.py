@@ -23,7 +23,7 @@ HALVED = math.sqrt(0.5)
 
 
 class GatedConvolution(nn.Module):
-    """A convolution to twice the width, half of which gates the other (GLU), within a residual connection."""
+    """A convolution to twice the width, half of which gates the other (GLU)."""
 
     def __init__(self, architecture: ConvolutionalArchitecture) -> None:
         super().__init__()
@@ -35,11 +35,9 @@ class GatedConvolution(nn.Module):
         nn.init.normal_(self.weight, std=math.sqrt(4 * (1 - architecture.dropout) / (self.kernel_size * width)))
 
     def forward(self, states: Tensor, *, before: int) -> Tensor:
-        """Map `[batch, length, d_model]` to the same shape.
+        """Map `[batch, length, d_model]`, zeros at pads, to the same shape.
 
-        Args:
-            states: the layer below, zeros at pads.
-            before: how many of the positions that one reads lie before it: all but itself, or half of them.
+        Of the k positions of a window, `before` lie before the output's: all but one, or half of them.
         """
         padded = F.pad(self.dropout(states), (0, 0, before, self.kernel_size - 1 - before))
         windows = padded.unfold(1, self.kernel_size, 1).transpose(2, 3).flatten(2)  # [batch, length, k * d_model]
@@ -54,7 +52,7 @@ class GatedConvolution(nn.Module):
 
 
 class AttendingLayer(nn.Module):
-    """A block of the decoder: a gated convolution, then attention to the source by dot products, in every block."""
+    """A block of the decoder: a gated convolution, then dot-product attention to the source."""
 
     def __init__(self, architecture: ConvolutionalArchitecture) -> None:
         super().__init__()
@@ -62,7 +60,7 @@ class AttendingLayer(nn.Module):
         self.query = projection(architecture.d_model, architecture.d_model, bias=True)
 
     def attend(self, states: Tensor, embedded: Tensor, memory: SourceMemory) -> Tensor:
-        """What states `[batch, length, d_model]` find in the source, added to them."""
+        """States `[batch, length, d_model]` plus their attention to the source."""
         query = (self.query(states) + embedded) * HALVED
         scores = torch.matmul(query, memory.keys.transpose(1, 2)).masked_fill(~memory.is_real.unsqueeze(1), -torch.inf)
         found = torch.matmul(torch.softmax(scores, dim=-1), memory.values)
@@ -72,15 +70,10 @@ class AttendingLayer(nn.Module):
 
 
 class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
-    """Stacks of gated convolutions with tied embeddings and learned positions; the same steps as the Transformer's.
+    """Stacks of gated convolutions with tied embeddings and learned positions.
 
-    Attention in each block takes the encoder's output for keys, and that plus the source's embeddings for values. Left
-    out of the paper's recipe: weight normalisation, and the scaling of the encoder's gradients.
-
-    Args:
-        architecture: sizes and choices.
-        vocabulary_size: rows of the one embedding matrix.
-        pad_id: fills sentences up at their ends. Every source needs one real token.
+    Attention takes the encoder's output for keys, and that plus the source's embeddings for values. Not taken from the
+    paper's recipe: weight normalisation, and the scaling of the encoder's gradients.
     """
 
     def __init__(self, architecture: ConvolutionalArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
@@ -119,12 +112,7 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
         return SourceMemory(states, (states + embedded) * HALVED, is_real)
 
     def decode(self, target_input: Tensor, memory: SourceMemory) -> Packed:
-        """States that the output layer reads, of every target position, given those before it.
-
-        Args:
-            target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
-            memory: from `encode`.
-        """
+        """See `TranslationModel.decode`."""
         positions = self.target_positions(target_input.shape[1])
         embedded: Tensor = self.dropout(self.embedding(target_input) + positions)
         states = embedded
@@ -136,7 +124,7 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
 
     @torch.no_grad()
     def begin(self, source: Tensor) -> ConvolutionalState:
-        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+        """See `TranslationModel.begin`."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory = self.encode(source)
         width, shape = self.architecture.d_model, (len(source), 1, self.architecture.kernel_size - 1)
@@ -144,7 +132,7 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: ConvolutionalState) -> tuple[Tensor, Tensor]:
-        """Read one token a beam and predict the next; as `Transformer.step`."""
+        """See `Transformer.step`."""
         first, last = torch.stack(state.lengths.aminmax()).tolist()
         places = self.target_positions(last - first + 1, start=first).index_select(0, state.lengths - first)
         embedded: Tensor = self.embedding(tokens) + places.unsqueeze(1)

@@ -1,4 +1,4 @@
-"""What a convolutional decoder remembers between two steps of a search."""
+"""The state of a convolutional decoder between two steps of a search."""
 
 from typing import NamedTuple
 
@@ -9,26 +9,23 @@ from aiayn.models.decoder_state import joined
 
 
 class SourceMemory(NamedTuple):
-    """What every block of the decoder attends to."""
+    """The source as every block of the decoder attends to it."""
 
     keys: Tensor
     """`[batch, source_len, d_model]`."""
     values: Tensor
-    """Likewise."""
     is_real: Tensor
     """Bool `[batch, source_len]`, False at pads."""
 
 
 class ConvolutionalState:
-    """The memory of every beam of every sentence. It belongs to one search, whose steps change it in place.
+    """The memory of every beam of every sentence; a search changes it in place.
 
-    Args:
-        memory: of each sentence.
-        past: what each block's convolution has read last, `[sentences, beam, k - 1, d_model]`; zeros at first.
+    `past` are the last inputs of each block's convolution, `[sentences, beam, k - 1, d_model]`; zeros at first.
     """
 
     lengths: Tensor
-    """How many tokens the beams of each sentence have read, int64 `[sentences]`."""
+    """Tokens read by the beams of each sentence, int64 `[sentences]`."""
 
     def __init__(self, memory: SourceMemory, past: list[Tensor]) -> None:
         self.memory = memory
@@ -46,7 +43,7 @@ class ConvolutionalState:
         self.lengths = self.lengths[sentences]
 
     def join(self, other: "ConvolutionalState") -> None:
-        """Take in the sentences of another state with as many beams, behind those that are here."""
+        """Append the sentences of another state with as many beams."""
         self.memory = SourceMemory(*(joined(*both, dim=1) for both in zip(self.memory, other.memory, strict=True)))
         self.past = [torch.cat(both) for both in zip(self.past, other.past, strict=True)]
         self.lengths = torch.cat([self.lengths, other.lengths])

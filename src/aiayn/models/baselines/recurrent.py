@@ -1,4 +1,4 @@
-"""Recurrent encoder-decoders, the baselines that section 1 begins with: fixed context, additive and dot attention."""
+"""Recurrent encoder-decoders, the baselines of section 1: fixed context, additive and dot attention."""
 
 from typing import NamedTuple
 
@@ -18,29 +18,22 @@ from aiayn.models.translation_model import TranslationModel
 
 
 class _Encoded(NamedTuple):
-    """What an encoder makes of a batch of sources."""
-
     memory: Memory
     hidden: Hidden
-    """What the decoder begins with."""
+    """Initial, of the decoder."""
 
 
 class RecurrentTranslator(TranslationModel[RecurrentState]):
-    """An encoder and a decoder of recurrent layers with tied embeddings; the same steps as the Transformer's.
+    """An encoder and a decoder of recurrent layers with tied embeddings.
 
-    - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states begin the decoder, and
-      the topmost of them, the context, is read again at every step (Cho et al. 2014).
+    - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states initialise the decoder, and
+      the topmost, the context, is an input of every step (Cho et al. 2014).
     - **additive**: the encoder reads both ways; before each step the decoder attends with its last state, by v^T tanh(W
-      s + U h), and reads what it finds beside the token (Bahdanau et al. 2015).
-    - **dot**: the encoder reads both ways; the decoder's states attend by products after the step, without feeding what
-      they find back (Luong et al. 2015, "dot"), so that all positions are trained at once.
+      s + U h), and reads the result beside the token (Bahdanau et al. 2015).
+    - **dot**: the encoder reads both ways; the decoder's states attend by products after the step, and the result is not
+      fed back (Luong et al. 2015, "dot"), so that all positions are trained at once.
 
-    The output layer reads tanh(W [state; found]), found being the context or what attention found.
-
-    Args:
-        architecture: sizes and choices.
-        vocabulary_size: rows of the one embedding matrix.
-        pad_id: fills sentences up at their ends. Every source needs one real token.
+    The output layer reads tanh(W [state; found]), `found` being the context or the result of attention.
     """
 
     def __init__(self, architecture: RecurrentArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
@@ -94,12 +87,7 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         return _Encoded(Memory(keys, states, is_real), began)
 
     def decode(self, target_input: Tensor, encoded: _Encoded) -> Packed:
-        """States that the output layer reads, of every target position, given those before it.
-
-        Args:
-            target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
-            encoded: from `encode`.
-        """
+        """See `TranslationModel.decode`."""
         embedded: Tensor = self.dropout(self.embedding(target_input))
         memory, hidden = encoded
         if self.architecture.attention == "additive":
@@ -116,14 +104,14 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
 
     @torch.no_grad()
     def begin(self, source: Tensor) -> RecurrentState:
-        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+        """See `TranslationModel.begin`."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory, hidden = self.encode(source)
         return RecurrentState(memory, tuple(each.unsqueeze(2) for each in hidden))
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor]:
-        """Read one token a beam and predict the next; as `Transformer.step`."""
+        """See `Transformer.step`."""
         sentences, beam = tokens.shape
         embedded: Tensor = self.embedding(tokens)  # [sentences, beam, d_model]
         rows = embedded.flatten(0, 1).unsqueeze(1)
@@ -135,12 +123,10 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         return logits, log_sum_exp(logits)
 
     def _move(self, embedded: Tensor, memory: Memory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:
-        """Read tokens one after another: the states, what each found in the source, and the last hidden states.
+        """Read tokens one after another: the states, the attention of each to the source, and the last hidden states.
 
-        Args:
-            embedded: `[batch, length, d_model]`; with additive attention the length is 1.
-            memory: what there is to be found.
-            hidden: before the first of them, each `[num_layers, batch, d_model]`.
+        `embedded` is `[batch, length, d_model]`, with additive attention of length 1; `hidden` are the states before, each
+        `[num_layers, batch, d_model]`.
         """
         if self.architecture.attention == "dot":
             states, hidden = self._recur(embedded, hidden)

@@ -1,4 +1,4 @@
-"""What a recurrent decoder remembers between two steps of a search."""
+"""The state of a recurrent decoder between two steps of a search."""
 
 from typing import NamedTuple
 
@@ -12,12 +12,11 @@ Hidden = tuple[Tensor, ...]
 
 
 class Memory(NamedTuple):
-    """What a decoder finds of the source."""
+    """The source as the decoder attends to it."""
 
     keys: Tensor
     """`[batch, source_len, d_model]`; source_len is 1 where one vector stands for the source."""
     values: Tensor
-    """Likewise."""
     is_real: Tensor
     """Bool `[batch, source_len]`, False at pads."""
 
@@ -27,11 +26,9 @@ class Memory(NamedTuple):
 
 
 class RecurrentState:
-    """The memory of every beam of every sentence. It belongs to one search, whose steps change it in place.
+    """The memory of every beam of every sentence; a search changes it in place.
 
-    Args:
-        memory: of each sentence.
-        hidden: each `[num_layers, sentences, beam, d_model]`.
+    Each of `hidden` is `[num_layers, sentences, beam, d_model]`.
     """
 
     def __init__(self, memory: Memory, hidden: Hidden) -> None:
@@ -48,6 +45,6 @@ class RecurrentState:
         self.hidden = tuple(each[:, sentences] for each in self.hidden)
 
     def join(self, other: "RecurrentState") -> None:
-        """Take in the sentences of another state with as many beams, behind those that are here."""
+        """Append the sentences of another state with as many beams."""
         self.memory = Memory(*(joined(*both, dim=1) for both in zip(self.memory, other.memory, strict=True)))
         self.hidden = tuple(torch.cat(both, dim=1) for both in zip(self.hidden, other.hidden, strict=True))

@@ -16,7 +16,7 @@ PRODUCTS = ("MmBackward", "BmmBackward", "AddmmBackward", "ConvolutionBackward")
 
 
 def operations(layer: LayerType, *, n: int, d: int) -> int:
-    """Multiplications and additions of the layer's products on one sequence, counted by torch as it runs them."""
+    """Multiplications and additions of the layer's products on one sequence, counted by torch."""
     # The fused kernels of attention would be counted whatever they skip; the plain one shows its products.
     with FlopCounterMode(display=False) as counter, torch.no_grad(), sdpa_kernel(SDPBackend.MATH):
         layer(torch.randn(1, n, d))
@@ -24,7 +24,7 @@ def operations(layer: LayerType, *, n: int, d: int) -> int:
 
 
 def sequential_operations(layer: LayerType, *, n: int, d: int) -> int:
-    """The longest chain of products of which each needs the one before it, in the graph that autograd kept."""
+    """The longest chain of products that need one another, in autograd's graph."""
     with sdpa_kernel(SDPBackend.MATH):
         output = layer(torch.randn(1, n, d, requires_grad=True))
     lengths: dict[Any, int] = {None: 0}
@@ -67,7 +67,7 @@ def path_length(layer: LayerType, *, n: int, d: int) -> int:
 def seconds(
     layer: Callable[[Tensor], object], *, batch: int, n: int, d: int, device: torch.device, repeats: int = 3
 ) -> float:
-    """The time of some sequences through the layer, forward alone: the shortest of some repeats."""
+    """The time of a forward pass: the shortest of some repeats."""
     states = torch.randn(batch, n, d, device=device)
     times = []
     with torch.no_grad():

@@ -1,7 +1,7 @@
 """The four types of layers that Table 1 compares, each as bare as the paper counts it (section 4).
 
-Each maps a sequence `[batch, n, d]` to another. Projections, heads and feed-forward networks, which all of them would
-share, are left out: what is left is how positions hear of each other.
+Each maps a sequence `[batch, n, d]` to another. Projections, heads and feed-forward networks, which all would share, are
+omitted.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ from aiayn.models.keys_values import KeysValues
 
 
 class LayerType(nn.Module, ABC):
-    """One layer, and one round of what its positions tell each other."""
+    """One layer, and one round of its exchange between positions."""
 
     @abstractmethod
     def forward(self, states: Tensor) -> Tensor:
@@ -24,17 +24,14 @@ class LayerType(nn.Module, ABC):
 
     @abstractmethod
     def round(self, inputs: Tensor, states: Tensor, number: int) -> Tensor:
-        """Let every position hear once from those that it is directly connected to.
+        """Let every position read once from those that it is directly connected to.
 
-        Args:
-            inputs: what the network began with, `[batch, n, d]`.
-            states: what the rounds before have made of it.
-            number: how many rounds there were.
+        `inputs` and `states`, the network's and those after `number` rounds, are `[batch, n, d]`.
         """
 
 
 class BareSelfAttention(LayerType):
-    """softmax(X X^T / sqrt(d)) X: every position hears from every other at once."""
+    """softmax(X X^T / sqrt(d)) X: every position reads from every other at once."""
 
     def forward(self, states: Tensor) -> Tensor:
         """Map `[batch, n, d]` to the same shape."""
@@ -47,10 +44,10 @@ class BareSelfAttention(LayerType):
 
 
 class BareRecurrence(LayerType):
-    """h_t = tanh(U x_t + W h_(t-1)): a position hears from the one before it.
+    """h_t = tanh(U x_t + W h_(t-1)): a position reads from the one before it.
 
-    The loop over positions is spelled out, so that each of its products can be counted; `kernel` is the same by torch's
-    own implementation, for measurements of time.
+    The loop over positions is explicit, so that each of its products is counted; `kernel` is torch's own implementation,
+    for measurements of time.
     """
 
     def __init__(self, d: int) -> None:
@@ -68,7 +65,7 @@ class BareRecurrence(LayerType):
         return torch.stack(outputs, dim=1)
 
     def round(self, inputs: Tensor, states: Tensor, number: int) -> Tensor:
-        """Every position hears from the one before it, all at the same time."""
+        """Every position reads from the one before it, all at the same time."""
         before = F.pad(states, (0, 0, 1, 0))[:, :-1] if number else torch.zeros_like(inputs)
         return self._cell(inputs, before)
 
@@ -90,7 +87,7 @@ class BareConvolution(LayerType):
         return self._dilated(states, 1)
 
     def round(self, inputs: Tensor, states: Tensor, number: int) -> Tensor:  # noqa: ARG002
-        """A layer is a round, and its positions lie k times further apart than in the one below."""
+        """A layer is a round; its positions are k times further apart than in the one below."""
         return self._dilated(states, self.kernel_size**number)
 
     def _dilated(self, states: Tensor, dilation: int) -> Tensor:

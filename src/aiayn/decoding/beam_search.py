@@ -20,11 +20,11 @@ EndsAmong: TypeAlias = Literal["candidates", "beam"]
 class BeamSearch:
     """Finds for every sentence the outputs of the highest log-probability / length penalty.
 
-    At each step the 2 * beam_size best continuations of a sentence's live beams are considered. Those that end in eos join
-    its finished ones; the best beam_size of the others live on. A sentence is done when its length limit is reached, or
-    when no live beam can still enter its n best: log-probabilities only fall and the penalty only grows, so a live beam
-    ends no higher than its present log-probability over the penalty of the longest output. A single beam considers its best
-    continuation alone: greedy search, whatever the penalty.
+    At each step the 2 * beam_size best continuations of a sentence's live beams are considered. Those that end in eos
+    join its finished ones; the best beam_size of the others live on. A sentence is done when its length limit is
+    reached, or when no live beam can still enter its n best: log-probabilities only fall and the penalty only grows, so
+    a live beam ends no higher than its present log-probability over the penalty of the longest output. A single beam
+    considers its best continuation alone: greedy search, whatever the penalty.
 
     Raises:
         UserError: a setting is out of its range.
@@ -45,9 +45,9 @@ class BeamSearch:
     of_each_length: bool = False
     """Return the best finished hypothesis of each length instead of the n best.
 
-    Which beams live on does not depend on alpha, since those of a sentence are equally long. Alpha ranks finished ones and
-    decides when the rest cannot win any more, which a larger one decides later. So these include the result of any smaller
-    alpha; see `aiayn.decoding.reranking`."""
+    Which beams live on does not depend on alpha, since those of a sentence are equally long. Alpha ranks finished ones
+    and decides when the rest cannot win any more, which a larger one decides later. So these include the result of any
+    smaller alpha; see `aiayn.decoding.reranking`."""
 
     def __post_init__(self) -> None:
         if self.beam_size < 1:
@@ -69,8 +69,9 @@ class BeamSearch:
             max_lengths: int64 [sentences], the most tokens to generate, eos included.
 
         Returns:
-            For each sentence 1 to n_best finished hypotheses, best first, or one of each length; unfinished ones if none ended
-            within the limit. Ties go to the shorter hypothesis, then the better parent beam, then the lower token id.
+            For each sentence 1 to n_best finished hypotheses, best first, or one of each length; unfinished ones if
+            none ended within the limit. Ties go to the shorter hypothesis, then the better parent beam, then the lower
+            token id.
         """
         once = iter([(state, max_lengths)])
         found = dict(self.stream(step, lambda _: next(once, None)))
@@ -80,8 +81,8 @@ class BeamSearch:
     def stream(self, step: StepFunction[AnyState], supply: Supply[AnyState]) -> Iterator[tuple[int, list[Hypothesis]]]:
         """Search for any number of sentences, in a batch that others enter when some have left.
 
-        `supply` is asked for sentences at first, and whenever some have left. Yields each sentence's number and hypotheses, as
-        `batch` has them.
+        `supply` is asked for sentences at first, and whenever some have left. Yields each sentence's number and
+        hypotheses, as `batch` has them.
         """
         batch: Batch[AnyState] | None = None
         count = 0

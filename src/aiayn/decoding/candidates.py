@@ -11,8 +11,8 @@ def best_continuations(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The highest `count` of totals + log-probabilities; ties go to the lower beam, then the lower token.
 
-    The vocabulary is cut into blocks: the best `count` entries lie in the `count` blocks of the highest maxima. Only the
-    maxima and the entries of those blocks are ranked; log-probabilities of the whole vocabulary are never computed.
+    The vocabulary is cut into blocks: the best `count` entries lie in the `count` blocks of the highest maxima. Only
+    the maxima and the entries of those blocks are ranked; log-probabilities of the whole vocabulary are never computed.
 
     Args:
         totals: float32 [sentences, beam], the log-probability of each beam so far.
@@ -54,8 +54,8 @@ def ranked(values: Tensor, count: int) -> Tensor:
     """Places of the highest `count` of each row of float32 [rows, width], highest first; ties go to the lower place.
 
     `torch.topk` leaves the order of ties open, and a stable sort of 64 rows of 1,088 takes 3 ms, this 0.15. Values and
-    places are joined to distinct integers: the bits of floats are ordered as they are, those of negative ones reversed. Nan
-    ranks highest.
+    places are joined to distinct integers: the bits of floats are ordered as they are, those of negative ones reversed.
+    Nan ranks highest.
     """
     width = values.shape[1]
     bits = (values + 0.0).nan_to_num(nan=math.inf, posinf=math.inf, neginf=-math.inf).view(torch.int32)  # no -0.0

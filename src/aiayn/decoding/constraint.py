@@ -54,9 +54,9 @@ class ConstrainedState(Generic[AnyState, AnyConstraint]):
 def constrained(step: StepFunction[AnyState]) -> StepFunction[ConstrainedState[AnyState, AnyConstraint]]:
     """A step of the model after which only tokens that the constraint allows are possible.
 
-    They keep the model's probabilities, which are not renormalised: a hypothesis scores as without the constraint. Greedy
-    search, or a beam wide enough for every output, finds the same as without where that satisfies the constraint. In a
-    narrower beam, scores may be higher or lower.
+    They keep the model's probabilities, which are not renormalised: a hypothesis scores as without the constraint.
+    Greedy search, or a beam wide enough for every output, finds the same as without where that satisfies the
+    constraint. In a narrower beam, scores may be higher or lower.
     """
 
     def masked(tokens: Tensor, state: ConstrainedState[AnyState, AnyConstraint]) -> tuple[Tensor, Tensor]:

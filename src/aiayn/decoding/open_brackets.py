@@ -16,9 +16,9 @@ _OTHER, _OPENING, _CLOSING, _WORD, _END = range(5)
 class BracketVocabulary:
     """The roles of a vocabulary's tokens in a sequence of brackets, and the largest depth.
 
-    Well formed over n words is `( ... )`: one pair of brackets with n words in it, and further nested pairs in it, each of
-    one label and with at least one word; then eos. A single word may also stand without brackets; over no words there is
-    eos alone.
+    Well formed over n words is `( ... )`: one pair of brackets with n words in it, and further nested pairs in it, each
+    of one label and with at least one word; then eos. A single word may also stand without brackets; over no words
+    there is eos alone.
     """
 
     kinds: Tensor
@@ -46,8 +46,8 @@ class BracketVocabulary:
     ) -> Self:
         """Take the tokens by their ids.
 
-        `pairs` are the opening and the closing bracket of each label; each of `words` stands for one word. Both limits are at
-        least 1.
+        `pairs` are the opening and the closing bracket of each label; each of `words` stands for one word. Both limits
+        are at least 1.
         """
         openings, closings = [opening for opening, _ in pairs], [closing for _, closing in pairs]
         known = [*openings, *closings, *words, eos_id]

@@ -12,8 +12,8 @@ from aiayn.decoding.step import Hypothesis
 def reranked(hypotheses: Sequence[Hypothesis], *, alpha: float) -> list[Hypothesis]:
     """Score hypotheses anew, best first; ties go to the shorter one, as in a search.
 
-    Of the hypotheses of `BeamSearch.of_each_length`, the first is the result of a search with `alpha`, if that is at most
-    the alpha of their search. This does not hold for n-best lists, which may lack it.
+    Of the hypotheses of `BeamSearch.of_each_length`, the first is the result of a search with `alpha`, if that is at
+    most the alpha of their search. This does not hold for n-best lists, which may lack it.
     """
     scored = [replace(each, score=_score(each, alpha)) for each in hypotheses]
     return sorted(scored, key=lambda each: (-each.score, each.length))

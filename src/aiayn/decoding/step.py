@@ -43,8 +43,9 @@ class StepFunction(Protocol[State]):
             state: the model's; becomes the state after `tokens`.
 
         Returns:
-            Logits of the next token, float [sentences, beam, vocabulary], which the search may overwrite; and normalizers,
-            float32 [sentences, beam], which are subtracted from the few logits that a search needs as log-probabilities.
+            Logits of the next token, float [sentences, beam, vocabulary], which the search may overwrite; and
+            normalizers, float32 [sentences, beam], which are subtracted from the few logits that a search needs as
+            log-probabilities.
         """
         ...
 
@@ -55,8 +56,9 @@ class Supply(Protocol[BegunState]):
     def __call__(self, present: Sequence[int], /) -> tuple[BegunState, Tensor] | None:
         """Begin more sentences, or None while there is no room for them.
 
-        `present` are the numbers of those in the batch, counted from 0; if it is empty, None ends the search. Returns a state
-        before the first token, one beam per sentence, and int64 [sentences], the most tokens to generate, eos included.
+        `present` are the numbers of those in the batch, counted from 0; if it is empty, None ends the search. Returns a
+        state before the first token, one beam per sentence, and int64 [sentences], the most tokens to generate, eos
+        included.
         """
         ...
 

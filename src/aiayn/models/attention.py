@@ -44,7 +44,8 @@ class SelfAttention(nn.Module):
 
         Args:
             states: of the new positions.
-            room: keys and values of the past, in the first `slots` places; those of the new positions are written behind.
+            room: keys and values of the past, in the first `slots` places; those of the new positions are written
+                behind.
             slots: number of past positions.
             bias: added to the scores, `[batch, 1, new, slots + new]`; -inf where attention is not allowed.
             columns: position in the sentence of the new positions, int64 `[batch]`.

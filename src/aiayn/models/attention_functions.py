@@ -33,7 +33,8 @@ class DotProductAttention(nn.Module):
         Args:
             query: `[batch, num_heads, length, d_k]`.
             memory: keys and values of the positions attended to.
-            is_real: bool `[batch, memory_len]`; False hides a position. Ignored if causal, which hides the pads at the end.
+            is_real: bool `[batch, memory_len]`; False hides a position. Ignored if causal, which hides the pads at the
+                end.
             is_causal: each position attends to itself and those before it.
 
         Returns:
@@ -53,8 +54,8 @@ class DotProductAttention(nn.Module):
     def from_few(self, query: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
         """As `forward`, for the few queries `[batch, num_heads, few, d_k]` of a step of a search.
 
-        Two plain products are faster here than a fused kernel: on a CPU, for 64 sentences of 30 positions and beam 4, 0.5 ms
-        instead of 0.9. `bias` is added to the scores and broadcast to `[batch, num_heads, few, memory_len]`.
+        Two plain products are faster here than a fused kernel: on a CPU, for 64 sentences of 30 positions and beam 4,
+        0.5 ms instead of 0.9. `bias` is added to the scores and broadcast to `[batch, num_heads, few, memory_len]`.
         """
         return _weighed(self.scores(query, memory.keys), bias, memory.values)
 
@@ -106,8 +107,8 @@ class AdditiveAttention(nn.Module):
 class RestrictedAttention(nn.Module):
     """Scaled dot-product self-attention to a neighbourhood of size r around each position (section 4, Table 1).
 
-    Positions up to `reach` = r / 2 away are seen. The sequence is cut into blocks of r / 2; a block attends to itself and
-    its neighbours, so time and memory grow with r n, and no `[length, length]` is computed.
+    Positions up to `reach` = r / 2 away are seen. The sequence is cut into blocks of r / 2; a block attends to itself
+    and its neighbours, so time and memory grow with r n, and no `[length, length]` is computed.
     """
 
     def __init__(self, *, reach: int, dropout: float = 0.0) -> None:

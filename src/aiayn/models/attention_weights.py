@@ -33,8 +33,8 @@ def attention_weights(model: Transformer, source: Tensor, target_input: Tensor) 
 def attention_scores(model: Transformer, source: Tensor, target_input: Tensor) -> OfEveryAttention:
     """The logits of every attention's softmax on a batch; -inf at hidden keys, undefined for queries at pads.
 
-    The model runs as usual, and each attention is asked for its scores with the arguments of its call, so this holds for
-    any architecture.
+    The model runs as usual, and each attention is asked for its scores with the arguments of its call, so this holds
+    for any architecture.
 
     Args:
         model: in evaluation mode.

@@ -59,17 +59,17 @@ class ModelCost:
     def training_flops(self, *, source_tokens: float, target_tokens: float) -> float:
         """Floating-point operations of forward and backward passes: 6 for each weight and token.
 
-        Attention's own products, normalisation and softmax are not counted; for sentences far shorter than d_model they are a
-        few per cent, with additive attention more. Keys and values of cross-attention count for source tokens.
+        Attention's own products, normalisation and softmax are not counted; for sentences far shorter than d_model they
+        are a few per cent, with additive attention more. Keys and values of cross-attention count for source tokens.
         """
         return 6.0 * (self.source_weights * source_tokens + self.target_weights * target_tokens)
 
     def training_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
-        """Memory of the tensors at the peak of a step, at the begin of the backward pass; tokens of a micro-batch, with pads.
+        """Memory of the tensors at the peak of a step, when the backward pass begins; tokens of a padded micro-batch.
 
         Parameters, their states and gradients, and the values that the forward pass kept. A chunk of logits and the
-        allocator's reserve come on top: the base model with 2,048 tokens a side took 2.4 GiB of a CPU's memory, and this
-        gives 1.8.
+        allocator's reserve come on top: the base model with 2,048 tokens a side took 2.4 GiB of a CPU's memory, and
+        this gives 1.8.
         """
         weights = self.parameters * (BYTES_OF_STATE + (of.product if of.product < 4 else 0))  # cast once a step
         return weights + self.kept_bytes(source_tokens=source_tokens, target_tokens=target_tokens, of=of)

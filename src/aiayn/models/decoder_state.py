@@ -14,8 +14,8 @@ class DecoderState:
     """The memory of every beam of every sentence; a search changes it in place.
 
     Keys and values of the past are not moved when beams are reordered. Each step adds one slot per beam, and `ancestry`
-    says from which slots of its sentence a beam descends; the beams are the queries of one attention over all slots. Beams
-    soon share most of their past: slots without descendants are removed whenever the room is full.
+    says from which slots of its sentence a beam descends; the beams are the queries of one attention over all slots.
+    Beams soon share most of their past: slots without descendants are removed whenever the room is full.
     """
 
     memory: list[KeysValues]

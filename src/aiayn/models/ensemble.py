@@ -35,8 +35,8 @@ class EnsembleState:
 class Ensemble(nn.Module):
     """Models of one vocabulary, of any kinds and sizes, whose probabilities of the next token are averaged.
 
-    They can be searched, and likelihoods follow from theirs (`log_mean`); there is no output layer. A model that is given
-    twice weighs twice.
+    They can be searched, and likelihoods follow from theirs (`log_mean`); there is no output layer. A model that is
+    given twice weighs twice.
     """
 
     def __init__(self, models: Sequence[TranslationModel[Any]]) -> None:

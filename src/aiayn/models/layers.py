@@ -81,8 +81,8 @@ class DecoderLayer(nn.Module):
     def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, memory_is_real: Tensor | None) -> Tensor:
         """Map all target positions `[positions, d_model]` to the same shape.
 
-        `memory` are this layer's keys and values of the encoder's output; `memory_is_real` is bool `[batch, source_len]`, False
-        at pads, or None without pads.
+        `memory` are this layer's keys and values of the encoder's output; `memory_is_real`, bool
+        `[batch, source_len]`, is False at pads, or None without pads.
         """
         before, after = self.around_self_attention.before, self.around_self_attention.after
         states = after(states, self.self_attention(before(states), packing, is_causal=True))

@@ -24,10 +24,10 @@ class Ways:
 class Packing:
     """The positions of a padded batch, and the conversion between its two forms.
 
-    Padded is `[batch, length, ...]`, with pads at the ends of sentences; packed is `[positions, ...]`, the real positions
-    of one sentence after those of another, then fillers: copies of the first position that are never read. Layers that treat
-    positions alone work on packed ones, which saves the 2 to 4% of a batch that are pads; attention needs padded ones.
-    On a GPU, all positions are treated as real: checking for padding would force a sync.
+    Padded is `[batch, length, ...]`, with pads at the ends of sentences; packed is `[positions, ...]`, the real
+    positions of one sentence after those of another, then fillers: copies of the first position that are never read.
+    Layers that treat positions alone work on packed ones, which saves the 2 to 4% of a batch that are pads; attention
+    needs padded ones. On a GPU, all positions are treated as real: checking for padding would force a sync.
     """
 
     batch: int

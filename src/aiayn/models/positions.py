@@ -11,8 +11,8 @@ from aiayn.models.initialization import table
 class SinusoidalPositions(nn.Module):
     """Sinusoids of wavelengths from 2 pi to 10000 * 2 pi, without parameters and without end.
 
-    Rows beyond `max_positions` are computed on demand and not kept: a buffer that grew on one rank alone would differ from
-    the others. `in_blocks` takes the layout of the authors' code, see `sinusoids_in_blocks`.
+    Rows beyond `max_positions` are computed on demand and not kept: a buffer that grew on one rank alone would differ
+    from the others. `in_blocks` takes the layout of the authors' code, see `sinusoids_in_blocks`.
     """
 
     end = None

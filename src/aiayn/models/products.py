@@ -12,12 +12,12 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 _HAS_ONE_DNN = torch.backends.cpu.get_cpu_capability() == "AVX512" and all(
     hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
 )
-"""torch multiplies float32 on CPUs with MKL, which runs AVX2 code on AMD's processors: 109 GFLOP/s on a core that reaches
-240 with AVX-512 through oneDNN. Most builds of torch have oneDNN, too, but without a public name."""
+"""torch multiplies float32 on CPUs with MKL, which runs AVX2 code on AMD's processors: 109 GFLOP/s on a core that
+reaches 240 with AVX-512 through oneDNN. Most builds of torch have oneDNN, too, but without a public name."""
 
 ROWS_MULTIPLE = 64 if _HAS_ONE_DNN else 1
-"""The best multiple for rows of training's products. oneDNN compiles code for every new shape, which takes a millisecond
-or two and a megabyte, and no two batches have equally many tokens."""
+"""The best multiple for rows of training's products. oneDNN compiles code for every new shape, which takes a
+millisecond or two and a megabyte, and no two batches have equally many tokens."""
 
 _packed: dict[int, Tensor] = {}
 """The weights that `packed` holds, by the identity of the plain ones."""

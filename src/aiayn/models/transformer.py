@@ -103,8 +103,8 @@ class Transformer(TranslationModel[DecoderState]):
             state: from `begin`; afterwards the state after `tokens`.
 
         Returns:
-            Logits of the next token `[sentences, beam, vocabulary_size]`, which may be overwritten, and their normalizers,
-            float32 `[sentences, beam]`, to be subtracted for log-probabilities.
+            Logits of the next token `[sentences, beam, vocabulary_size]`, which may be overwritten, and their
+            normalizers, float32 `[sentences, beam]`, to be subtracted for log-probabilities.
         """
         assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
         columns = state.lengths

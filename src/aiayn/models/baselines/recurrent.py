@@ -26,12 +26,12 @@ class _Encoded(NamedTuple):
 class RecurrentTranslator(TranslationModel[RecurrentState]):
     """An encoder and a decoder of recurrent layers with tied embeddings.
 
-    - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states initialise the decoder, and
-      the topmost, the context, is an input of every step (Cho et al. 2014).
+    - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states initialise the decoder,
+      and the topmost, the context, is an input of every step (Cho et al. 2014).
     - **additive**: the encoder reads both ways; before each step the decoder attends with its last state, by v^T tanh(W
       s + U h), and reads the result beside the token (Bahdanau et al. 2015).
-    - **dot**: the encoder reads both ways; the decoder's states attend by products after the step, and the result is not
-      fed back (Luong et al. 2015, "dot"), so that all positions are trained at once.
+    - **dot**: the encoder reads both ways; the decoder's states attend by products after the step, and the result is
+      not fed back (Luong et al. 2015, "dot"), so that all positions are trained at once.
 
     The output layer reads tanh(W [state; found]), `found` being the context or the result of attention.
     """
@@ -125,8 +125,8 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
     def _move(self, embedded: Tensor, memory: Memory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:
         """Read tokens one after another: the states, the attention of each to the source, and the last hidden states.
 
-        `embedded` is `[batch, length, d_model]`, with additive attention of length 1; `hidden` are the states before, each
-        `[num_layers, batch, d_model]`.
+        `embedded` is `[batch, length, d_model]`, with additive attention of length 1; `hidden` are the states before,
+        each `[num_layers, batch, d_model]`.
         """
         if self.architecture.attention == "dot":
             states, hidden = self._recur(embedded, hidden)

@@ -1,7 +1,7 @@
 """The four types of layers that Table 1 compares, each as bare as the paper counts it (section 4).
 
-Each maps a sequence `[batch, n, d]` to another. Projections, heads and feed-forward networks, which all would share, are
-omitted.
+Each maps a sequence `[batch, n, d]` to another. Projections, heads and feed-forward networks, which all would share,
+are omitted.
 """
 
 from abc import ABC, abstractmethod
@@ -46,8 +46,8 @@ class BareSelfAttention(LayerType):
 class BareRecurrence(LayerType):
     """h_t = tanh(U x_t + W h_(t-1)): a position reads from the one before it.
 
-    The loop over positions is explicit, so that each of its products is counted; `kernel` is torch's own implementation,
-    for measurements of time.
+    The loop over positions is explicit, so that each of its products is counted; `kernel` is torch's own
+    implementation, for measurements of time.
     """
 
     def __init__(self, d: int) -> None:

@@ -1,7 +1,6 @@
 """Register the schema with Hydra, and compose a command's configuration in this process."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache
 
 from hydra import compose, initialize_config_dir
@@ -39,17 +38,6 @@ def register() -> None:
     store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
     launcher = OmegaConf.merge(OmegaConf.structured(SlurmConfig), OmegaConf.load(conf_directory() / SLURM))
     store.store(group="hydra/launcher", name="slurm", node=launcher, provider=SLURM)
-
-
-@contextmanager
-def beside_the_command() -> Iterator[None]:
-    """Compose within the block without changing Hydra's state of the running command."""
-    hydra, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
-    try:
-        yield
-    finally:
-        GlobalHydra.instance().hydra = hydra
-        HydraConfig.instance().cfg = config
 
 
 def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:

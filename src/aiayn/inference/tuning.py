@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -32,11 +33,8 @@ from aiayn.training.scoring import AnyModel, search_all
 def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
     """Rank every beam size and alpha, then search with the best setting and with the paper's."""
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
-    for setting in (
-        *({"beam_size": each} for each in beam_sizes),
-        *({"length_penalty_alpha": each} for each in alphas),
-    ):
-        check_values(replace(runs.config.decoding, **setting), "decoding.")
+    for beam_size, alpha in product(beam_sizes, alphas):
+        check_values(replace(runs.config.decoding, beam_size=beam_size, length_penalty_alpha=alpha), "decoding.")
     if is_parsing(runs.config.data):
         raise UserError(
             f"run={runs.first.directory.path}: it parses, and tune compares BLEU; name a run that translates"

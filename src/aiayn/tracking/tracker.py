@@ -21,7 +21,7 @@ class RunDescription:
     """The row, and the run's changes to it."""
     tags: tuple[str, ...]
     notes: str
-    """The run's changes to the base model."""
+    """The row's changes to the base model, and the run's."""
     config: Mapping[str, Any]
     """The resolved configuration, as plain values."""
     checkout: Path | None

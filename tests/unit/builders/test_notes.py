@@ -1,7 +1,6 @@
 """A run's note says what its row prints, and what the run changes besides."""
 
 import pytest
-from hydra.core.hydra_config import HydraConfig
 
 from aiayn.builders.notes import printed_difference
 from aiayn.config.compose import compose_command
@@ -28,23 +27,5 @@ def test_what_a_run_changes_besides_its_row_is_said() -> None:
     assert note("experiment=table3/c_n4", *words) == ("N=1 (paper: N=4); here sentences=50 dropout=0.4 beam_size=1")
 
 
-def test_many_changes_in_base_are_counted() -> None:
-    words = [f"optimization.{key}=7" for key in ("warmup_steps", "source_tokens", "target_tokens", "max_steps")]
-    words += [f"model.{key}=2" for key in ("num_layers", "d_model", "d_ff", "num_heads")]
-    text = note("experiment=positions/rotary", *words, "tokenizer.vocabulary_size=300", "data.max_length=5")
-    assert text.startswith("vocabulary_size=300, d_model=2, d_ff=2, ")
-    assert text.endswith(" more")
-
-
-def test_a_run_of_no_row_is_compared_with_base() -> None:
-    config = to_dataclass(compose_command("train", ["model.num_heads=4", "scale=nano"]), TrainConfig)
-    config.identity.experiment = "mine"
-    assert printed_difference(config) == "h=4", "and the widths that follow"
-    config.identity.scale = "my own"  # which cannot be composed here
-    assert printed_difference(config) == "as base"
-
-
-def test_the_command_keeps_what_it_was_composed_from() -> None:
-    config = to_dataclass(compose_command("train", ["experiment=table3/big", "scale=nano"]), TrainConfig)
-    printed_difference(config)
-    assert HydraConfig.get().runtime.choices["experiment"] == "table3/big"
+def test_a_run_of_no_row_says_its_changes_to_its_experiment() -> None:
+    assert note("experiment=positions/rotary", "model.dropout=0.4") == "dropout=0.4"

@@ -42,10 +42,7 @@ LONGEST_SWEEP = 128
 def refuse_stated(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
     """Refuse overrides of Hydra's folders and of the run's identity, and files that state Hydra's folders.
 
-    Args:
-        composed: the composition with Hydra's own node.
-        verb: the command.
-        overrides: of the command line, swept ones included.
+    `composed` has Hydra's own node; `overrides` are those of the command line, swept ones included.
     """
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]

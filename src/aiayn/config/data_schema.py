@@ -54,17 +54,22 @@ class DataConfig:
 
 
 @dataclass
-class GrammarDataConfig(DataConfig):
-    """The embedded corpus, generated from a grammar."""
+class GeneratedConfig:
+    """Sizes of a corpus generated from the grammar."""
 
     sentences: Count = MISSING
-    """Training pairs."""
+    """Training pairs, or trees."""
     dev_sentences: Count = MISSING
-    """Development pairs."""
+    """Development pairs, or trees."""
     test_sentences: Count = MISSING
-    """Test pairs."""
+    """Test pairs, or trees."""
     seed: Seed = MISSING
     """Seed of the generator; another seed is another corpus."""
+
+
+@dataclass
+class GrammarDataConfig(GeneratedConfig, DataConfig):
+    """The embedded corpus of sentence pairs."""
 
 
 @dataclass
@@ -158,17 +163,8 @@ class TreesDataConfig(ParsedDataConfig):
 
 
 @dataclass
-class ToyTreesDataConfig(ParsedDataConfig):
-    """Trees of the English side of the embedded corpus, from its grammar."""
-
-    sentences: Count = MISSING
-    """Training trees."""
-    dev_sentences: Count = MISSING
-    """Development trees."""
-    test_sentences: Count = MISSING
-    """Test trees."""
-    seed: Seed = MISSING
-    """Seed of the generator; another seed is another corpus."""
+class ToyTreesDataConfig(GeneratedConfig, ParsedDataConfig):
+    """Trees of the English side of the embedded corpus."""
 
 
 def is_parsing(data: DataConfig) -> bool:

@@ -42,13 +42,14 @@ LONGEST = 64
 """Characters of the changes in a name; W&B refuses names of artifacts, which begin with the run's, beyond 128."""
 
 
-def difference(root: DictConfig) -> str:
+def run_difference(*, _root_: DictConfig) -> str:
     """The changes of a run, as in "dropout=0.3 positions=learned"; empty if it is exactly its experiment."""
-    return shortened(list(_changes(root).values()))
+    return shortened(list(_changes(_root_).values()))
 
 
-def title(root: DictConfig) -> str:
+def run_title(*, _root_: DictConfig) -> str:
     """The name of a run: its row, scale and corpus, its changes, swept ones first, and its seed."""
+    root = _root_
     identity, swept, changes = root.identity, swept_words(root), _changes(root)
     chosen = [name for name in (identity.scale, identity.fidelity) if name not in DEFAULTS]
     if root.data.name != _experiment(root).data.name:

@@ -10,7 +10,7 @@ from typing import Any
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
-from aiayn.config import difference
+from aiayn.config.difference import run_difference, run_title
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
 from aiayn.errors import UserError
 from aiayn.system import machine
@@ -71,16 +71,6 @@ def run_hash(*, _root_: DictConfig) -> str:
         for node in (_root_[key],)
     }
     return configuration_hash(content, fidelity=_root_.identity.fidelity)
-
-
-def run_difference(*, _root_: DictConfig) -> str:
-    """The changes of the run to its experiment."""
-    return difference.difference(_root_)
-
-
-def run_title(*, _root_: DictConfig) -> str:
-    """The name of the run in W&B."""
-    return difference.title(_root_)
 
 
 @cache

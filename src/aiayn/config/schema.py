@@ -279,7 +279,7 @@ class HardwareConfig:
     """The same in half precision, dense; null: not known, or no faster."""
     peak_flops: Positive | None = MISSING
     """The one of these peaks that a plan uses; null: measured on this machine."""
-    utilization: Positive | None = MISSING
+    utilization: Annotated[float, Range(above=0, most=1)] | None = MISSING
     """The share of the peak that training reaches; null: measured."""
     memory_gib: Positive | None = MISSING
     """Memory of one device in GiB; null: not compared."""

@@ -5,10 +5,10 @@ import json
 from aiayn.config.computed import check_computed
 from aiayn.config.data_schema import (
     DataConfig,
+    GeneratedConfig,
     GrammarDataConfig,
     ParsedDataConfig,
     TextFilesDataConfig,
-    ToyTreesDataConfig,
     TreesDataConfig,
     is_parsing,
 )
@@ -136,7 +136,7 @@ def validate_vocabulary(config: TrainConfig) -> None:
 def validate_data(data: DataConfig) -> None:
     """Check the languages of a corpus and that its files are stated."""
     own: dict[str, str] = {}
-    if isinstance(data, GrammarDataConfig | ToyTreesDataConfig):
+    if isinstance(data, GeneratedConfig):
         own["source_language"] = "en"
     if isinstance(data, GrammarDataConfig | ParsedDataConfig):
         own["target_language"] = "de" if isinstance(data, GrammarDataConfig) else "brackets"

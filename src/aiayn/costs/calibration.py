@@ -5,7 +5,7 @@ import time
 from contextlib import nullcontext
 from functools import cache
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -35,15 +35,6 @@ MIN_STEPS = 2
 """At least this many steps are measured, after one warm-up step."""
 
 
-class Timing(NamedTuple):
-    """Medians, in seconds."""
-
-    passes: float
-    """Forward and backward, of one micro-batch."""
-    update: float
-    """Adam's."""
-
-
 def seconds_per_step(
     config: PlanConfig, *, vocabulary_size: int, source_tokens: int, target_tokens: int, count: int
 ) -> float:
@@ -69,7 +60,7 @@ def seconds_per_step(
     share = min(1.0, limit / max(source_tokens, target_tokens))
     assert config.hardware.calibration_seconds is not None
     with memory_errors_explained("optimization.max_tokens_per_device"):
-        timing = _measured(
+        passes, update = _measured(
             architecture_of(config.model),
             vocabulary_size,
             sentences=max(1, round(share * max(source_tokens, target_tokens) / SENTENCE_LENGTH)),
@@ -78,7 +69,7 @@ def seconds_per_step(
             is_half=is_half,
             seconds=config.hardware.calibration_seconds,
         )
-    return timing.passes / share * count + timing.update
+    return passes / share * count + update
 
 
 @cache
@@ -91,8 +82,8 @@ def _measured(
     device: torch.device,
     is_half: bool,
     seconds: float,
-) -> Timing:
-    """Measure steps for some seconds, once per combination of arguments."""
+) -> tuple[float, float]:
+    """Median seconds of forward and backward passes, and of Adam's update; cached by arguments."""
     trained = made_model(architecture, rows=vocabulary_size).to(device).train()
     logger.info("measuring %s parameters on %s", f"{count_parameters(trained):,}", device)
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
@@ -114,7 +105,7 @@ def _measured(
             passes.append(backward_done - started)
             updates.append(_now(device) - backward_done)
             bar.reach(min(round(seconds), int(sum(passes) + sum(updates))))
-    return Timing(median(passes[1:]), median(updates[1:]))
+    return median(passes[1:]), median(updates[1:])
 
 
 def _loss(model: TranslationModel[Any], source: Tensor, target: Tensor) -> Tensor:

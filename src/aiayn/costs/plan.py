@@ -155,14 +155,12 @@ def _seconds_per_step(config: PlanConfig, rows: int, *, flops: float, micro: Mic
             target_tokens=micro.target_tokens,
             count=micro.count,
         )
-    utilization = _stated("utilization", hardware.utilization)
-    if utilization > 1:
-        raise UserError(f"hardware.utilization={utilization}: a share of the peak is at most 1")
-    return flops / (devices * _stated("peak_flops", hardware.peak_flops) * utilization)
+    utilization, peak = _stated("utilization", hardware.utilization), _stated("peak_flops", hardware.peak_flops)
+    return flops / (devices * peak * utilization)
 
 
 def _stated(key: str, value: float | None) -> float:
-    if value is None or value <= 0:
+    if value is None:
         raise UserError(f"hardware.{key}={value}: state a number above 0, or measure with hardware=here")
     return value
 

@@ -34,12 +34,9 @@ def tracked(
 ) -> Iterator[list[Logger]]:
     """The loggers of a run; trackers finish with exit code 0, or 1 if the block raises.
 
-    Args:
-        settings: the `logger` group; without a `_target_`, only metrics.jsonl is written.
-        describe: called for W&B only, since it composes a configuration.
-        metrics: the file of metrics; W&B's files go beside it.
-        start_step: later lines of `metrics` are dropped.
-        is_new: whether the tracker has no earlier attempt of the run; it is then sent all earlier metrics.
+    Without a `_target_` in the `logger` group `settings`, only the file `metrics` is written, whose lines after
+    `start_step` are dropped; W&B's files go beside it. `describe` is called for W&B only. A tracker to which the run
+    `is_new` has no earlier attempt, and is sent all earlier metrics.
     """
     loggers: list[Logger] = [MetricsLog(metrics, start_step=start_step)]
     tracker: Logger | None = None

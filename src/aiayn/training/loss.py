@@ -34,14 +34,10 @@ def output_losses(
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
     Output layer and loss are fused: logits and gradients are computed in the forward pass, in chunks, so that
-    `[positions, vocabulary_size]` is never in memory.
-
-    Args:
-        states: `[positions, d_model]`, the decoder's.
-        weight: `[vocabulary_size, d_model]`, the output layer's; it has no bias.
-        targets: int64 `[positions]`; those equal to `ignored_id` do not count.
-        label_smoothing: eps, spread evenly over all V classes, the target included.
-        ignored_id: of padding.
+    `[positions, vocabulary_size]` is never in memory. `states` are `[positions, d_model]`, the decoder's; `weight` is
+    `[vocabulary_size, d_model]`, the output layer's without a bias; `targets` are int64 `[positions]`.
+    `label_smoothing` is eps, spread evenly over all V classes, the target included. Targets equal to `ignored_id` do
+    not count.
     """
     smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
         states, weight, targets, label_smoothing, ignored_id, torch.is_grad_enabled()

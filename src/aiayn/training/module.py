@@ -28,18 +28,8 @@ class TranslationModule(LightningModule):
     """Trains a model on token batches.
 
     The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step, so
-    that the update does not depend on the number of micro-batches and ranks.
-
-    Args:
-        model: the model.
-        d_model: its width, for the schedule.
-        label_smoothing: epsilon_ls (section 5.4), shared by all classes.
-        recipe: schedule, Adam's constants and the bound of divergence (section 5).
-        seed: of dropout.
-        log_interval: optimizer steps between two log lines.
-        provenance: strings kept in every checkpoint.
-        is_compiled: whether to compile the model.
-        sample: sentences decoded at every validation.
+    that the update does not depend on the number of micro-batches and ranks. `label_smoothing` is epsilon_ls (section
+    5.4), shared by all classes. `provenance` is kept in every checkpoint. Every validation decodes `sample`.
     """
 
     def __init__(

@@ -85,23 +85,15 @@ def search_all(
     group: ProcessGroup = ALONE,
     refills: bool | None = None,
 ) -> list[list[Hypothesis]]:
-    """Decode source sentences in batches of similar length; the ranks of `group` share the work.
+    """Decode source sentences in batches of similar length, by a model in evaluation mode.
 
-    Args:
-        model: in evaluation mode, on `device`.
-        sources: the source sentences.
-        tokenizer: has the special tokens.
-        search: the settings of the search.
-        device: of the model.
-        n_best: most hypotheses for each sentence, from 1 to the beam size.
-        of_each_length: find the best hypothesis of each length instead, to be ranked with other alphas.
-        advance: called with the number of sentences finished, estimated for all ranks.
-        group: each rank gets the whole result.
-        refills: whether new sentences enter the batch when a quarter of it is finished; None: not on a CPU. It saves a
-            fifth of the steps, which pays on a GPU: a step there takes about as long with fewer sentences.
+    `n_best` is the most hypotheses of a sentence, up to the beam size; `of_each_length` asks for the best of each
+    length instead, to be ranked with other alphas. `advance` gets the number of sentences finished, estimated for all
+    ranks. With `refills`, new sentences enter the batch when a quarter of it is finished; None: not on a CPU. It saves
+    a fifth of the steps, which pays on a GPU: a step there takes about as long with fewer sentences.
 
     Returns:
-        The hypotheses of each source in the given order, at least one, best first.
+        The hypotheses of each source in the given order, at least one, best first; on every rank.
     """
     lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
     tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens

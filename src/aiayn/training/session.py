@@ -38,18 +38,9 @@ def trainer_arguments() -> set[str]:
 class TrainingSession:
     """The training of one attempt.
 
-    Args:
-        settings: the Trainer's `_target_` and arguments; `precision` and `strategy` concrete or "auto".
-        callbacks: by name, each with its `_target_`.
-        max_steps: optimizer steps of the whole run.
-        accumulation: micro-batches of a rank in one optimizer step.
-        validation_interval: optimizer steps between two validations.
-        averaging: checkpoints averaged at the end.
-        checkpoints: their folder.
-        timeout_seconds: how long one rank waits for another.
-        group: the ranks that train together.
-        is_patient: whether to ignore a second signal, as from a scheduler that sends several.
-        by_srun: whether Slurm started the ranks, not torchrun.
+    `settings` are the Trainer's `_target_` and arguments, with `precision` and `strategy` concrete or "auto".
+    `accumulation` is the number of a rank's micro-batches in an optimizer step. A patient session ignores a second
+    signal, as from a scheduler that sends several. `by_srun`: Slurm started the ranks, not torchrun.
 
     Raises:
         UserError: Lightning refuses an argument or a callback.

@@ -43,11 +43,3 @@ def test_a_file_of_another_version_is_read_as_plain_values(tmp_path: Path) -> No
     path = tmp_path / "config.yaml"
     path.write_text("model: {d_model: 8}\nlong_gone: 1\n")
     assert frozen_content(path) == {"model": {"d_model": 8}, "long_gone": 1}
-
-
-@pytest.mark.parametrize("text", ["", "[]", "seed: ["])
-def test_plain_values_are_a_mapping(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "config.yaml"
-    path.write_text(text)
-    with pytest.raises(UserError, match=r"config\.yaml: not a configuration"):
-        frozen_content(path)

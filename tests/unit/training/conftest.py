@@ -1,7 +1,10 @@
-"""A prepared corpus and a model, both small enough for every test."""
+"""A prepared corpus, a model and a trainer, small enough for every test."""
+
+from pathlib import Path
 
 import pytest
 import torch
+from pytorch_lightning import Trainer
 
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
@@ -43,3 +46,17 @@ def model(prepared: PreparedData, architecture: Architecture) -> Transformer:
         for parameter in model.parameters():
             parameter.mul_(2.0)
     return model.eval()
+
+
+@pytest.fixture
+def trainer(tmp_path: Path) -> Trainer:
+    return Trainer(
+        accelerator="cpu",
+        max_steps=6,
+        accumulate_grad_batches=2,
+        default_root_dir=tmp_path,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )

@@ -4,25 +4,12 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pytorch_lightning import LightningModule, Trainer
 
 from aiayn.system.signals import INTERRUPTING
 from aiayn.training.callbacks import StopOnSignal
-
-
-@pytest.fixture
-def trainer(tmp_path: Path) -> Trainer:
-    return Trainer(
-        accelerator="cpu",
-        default_root_dir=tmp_path,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import pickle
 import re
 import tempfile
 import threading
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -52,15 +51,6 @@ def refusal(content: bytes) -> str:
     assert message.startswith(f"{path}: ")
     assert "\n" not in message
     return message.removeprefix(f"{path}: ")
-
-
-def scripted() -> bytes:
-    """A TorchScript module."""
-    stream = io.BytesIO()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecated, but such files exist
-        torch.jit.save(torch.jit.trace(torch.nn.Linear(1, 1), torch.zeros(1)), stream)  # type: ignore[no-untyped-call]
-    return stream.getvalue()
 
 
 class Touch:
@@ -116,9 +106,8 @@ def test_no_code_of_a_checkpoint_is_run(tmp_path: Path) -> None:
         saved({**CONTENT, "path": Path("x")}),
         saved({**CONTENT, "code": print}),
         pickle.dumps({**CONTENT, "code": Touch(Path("x"))}),
-        scripted(),
     ],
-    ids=["an object", "a function", "a bare pickle", "a TorchScript archive"],
+    ids=["an object", "a function", "a bare pickle"],
 )
 def test_no_refusal_advises_to_run_the_code(content: bytes) -> None:
     assert not re.search("weights_only|trust|torch|option|global", refusal(content), re.IGNORECASE)
@@ -135,14 +124,6 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, name: str) -> No
     )
     for allowed in (PROVENANCE, {**PROVENANCE, name: None}, None):
         assert load_checkpoint(path, provenance=allowed)["aiayn"] == CONTENT["aiayn"]
-
-
-@pytest.mark.parametrize("own", [{}, {"provenance": {}}], ids=["no provenance", "an empty one"])
-def test_a_checkpoint_without_provenance_is_refused(tmp_path: Path, own: dict[str, Any]) -> None:
-    path = tmp_path / "step-1.ckpt"
-    torch.save({**CONTENT, "aiayn": own}, path)
-    with pytest.raises(ForeignCheckpointError, match="config_hash None, not 0123abcd"):
-        load_checkpoint(path, provenance=PROVENANCE)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -171,16 +152,10 @@ def test_files_of_other_programs_are_refused(content: object) -> None:
     assert refusal(saved(content)) == "not a checkpoint of this program"
 
 
-@given(st.integers(1, len(WHOLE) - 1))
-def test_a_truncated_file_is_refused(length: int) -> None:
-    assert refusal(WHOLE[:length]).startswith("not a readable checkpoint")
-
-
-@given(st.binary())
-@example(b"")
+@given(st.binary() | st.integers(0, len(WHOLE) - 1).map(lambda length: WHOLE[:length]))
 @example(b"hello world\n")
 @example(b"\x80\x04K\x01.")
-def test_arbitrary_bytes_are_refused(content: bytes) -> None:
+def test_arbitrary_bytes_and_truncated_files_are_refused(content: bytes) -> None:
     assert refusal(content).startswith("not a readable checkpoint")
 
 

@@ -1,7 +1,5 @@
 """With any number of ranks, each sentence is validated once and each step trains on the same sentences."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,20 +9,6 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.training.data_module import EvaluationStream, TranslationDataModule
 
 reuse_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
-
-
-@pytest.fixture
-def trainer(tmp_path: Path) -> Trainer:
-    return Trainer(
-        accelerator="cpu",
-        max_steps=6,
-        accumulate_grad_batches=2,
-        default_root_dir=tmp_path,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
 
 
 @pytest.fixture

@@ -66,26 +66,6 @@ def test_values_and_gradients_equal_torchs_for_any_chunk_size(
     )
 
 
-@given(tokens, vocabularies, epsilons, seeds)
-def test_the_loss_of_a_batch_is_the_sum_over_its_tokens(
-    tokens: int, vocabulary: int, epsilon: float, seed: int
-) -> None:
-    layer = Layer(tokens, vocabulary, seed)
-    whole = layer.losses(epsilon)
-    each = [
-        output_losses(
-            layer.states[i : i + 1],
-            layer.weight,
-            layer.targets[i : i + 1],
-            label_smoothing=epsilon,
-            ignored_id=PAD,
-        )
-        for i in range(tokens)
-    ]
-    torch.testing.assert_close(torch.stack([one.smoothed for one in each]).sum(), whole.smoothed)
-    torch.testing.assert_close(torch.stack([one.nll for one in each]).sum(), whole.nll)
-
-
 @in_chunks
 @given(tokens, vocabularies, seeds, chunks)
 def test_likelihoods_are_those_of_each_token_including_padding(

@@ -72,14 +72,6 @@ def test_one_rank_restores_the_sums_of_all(steps: Steps) -> None:
     assert {meter.target_tokens for meter in ranks} == {whole.target_tokens}, "which every rank counts for all"
 
 
-@given(steps)
-def test_a_reset_forgets_everything(steps: Steps) -> None:
-    meter = Meter()
-    count(meter, steps)
-    meter.reset(torch.device("cpu"))
-    assert meter.state(meter.losses) == Meter().state(Meter().losses)
-
-
 def test_counting_keeps_no_graph() -> None:
     meter = Meter()
     loss = torch.ones((), requires_grad=True) * 2

@@ -31,19 +31,6 @@ def test_the_peak_is_at_the_end_of_the_warm_up(step: int, d_model: int, warmup: 
     assert rate <= peak * (1 + 1e-12)
 
 
-@given(st.integers(2, 10**5).flatmap(lambda warmup: st.tuples(st.integers(1, warmup // 2), st.just(warmup))))
-def test_the_rise_is_linear(case: tuple[int, int]) -> None:
-    step, warmup = case
-    once, twice = (learning_rate(n * step, d_model=512, warmup_steps=warmup) for n in (1, 2))
-    assert twice == pytest.approx(2 * once)
-
-
-@given(warmups, st.integers(0, 10**6))
-def test_after_the_warm_up_four_times_the_steps_halve_the_rate(warmup: int, more: int) -> None:
-    once, four = (learning_rate(n * (warmup + more), d_model=512, warmup_steps=warmup) for n in (1, 4))
-    assert four == pytest.approx(once / 2)
-
-
 def test_the_optimizer_follows_the_equation_from_its_first_step(model: Transformer) -> None:
     module = TranslationModule(
         model=model,

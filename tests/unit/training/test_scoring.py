@@ -21,6 +21,14 @@ from aiayn.trees.repair import is_well_formed
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
+SEARCH = BeamSearchConfig(
+    beam_size=3,
+    length_penalty_alpha=0.6,
+    max_extra_length=2,
+    batch_tokens=100,
+    ends_among=EndsAmong.candidates,
+    constrained=False,
+)
 
 
 def alone(
@@ -72,14 +80,7 @@ def test_translations_come_in_the_order_of_the_split(
     model: Transformer, prepared: PreparedData, budget: int, refills: bool
 ) -> None:
     split, tokenizer = prepared.split("dev"), prepared.tokenizer
-    search = BeamSearchConfig(
-        beam_size=3,
-        length_penalty_alpha=0.6,
-        max_extra_length=2,
-        batch_tokens=budget,
-        ends_among=EndsAmong.candidates,
-        constrained=False,
-    )
+    search = replace(SEARCH, batch_tokens=budget)
     finished: list[int] = []
     found = search_all(model, split.source, tokenizer, search, device=CPU, advance=finished.append, refills=refills)
     together = tokenizer.decode_batch(best.tokens for best, *_ in found)
@@ -91,22 +92,11 @@ def test_translations_come_in_the_order_of_the_split(
 
 def test_outputs_respect_max_extra_length(model: Transformer, prepared: PreparedData) -> None:
     tokenizer = prepared.tokenizer
-    search = BeamSearchConfig(
-        beam_size=2,
-        length_penalty_alpha=0.6,
-        max_extra_length=0,
-        batch_tokens=100,
-        ends_among=EndsAmong.candidates,
-        constrained=False,
-    )
+    search = replace(SEARCH, beam_size=2, max_extra_length=0, batch_tokens=100)
     for source in prepared.split("test").source:
         output = alone(model, source, tokenizer, search)
         assert len(output.tokens) + output.finished <= len(source)
         assert not {tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id} & set(output.tokens)
-
-
-def test_sinusoids_set_no_limit(model: Transformer) -> None:
-    assert model.max_length is None
 
 
 def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData, architecture: Architecture) -> None:
@@ -114,30 +104,15 @@ def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData
     longest = int(prepared.split("dev").source.lengths.max()) + 3
     learned = replace(architecture, positions="learned", max_positions=longest)
     model = Transformer(learned, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
-    search = BeamSearchConfig(
-        beam_size=2,
-        length_penalty_alpha=0.6,
-        max_extra_length=90,
-        batch_tokens=200,
-        ends_among=EndsAmong.candidates,
-        constrained=False,
-    )
+    search = replace(SEARCH, beam_size=2, max_extra_length=90, batch_tokens=200)
     found = search_all(model, prepared.split("dev").source, prepared.tokenizer, search, device=CPU)
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
 
 
 def test_n_best_keeps_the_best_hypothesis(model: Transformer, prepared: PreparedData) -> None:
     sources, tokenizer = prepared.split("dev").source, prepared.tokenizer
-    search = BeamSearchConfig(
-        beam_size=3,
-        length_penalty_alpha=0.6,
-        max_extra_length=2,
-        batch_tokens=100,
-        ends_among=EndsAmong.candidates,
-        constrained=False,
-    )
-    best = search_all(model, sources, tokenizer, search, device=CPU)
-    more = search_all(model, sources, tokenizer, search, device=CPU, n_best=3)
+    best = search_all(model, sources, tokenizer, SEARCH, device=CPU)
+    more = search_all(model, sources, tokenizer, SEARCH, device=CPU, n_best=3)
     assert [hypotheses[0].tokens for hypotheses in more] == [hypotheses[0].tokens for hypotheses in best]
     assert {len(hypotheses) for hypotheses in best} == {1}
     assert max(len(hypotheses) for hypotheses in more) == 3
@@ -153,9 +128,7 @@ def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Arch
     sources = SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
 
     def are_trees(constrained: bool) -> list[bool]:
-        search = BeamSearchConfig(
-            3, 0.3, max_extra_length=9, batch_tokens=12, constrained=constrained, ends_among=EndsAmong.candidates
-        )
+        search = replace(SEARCH, max_extra_length=9, batch_tokens=12, constrained=constrained)
         found = search_all(model, sources, tokenizer, search, device=CPU, n_best=2, refills=refills)
         return [
             is_well_formed(tokenizer.decode(each.tokens).split(), len(line.split()))

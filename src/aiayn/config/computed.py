@@ -46,19 +46,15 @@ def refuse_stated(composed: DictConfig, verb: str, overrides: Sequence[str]) -> 
     """
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
-    stated = {word.partition("=")[0].lstrip("+~"): word for word in words}
-    for key, word in stated.items():
-        if _is_unused(key):
+    for word in words:
+        key = word.partition("=")[0].lstrip("+~")
+        if _is_below(key, UNUSED) and not _is_below(key, USED):
             raise UserError(f"{word}: {_instead(key, verb)}")
         if key.startswith("identity.") and "identity" in composed:
             raise UserError(f"{word}: computed, not stated: {IDENTITY.get(key.partition('.')[2], 'leave it out')}")
     for key in FOLDERS:
         if _unresolved(composed, key) != _unresolved(_files_of(verb), key):
             raise UserError(f"{key}={_unresolved(composed, key)}: {_instead(key, verb)}")
-
-
-def _is_unused(key: str) -> bool:
-    return _is_below(key, UNUSED) and not _is_below(key, USED)
 
 
 def _is_below(key: str, roots: tuple[str, ...]) -> bool:

@@ -1,26 +1,20 @@
 """Score outputs by the task of the run: translations by BLEU and chrF, trees by brackets."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from aiayn.data.preparation.prepared import PreparedData
+from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf, sentence_statistics
 from aiayn.evaluation.brackets import SIGNATURE, SentenceBrackets, score_sentences, total
 from aiayn.evaluation.matrix import Translations, quick_matrix
 from aiayn.evaluation.parses import parses
+from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
 from aiayn.runs.record import RecordedBrackets
 from aiayn.system import files
 from aiayn.trees.reading import read_tree, write_tree
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from aiayn.data.preparation.prepared import PreparedData
-    from aiayn.data.preparation.split_files import PreparedSplit
-    from aiayn.evaluation.score import Score
 
 
 @dataclass(frozen=True)

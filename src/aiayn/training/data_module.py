@@ -44,39 +44,33 @@ class TranslationDataModule(LightningDataModule):
 
     def train_dataloader(self) -> "TrainingLoader":
         """The micro-batches of this rank from the trainer's current step."""
-        trainer = self._attached()
+        trainer = self.trainer
+        assert trainer is not None
         stream = TrainingStream(
             self.data.split("train"),
             source_tokens=self.source_tokens,
             target_tokens=self.target_tokens,
             seed=self.seed,
-            rank=trainer.global_rank,
-            world_size=trainer.world_size,
             accumulation=trainer.accumulate_grad_batches,
             start_step=trainer.global_step,
             max_steps=trainer.max_steps,
-            pad_id=self.data.tokenizer.pad_id,
-            bos_id=self.data.tokenizer.bos_id,
-            length_multiple=self._length_multiple,
+            **self._shared(trainer),
         )
         return TrainingLoader(stream, trainer)
 
     def val_dataloader(self) -> "EvaluationStream":
         """The development set, each sentence on exactly one rank."""
-        trainer = self._attached()
-        return EvaluationStream(
-            self.data.split("dev"),
-            tokens=self.evaluation_tokens,
-            rank=trainer.global_rank,
-            world_size=trainer.world_size,
-            pad_id=self.data.tokenizer.pad_id,
-            bos_id=self.data.tokenizer.bos_id,
-            length_multiple=self._length_multiple,
-        )
-
-    def _attached(self) -> Trainer:
         assert self.trainer is not None
-        return self.trainer
+        return EvaluationStream(self.data.split("dev"), tokens=self.evaluation_tokens, **self._shared(self.trainer))
+
+    def _shared(self, trainer: Trainer) -> dict[str, int]:
+        return {
+            "rank": trainer.global_rank,
+            "world_size": trainer.world_size,
+            "pad_id": self.data.tokenizer.pad_id,
+            "bos_id": self.data.tokenizer.bos_id,
+            "length_multiple": self._length_multiple,
+        }
 
 
 @final

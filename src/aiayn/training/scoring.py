@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -100,20 +101,18 @@ def search_all(
     chunks = evaluation_batches(lengths, lengths, tokens=tokens)[group.rank :: group.size]
     rules = _brackets(model, tokenizer, search, device) if search.constrained else None
     step: StepFunction[Any] = constrained(model.step) if rules else model.step
-    supply = _Supply(model, sources, chunks, search, device=device, refills=refills, rules=rules)
+    supply = _Supply(model, sources, deque(chunks), search, device, refills, rules)
     own: list[tuple[int, list[Hypothesis]]] = []
     reported, total = 0, sum(map(len, chunks))
+    # Rows of the matrix beyond the vocabulary are no tokens.
+    forbidden = [tokenizer.pad_id, tokenizer.bos_id, *range(tokenizer.vocabulary_size, model.vocabulary_size)]
     with packed(model):
         searcher = BeamSearch(
             beam_size=search.beam_size,
             length_penalty_alpha=search.length_penalty_alpha,
             bos_id=tokenizer.bos_id,
             eos_id=tokenizer.eos_id,
-            # Rows of the matrix beyond the vocabulary are no tokens.
-            forbidden_ids=(
-                *(tokenizer.pad_id, tokenizer.bos_id),
-                *range(tokenizer.vocabulary_size, model.vocabulary_size),
-            ),
+            forbidden_ids=forbidden,
             n_best=n_best,
             ends_among=search.ends_among.value,
             of_each_length=of_each_length,
@@ -146,50 +145,45 @@ def _brackets(
     )
 
 
+@dataclass
 class _Supply:
     """Starts sources of a search chunk by chunk, as many as fit into its budget of padded tokens."""
 
-    def __init__(
-        self,
-        model: AnyModel,
-        sources: Sentences,
-        chunks: Sequence[Indices],
-        search: BeamSearchConfig,
-        *,
-        device: torch.device,
-        refills: bool,
-        rules: BracketVocabulary | None,
-    ) -> None:
-        self._model, self._sources, self._chunks, self._search = model, sources, deque(chunks), search
-        self._device, self._refills, self._rules = device, refills, rules
-        self.begun: list[int] = []
-        """The source of each number of the search."""
+    model: AnyModel
+    sources: Sentences
+    chunks: deque[Indices]
+    search: BeamSearchConfig
+    device: torch.device
+    refills: bool
+    rules: BracketVocabulary | None
+    begun: list[int] = field(default_factory=list)
+    """The source of each number of the search."""
 
     def __call__(self, present: Sequence[int]) -> tuple[Any, Tensor] | None:
         """See `aiayn.decoding.step.Supply`."""
-        there = [int(self._sources.lengths[self.begun[number]]) for number in present]
+        there = [int(self.sources.lengths[self.begun[number]]) for number in present]
         arriving: list[int] = []
-        while self._chunks and self._fits(self._chunks[0], there):
-            chunk = self._chunks.popleft()
+        while self.chunks and self._fits(self.chunks[0], there):
+            chunk = self.chunks.popleft()
             arriving += chunk.tolist()
-            there += self._sources.lengths[chunk].tolist()
+            there += self.sources.lengths[chunk].tolist()
         self.begun += arriving
         return self._begin(np.array(arriving)) if arriving else None
 
     def _fits(self, chunk: Indices, there: Sequence[int]) -> bool:
         """Whether a chunk fits beside sentences of these lengths; without any it always does."""
-        if not there or not self._refills:
+        if not there or not self.refills:
             return not there
-        return (len(there) + len(chunk)) * max(there) <= self._search.batch_tokens
+        return (len(there) + len(chunk)) * max(there) <= self.search.batch_tokens
 
     def _begin(self, indices: Indices) -> tuple[Any, Tensor]:
-        source = torch.from_numpy(padded(self._sources, indices, self._model.pad_id)).to(self._device)
+        source = torch.from_numpy(padded(self.sources, indices, self.model.pad_id)).to(self.device)
         # Both sides include their end mark; outputs are limited to the model's positions.
-        limits = self._sources.lengths[indices].astype(np.int64) + self._search.max_extra_length
-        if self._model.max_length is not None:
-            limits = np.minimum(limits, self._model.max_length)
-        state, max_lengths = self._model.begin(source), torch.from_numpy(limits).to(self._device)
-        if self._rules is None:
+        limits = self.sources.lengths[indices].astype(np.int64) + self.search.max_extra_length
+        if self.model.max_length is not None:
+            limits = np.minimum(limits, self.model.max_length)
+        state, max_lengths = self.model.begin(source), torch.from_numpy(limits).to(self.device)
+        if self.rules is None:
             return state, max_lengths
-        words = torch.from_numpy(self._sources.lengths[indices].astype(np.int64) - 1).to(self._device)
-        return ConstrainedState(state, self._rules.begin(words, max_lengths)), max_lengths
+        words = torch.from_numpy(self.sources.lengths[indices].astype(np.int64) - 1).to(self.device)
+        return ConstrainedState(state, self.rules.begin(words, max_lengths)), max_lengths

@@ -31,7 +31,6 @@ STATED_ELSEWHERE = {
 STARTS_PROCESSES = ("spawn", "fork", "notebook")
 """Parts of names of Lightning's strategies that start processes of their own, which would not be ended."""
 
-
 BATCHES = Annotated[float, Range(0, LARGEST)]
 ARGUMENTS: dict[str, Any] = {
     "min_steps": WholeNumber | None,

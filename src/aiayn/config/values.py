@@ -76,11 +76,15 @@ def check_value(key: str, value: object, hint: Any) -> None:
     Raises:
         UserError: naming the key, the value and what it must be.
     """
-    either = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    either = _alternatives(hint)
     if not any(_is_of(value, kind) for kind in either):
         raise UserError(f"{key}={value}: must be {' or '.join(map(_in_words, either))}")
     if isinstance(value, int | float) and not isinstance(value, bool):
         _check_number(key, value, hint)
+
+
+def _alternatives(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _is_of(value: object, kind: Any) -> bool:
@@ -100,7 +104,7 @@ def _in_words(kind: Any) -> str:
 def _check_number(key: str, value: float, hint: Any) -> None:
     if not math.isfinite(value):
         raise UserError(f"{key}={value}: must be a finite number")
-    either = get_args(hint) if NoneType in get_args(hint) else (hint,)
+    either = _alternatives(hint)
     stated = [each for part in either for each in getattr(part, "__metadata__", ()) if isinstance(each, Range)]
     expected = (stated[0] if stated else ANY).expected(value)
     if expected is not None:

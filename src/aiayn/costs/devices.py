@@ -1,15 +1,19 @@
 """The devices of a run: names and operations per second, as the paper or the maker states them, or as measured."""
 
 import os
+import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from omegaconf import OmegaConf
 
-from aiayn.config.hardware import stated_device
+from aiayn.config.schema import HardwareConfig
+from aiayn.config.store import conf_directory
 from aiayn.models.products import linear
 from aiayn.paper.recipe import load_recipe
 from aiayn.runs.cost import Basis, Devices
@@ -42,7 +46,7 @@ def own_device(device: torch.device, *, precision: str, probe_seconds: float) ->
 
 def gpu(name: str, *, precision: str) -> Devices:
     """One GPU at Lightning's `precision`: the paper's sustained rate, else the stated single-precision peak."""
-    stated = stated_device(name)
+    stated = stated_hardware(name)
     peak = None
     if stated is not None and precision == "32-true" and torch.get_float32_matmul_precision() == "highest":
         peak = stated.single_flops
@@ -53,6 +57,16 @@ def gpu(name: str, *, precision: str) -> Devices:
         if any(word.rstrip("cmst") == kind for word in words):  # a K40m is a K40 without a fan
             return Devices(name, 1, sustained, peak, Basis.paper)
     return Devices(name, 1, stated.single_flops if stated else None, peak, Basis.stated if stated else None)
+
+
+@cache
+def stated_hardware(reported: str) -> HardwareConfig | None:
+    """The device of conf/hardware/ that torch calls `reported`; None for others, such as MIG slices."""
+    for path in sorted((conf_directory() / "hardware").glob("*.yaml")):
+        stated: Any = OmegaConf.to_container(OmegaConf.load(path), resolve=True)
+        if stated["reported_as"] and re.fullmatch(stated["reported_as"], reported):
+            return HardwareConfig(**stated)
+    return None
 
 
 def product_flops(seconds: float) -> float:

@@ -19,6 +19,7 @@ REFUSED = {
     "trainer.limit_train_batches=0": "trainer.limit_train_batches=0: must be greater than 0, or null",
     "trainer.log_every_n_steps=x": "trainer.log_every_n_steps=x: must be a whole number",
     "trainer.log_every_n_steps=null": "trainer.log_every_n_steps=None: must be a whole number",
+    "trainer.fast_dev_run=-1": "trainer.fast_dev_run=-1: must be at least 0",
     "trainer.num_nodes=0": "trainer.num_nodes=0: must be at least 1",
     "trainer.deterministic=x": "trainer.deterministic=x: must be true or false or warn or null",
     "trainer.profiler=3": "trainer.profiler=3: must be text or an object with its _target_ or null",

@@ -1,15 +1,13 @@
 """Energy follows its counters, across their wrap-around; it is None if one cannot be read."""
 
-import os
-import shutil
-import subprocess
-import sys
+import itertools
 from pathlib import Path
 
+import pynvml
 import pytest
 import torch
 
-from aiayn.costs.energy import Energy, processor_counters
+from aiayn.costs.energy import Energy, gpu_counters, processor_counters
 
 END = 262_143_328_850
 """Microjoules at which a package's counter wraps around, as on Intel's."""
@@ -68,44 +66,28 @@ def test_a_counter_that_disappears_makes_the_sum_unknown(tmp_path: Path) -> None
     assert energy.joules() is None
 
 
-DRIVER = """
-#include <string.h>
-static unsigned long long counted = 41000;
-int nvmlInitWithFlags(unsigned int flags) { return 0; }
-const char *nvmlErrorString(int code) { return "not found"; }
-int nvmlDeviceGetHandleByUUID(const char *uuid, void **handle) {
-  *handle = &counted;
-  return strcmp(uuid, "GPU-1") ? 6 : 0;
-}
-int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *millijoules) {
-  *millijoules = *(unsigned long long *)handle += 1500;
-  return *millijoules > 49000 ? 15 : 0;
-}
-"""
+def test_a_gpu_is_counted_by_its_uuid(monkeypatch: pytest.MonkeyPatch) -> None:
+    millijoules = itertools.count(41_000, 1500)
 
-SCRIPT = """
-from aiayn.costs.energy import Energy, gpu_counters
-print(len(gpu_counters(["GPU-1", "GPU-2"])))
-energy = Energy(gpu_counters(["GPU-1"]))
-print(energy.joules(), energy.joules(), energy.joules())
-"""
+    def handle(uuid: str) -> str:
+        if uuid != "GPU-1":
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_FOUND)
+        return uuid
 
+    def counted(_: str) -> int:
+        if (now := next(millijoules)) > 47_000:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_GPU_IS_LOST)
+        return now
 
-def run_script(libraries: Path) -> list[str]:
-    """Run `SCRIPT` with the driver's library in this folder."""
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(libraries)}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
-
-
-@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_a_gpu_is_counted_by_its_uuid(tmp_path: Path) -> None:
-    (tmp_path / "nvml.c").write_text(DRIVER)
-    command = ["cc", "-shared", "-fPIC", "-o", "libnvidia-ml.so.1", "nvml.c"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    assert run_script(tmp_path) == ["0", "1.5 3.0 None"]
+    monkeypatch.setattr(pynvml, "nvmlInit", lambda: None)
+    monkeypatch.setattr(pynvml, "nvmlDeviceGetHandleByUUID", handle)
+    monkeypatch.setattr(pynvml, "nvmlDeviceGetTotalEnergyConsumption", counted)
+    assert gpu_counters(["GPU-2"]) == []
+    energy = Energy(gpu_counters(["GPU-1"]))
+    assert [energy.joules() for _ in range(4)] == [1.5, 3.0, 4.5, None]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="has a driver")
-def test_without_a_driver_nothing_is_counted(tmp_path: Path) -> None:
-    assert run_script(tmp_path) == ["0", "None None None"]
+def test_without_a_driver_nothing_is_counted() -> None:
+    assert gpu_counters(["GPU-1"]) == []
+    assert Energy([]).joules() is None

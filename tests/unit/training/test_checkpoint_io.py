@@ -126,12 +126,9 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, name: str) -> No
         assert load_checkpoint(path, provenance=allowed)["aiayn"] == CONTENT["aiayn"]
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"step-1\.ckpt: no such checkpoint$"):
         load_checkpoint(tmp_path / "step-1.ckpt", provenance=None)
-
-
-def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="not a readable checkpoint"):
         load_checkpoint(tmp_path, provenance=None)
 

@@ -19,6 +19,7 @@ from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 from aiayn.training.module import TranslationModule
+from aiayn.training.schedule import learning_rate
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*does not have many workers",
@@ -150,3 +151,13 @@ def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shap
         for name, gradient in plain.items():
             torch.testing.assert_close(ours[name], gradient, rtol=1e-5, atol=1e-5)
     assert 0 < counter.frame_count <= 4  # a batch of one sentence has a graph of its own
+
+
+def test_the_optimizer_follows_the_schedule_from_its_first_step(module: TranslationModule) -> None:
+    configured = module.configure_optimizers()
+    optimizer, scheduler = configured["optimizer"], configured["lr_scheduler"]["scheduler"]  # type: ignore[index]
+    for step in range(1, 15):
+        rate = learning_rate(step, d_model=16, warmup_steps=10)
+        assert optimizer.param_groups[0]["lr"] == pytest.approx(rate)
+        optimizer.step()
+        scheduler.step()

@@ -13,9 +13,10 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.architecture import build_architecture
+from aiayn.builders.architecture import architecture_of
 from aiayn.builders.training import build_model, build_module
 from aiayn.data.batches.collation import TranslationBatch
+from aiayn.models.architecture import Architecture
 from results import Mark, Row, tables
 from searchers import Ids, endless_model, sources
 from texts import BASE, Workload
@@ -103,7 +104,9 @@ def _decoding() -> Row:
     from aiayn.config.schema import BeamSearchConfig, EndsAmong
     from aiayn.training.scoring import search_all
 
-    model = endless_model(build_architecture(BASE.config().model), vocabulary_size=BASE.vocabulary_size).cuda()
+    architecture = architecture_of(BASE.config().model)
+    assert isinstance(architecture, Architecture)
+    model = endless_model(architecture, vocabulary_size=BASE.vocabulary_size).cuda()
     texts = sources(sentences=SENTENCES, length=LENGTH, vocabulary_size=BASE.vocabulary_size)
     search = BeamSearchConfig(
         beam_size=4,

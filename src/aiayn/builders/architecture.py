@@ -23,13 +23,6 @@ def architecture_of(config: ModelConfig) -> AnyArchitecture:
     return kind(**{field.name: getattr(config, field.name) for field in dataclasses.fields(kind)})
 
 
-def build_architecture(config: ModelConfig) -> Architecture:
-    """The arguments of a Transformer."""
-    architecture = architecture_of(config)
-    assert isinstance(architecture, Architecture)
-    return architecture
-
-
 def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:
     """The cost of training a model: in closed form for the paper's Transformer, counted by torch for others."""
     architecture = architecture_of(config)

@@ -8,15 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from aiayn.builders.architecture import build_architecture
+from aiayn.builders.architecture import architecture_of
 from aiayn.config.command_schema import ExportConfig, ExportFormat, Quantization
 from aiayn.config.freeze import frozen_text
-from aiayn.config.model_schema import ModelKind
 from aiayn.config.outputs import new_output
 from aiayn.errors import UserError
 from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.export_ctranslate2 import check_supported, transformer_spec
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
+from aiayn.models.architecture import Architecture
 from aiayn.system import files
 from aiayn.system.resource_errors import disk_errors_explained
 
@@ -53,13 +53,12 @@ def export_run(request: ExportConfig) -> Path:
 
 def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) -> None:
     """Write model, vocabulary, configuration and tokenizer to an empty folder."""
-    setting, model = f"run={run.directory.path}", run.config.model
-    if model.kind is not ModelKind.transformer:
+    setting, architecture = f"run={run.directory.path}", architecture_of(run.config.model)
+    if not isinstance(architecture, Architecture):
         raise UserError(
-            f"{setting}: CTranslate2 does not support model.kind={model.kind.name}, only transformer; "
+            f"{setting}: CTranslate2 does not support model.kind={run.config.model.kind.name}, only transformer; "
             "take format=safetensors"
         )
-    architecture = build_architecture(model)
     check_supported(architecture, setting=setting)
     tokenizer = run.tokenizer()
     spec = transformer_spec(

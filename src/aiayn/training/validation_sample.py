@@ -1,7 +1,5 @@
 """A sample of the development set that every validation decodes, for BLEU or F1 during training."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -28,9 +26,6 @@ class ValidationSample:
     `metric` is the score's name: `val/bleu`, `val/bleu_none` for pretokenized data, `val/f1` for trees.
     """
 
-    metric: str
-    _judge: Callable[[Sequence[str]], float]
-
     def __init__(
         self, data: PreparedData, search: BeamSearchConfig, *, sentences: int, group: ProcessGroup = ALONE
     ) -> None:
@@ -38,32 +33,19 @@ class ValidationSample:
         chosen = spread(len(split), sentences)
         mask = np.zeros(len(split), np.bool_)
         mask[chosen] = True
+        self._data, self._search, self._group = data, search, group
         self._sources = SentencesInMemory(split.source.tokens, split.source.offsets).only(mask)
-        sources, references = split.source_lines(), split.target_lines()
-        self._tokenizer = data.tokenizer
-        self._search = search
-        self._group = group
-        if data.task == "parsing":
-            gold = split.gold_trees()
-            self.metric = "val/f1"
-            self._judge = partial(
-                _f1, [sources[index] for index in chosen], [gold[index] for index in chosen], data.tags
-            )
-        else:
-            self.metric = "val/bleu_none" if data.pretokenized else "val/bleu"
-            tokenize = "none" if data.pretokenized else "13a"
-            self._judge = partial(_bleu, [references[index] for index in chosen], tokenize)
+        is_parsing = data.task == "parsing"
+        self.metric = "val/f1" if is_parsing else "val/bleu_none" if data.pretokenized else "val/bleu"
+        sides = split.source_lines(), split.gold_trees() if is_parsing else split.target_lines()
+        self._lines = [[side[index] for index in chosen] for side in sides]
 
     def score(self, model: TranslationModel[Any], *, device: torch.device) -> float:
         """The score of a model in evaluation mode, 0 to 100, on every rank; a collective operation."""
-        found = search_all(model, self._sources, self._tokenizer, self._search, device=device, group=self._group)
-        decoded = self._tokenizer.decode_batch(best.tokens for best, *_ in found)
-        return self._judge([one_line(line) for line in decoded])
-
-
-def _bleu(references: Sequence[str], tokenize: str, outputs: Sequence[str]) -> float:
-    return corpus_bleu(outputs, references, tokenize=tokenize).score
-
-
-def _f1(sources: Sequence[str], gold: Sequence[str], tags: bool, outputs: Sequence[str]) -> float:
-    return score_brackets(map(read_tree, gold), parses(sources, outputs, tags=tags).trees, tags=tags).f1
+        data, (sources, references) = self._data, self._lines
+        found = search_all(model, self._sources, data.tokenizer, self._search, device=device, group=self._group)
+        outputs = [one_line(line) for line in data.tokenizer.decode_batch(best.tokens for best, *_ in found)]
+        if self.metric == "val/f1":
+            trees = parses(sources, outputs, tags=data.tags).trees
+            return score_brackets(map(read_tree, references), trees, tags=data.tags).f1
+        return corpus_bleu(outputs, references, tokenize="none" if data.pretokenized else "13a").score

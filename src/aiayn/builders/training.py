@@ -113,21 +113,17 @@ def build_session(
     is_patient: bool = False,
 ) -> TrainingSession:
     """The trainer of one attempt; `by_srun` and `is_patient` as for `TrainingSession`."""
-    settings = dict(config.trainer)
-    if settings["precision"] == "auto":
-        settings["precision"] = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"
+    precision = config.trainer["precision"]
+    if precision == "auto":
+        precision = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"
     return TrainingSession(
-        settings,
-        callbacks=config.callbacks,
-        max_steps=config.optimization.max_steps,
+        config,
+        directory.checkpoints,
         accumulation=accumulation(config, world_size=group.size),
-        validation_interval=config.optimization.validation_interval,
-        averaging=config.averaging,
-        checkpoints=directory.checkpoints,
+        precision=precision,
         group=group,
         by_srun=by_srun,
         is_patient=is_patient,
-        timeout_seconds=config.launch.timeout_seconds,
     )
 
 

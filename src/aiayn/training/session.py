@@ -19,7 +19,7 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
 from pytorch_lightning.strategies import DDPStrategy
 
 from aiayn.config.instantiation import instantiate
-from aiayn.config.schema import AveragingConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
@@ -38,7 +38,6 @@ def trainer_arguments() -> set[str]:
 class TrainingSession:
     """The training of one attempt.
 
-    `settings` are the Trainer's `_target_` and arguments, with `precision` and `strategy` concrete or "auto".
     `accumulation` is the number of a rank's micro-batches in an optimizer step. A patient session ignores a second
     signal, as from a scheduler that sends several. `by_srun`: Slurm started the ranks, not torchrun.
 
@@ -48,52 +47,48 @@ class TrainingSession:
 
     def __init__(
         self,
-        settings: Mapping[str, Any],
-        *,
-        callbacks: Mapping[str, Mapping[str, Any]],
-        max_steps: int,
-        accumulation: int,
-        validation_interval: int,
-        averaging: AveragingConfig,
+        config: TrainConfig,
         checkpoints: Path,
-        timeout_seconds: int,
+        *,
+        accumulation: int,
+        precision: object,
         group: ProcessGroup = ALONE,
         is_patient: bool = False,
         by_srun: bool = False,
     ) -> None:
         self._group = group
         self.checkpoints = checkpoints
-        self.max_steps = max_steps
-        self._is_trial = bool(settings.get("fast_dev_run"))
-        self._saves = bool(settings.get("enable_checkpointing", True))
+        self.max_steps = config.optimization.max_steps
+        self._is_trial = bool(config.trainer.get("fast_dev_run"))
+        self._saves = bool(config.trainer.get("enable_checkpointing", True))
         self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
         self._missed = MissedValidation()
-        arguments = dict(settings)
+        arguments = {**config.trainer, "precision": precision}
         plugins = [instantiate(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
         if not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
             plugins.append(_environment(group, by_srun=by_srun))
         if arguments["strategy"] == "auto" and group.size > 1:
-            arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=timeout_seconds))
+            arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=config.launch.timeout_seconds))
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
-        keepers: list[Callback] = []
+        averaging, keepers = config.averaging, list[Callback]()
         if averaging.interval and self._saves and not self._is_trial:
             keepers = [WeightsKeeper(checkpoints, interval=averaging.interval, checkpoints=averaging.checkpoints)]
         trainer = instantiate(
             {**arguments, "enable_progress_bar": False},
             key="trainer",
-            max_steps=max_steps,
+            max_steps=self.max_steps,
             max_epochs=-1,
             accumulate_grad_batches=accumulation,
-            val_check_interval=min(validation_interval, max_steps) * accumulation,
+            val_check_interval=min(config.optimization.validation_interval, self.max_steps) * accumulation,
             check_val_every_n_epoch=None,
             use_distributed_sampler=False,
             default_root_dir=str(checkpoints.parent),
             logger=False,
-            callbacks=[StepCounter(), *keepers, self._stop, self._missed, *bar, *self._configured(callbacks)],
+            callbacks=[StepCounter(), *keepers, self._stop, self._missed, *bar, *self._configured(config.callbacks)],
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         if not isinstance(trainer, Trainer):
-            raise UserError(f"trainer._target_={settings['_target_']}: is not a Trainer of Lightning")
+            raise UserError(f"trainer._target_={config.trainer['_target_']}: is not a Trainer of Lightning")
         self._trainer = trainer
 
     @property

@@ -126,15 +126,6 @@ def test_every_token_of_a_step_has_the_same_weight_in_unequal_micro_batches(
         torch.testing.assert_close(gradients[name], gradient, rtol=1e-5, atol=1e-6)
 
 
-def test_a_mean_over_micro_batches_would_be_another_gradient(module: TranslationModule, pairs: PairsInMemory) -> None:
-    """So the test above can fail."""
-    batches = [micro_batch(pairs, sentence) for sentence in range(len(LENGTHS))]
-    mean_of_means = torch.stack([loss_of(module, batch, reduction="mean") for batch in batches]).mean()
-    of_tokens = loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean")
-    own, other = by_hand(module, mean_of_means), by_hand(module, of_tokens)
-    assert all(float((own[name] - other[name]).norm()) > 0.1 * float(other[name].norm()) for name in other)
-
-
 def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shapes(
     architecture: Architecture, pairs: PairsInMemory
 ) -> None:

@@ -109,15 +109,6 @@ def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
 
 
-def test_n_best_keeps_the_best_hypothesis(model: Transformer, prepared: PreparedData) -> None:
-    sources, tokenizer = prepared.split("dev").source, prepared.tokenizer
-    best = search_all(model, sources, tokenizer, SEARCH, device=CPU)
-    more = search_all(model, sources, tokenizer, SEARCH, device=CPU, n_best=3)
-    assert [hypotheses[0].tokens for hypotheses in more] == [hypotheses[0].tokens for hypotheses in best]
-    assert {len(hypotheses) for hypotheses in best} == {1}
-    assert max(len(hypotheses) for hypotheses in more) == 3
-
-
 @pytest.mark.parametrize("refills", [False, True])
 def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Architecture, refills: bool) -> None:
     symbols = ["(S", "(NP", ")S", ")NP", "DT", "NN"]

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,9 +39,8 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
     """Prepare a run's corpus unless the cache holds it."""
     started = time.perf_counter()
     cache = Path(config.paths.cache)
-    bar = _StageBar()
     corpus = build_corpus(config.data, cache=cache)
-    try:
+    with closing(_StageBar()) as bar:
         data = prepare(
             corpus,
             settings=preparation_settings(config),
@@ -48,8 +48,6 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
             processes=config.launch.preparation_processes,
             progress=bar.show,
         )
-    finally:
-        bar.close()
     if isinstance(corpus, HubCorpus):  # the cache is shared with runs that expect other sizes
         corpus.check_sizes({split: data.pairs_given(split) for split in SPLITS})
     if processes.rank() == 0:

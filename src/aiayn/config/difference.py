@@ -114,18 +114,15 @@ def in_words(changes: Mapping[str, Any], keys: Iterable[str]) -> dict[str, str]:
 
 
 def shortened(words: Sequence[str]) -> str:
-    """The words in a line of at most `LONGEST` characters; a checksum replaces those that do not fit."""
+    """The words in a line of at most `LONGEST` characters; a checksum of all replaces those that do not fit."""
     text = " ".join(words)
     if len(text) <= LONGEST:
         return text
-    digest = hashlib.sha256(" ".join(sorted(words)).encode()).hexdigest()[:8]
-    kept: list[str] = []
-    for word in words:
-        if len(" ".join([*kept, word, f"and {len(words)} more {digest}"])) > LONGEST:
-            break
-        kept.append(word)
-    left = len(words) - len(kept)
-    return " ".join([*kept, f"and {left} more {digest}" if kept else f"{left} changes {digest}"])
+    ending = f"and more {hashlib.sha256(' '.join(sorted(words)).encode()).hexdigest()[:8]}"
+    count = len(words)
+    while count and len(" ".join([*words[:count], ending])) > LONGEST:
+        count -= 1
+    return " ".join([*words[:count], ending])
 
 
 def _changes(root: DictConfig) -> dict[str, str]:

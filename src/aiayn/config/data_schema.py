@@ -167,11 +167,6 @@ class ToyTreesDataConfig(GeneratedConfig, ParsedDataConfig):
     """Trees of the English side of the embedded corpus."""
 
 
-def is_parsing(data: DataConfig) -> bool:
-    """Whether the targets are trees, which are scored by their brackets."""
-    return isinstance(data, ParsedDataConfig)
-
-
 DATA_TYPES: dict[CorpusKind, type[DataConfig]] = {
     CorpusKind.grammar: GrammarDataConfig,
     CorpusKind.text_files: TextFilesDataConfig,

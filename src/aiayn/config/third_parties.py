@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeGuard
 
-from aiayn.config.data_schema import is_parsing
+from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.config.values import LARGEST, Count, Range, WholeNumber, check_value
 from aiayn.errors import UserError
@@ -186,7 +186,7 @@ def _metrics(config: TrainConfig) -> tuple[str, ...]:
     """The metrics that callbacks can monitor."""
     if not config.decoding.validation_sentences:
         return "step", "epoch", "val/ppl"
-    if is_parsing(config.data):
+    if isinstance(config.data, ParsedDataConfig):
         return "step", "epoch", "val/ppl", "val/f1"
     return "step", "epoch", "val/ppl", "val/bleu_none" if config.data.pretokenized else "val/bleu"
 

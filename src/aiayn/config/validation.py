@@ -10,7 +10,6 @@ from aiayn.config.data_schema import (
     ParsedDataConfig,
     TextFilesDataConfig,
     TreesDataConfig,
-    is_parsing,
 )
 from aiayn.config.model_schema import (
     IN_PAIRS,
@@ -121,7 +120,7 @@ def validate_constrained(config: TrainConfig) -> None:
 def validate_vocabulary(config: TrainConfig) -> None:
     """Check that the vocabulary fits its tokenizer and the corpus, and the embedding matrix the vocabulary."""
     kind, size, rows = config.tokenizer.kind, config.tokenizer.vocabulary_size, config.model.vocabulary_rows
-    if kind is TokenizerKind.symbols and not is_parsing(config.data):
+    if kind is TokenizerKind.symbols and not isinstance(config.data, ParsedDataConfig):
         raise UserError(
             f"tokenizer.kind=symbols: made for trees, and data.kind={config.data.kind} is text, whose unknown "
             "words would be lost: take tokenizer=byte_pair"

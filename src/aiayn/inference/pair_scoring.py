@@ -80,18 +80,13 @@ class PairScorer:
     def score(self, pairs: Sequence[Pair], *, first: int = 1) -> list[PairScore]:
         """The score of each pair of raw text; `first` is the line number of the first one, for messages."""
         sources, targets = (self.tokenizer.encode_batch([pair[side] for pair in pairs]) for side in (0, 1))
-        fitting = []
-        for number, ids in enumerate(zip(sources, targets, strict=True)):
-            if max(map(len, ids)) < self.max_length:
-                fitting.append(number)
-            else:
-                counts = [len(side) + 1 for side in ids]
-                logger.warning(
-                    "line %d: %d source and %d target tokens with their end marks, more than %d: not scored",
-                    first + number,
-                    *counts,
-                    self.max_length,
-                )
+        lengths = [(len(source) + 1, len(target) + 1) for source, target in zip(sources, targets, strict=True)]
+        fitting = [number for number, each in enumerate(lengths) if max(each) <= self.max_length]
+        for number in sorted({*range(len(pairs))} - {*fitting}):
+            logger.warning(
+                "line %d: %d source and %d target tokens with their end marks, more than %d: not scored",
+                *(first + number, *lengths[number], self.max_length),
+            )
         eos_id = self.tokenizer.eos_id
         batch = PairsInMemory(
             *(SentencesInMemory.of([side[number] for number in fitting], eos_id=eos_id) for side in (sources, targets))
@@ -105,7 +100,7 @@ class PairScorer:
                 f"lines {first} to {first + len(pairs) - 1}: a likelihood is not finite; "
                 "the model diverged in training or overflows here"
             )
-        return [PairScore(known.get(number), len(ids) + 1) for number, ids in enumerate(targets)]
+        return [PairScore(known.get(number), tokens) for number, (_, tokens) in enumerate(lengths)]
 
 
 def _pairs(request: ScoreConfig) -> Iterator[Pair]:

@@ -66,18 +66,14 @@ class _AttentionReader:
 
     def read(self, lines: Sequence[Line]) -> list[AttendedSentence]:
         """The attention maps of each line that fits; others are logged."""
-        tokenizer = self.translator.tokenizer
-        sources = tokenizer.encode_batch([line.source for line in lines])
-        fitting = [
-            (line, source) for line, source in zip(lines, sources, strict=True) if self._fits(line, source, "source")
-        ]
-        without_target = [line for line, _ in fitting if line.target is None]
-        found = self.translator.translate([line.source for line in without_target])
-        translated = {line.number: list(best.tokens) for line, (best, *_) in zip(without_target, found, strict=True)}
-        attended = []
-        for line, source in fitting:
+        tokenizer, attended = self.translator.tokenizer, []
+        for line in lines:
+            (source,) = tokenizer.encode_batch([line.source])
+            if not self._fits(line, source, "source"):
+                continue
             if line.target is None:
-                target = translated[line.number]
+                ((best, *_),) = self.translator.translate([line.source])
+                target = list(best.tokens)
             else:
                 (target,) = tokenizer.encode_batch([line.target])
             if self._fits(line, target, "target"):

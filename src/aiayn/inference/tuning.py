@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from aiayn.config.command_schema import TuneConfig
-from aiayn.config.data_schema import is_parsing
+from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.config.values import check_values
 from aiayn.data.batches.sentences import Sentences
@@ -35,7 +35,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     for beam_size, alpha in product(beam_sizes, alphas):
         check_values(replace(runs.config.decoding, beam_size=beam_size, length_penalty_alpha=alpha), "decoding.")
-    if is_parsing(runs.config.data):
+    if isinstance(runs.config.data, ParsedDataConfig):
         raise UserError(
             f"run={runs.first.directory.path}: it parses, and tune compares BLEU; name a run that translates"
         )

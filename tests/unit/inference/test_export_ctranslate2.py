@@ -2,21 +2,32 @@
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import ctranslate2
 import pytest
 import torch
-from exported_models import BOS, EOS, PAD, TEXT, TINY, TOKENIZER, drawn_model, exported, spec_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_architecture import TINY
+from torch import nn
 
 from aiayn.config.model_schema import Attention, Norm, Normalization, Positions
 from aiayn.data.symbols import SymbolTokenizer
+from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.errors import UserError
-from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length
+from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length, transformer_spec
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 
+TOKENIZER = SubwordTokenizer.train(["a cat sees the dog"] * 3, vocabulary_size=270)
+PAD, BOS, EOS = TOKENIZER.pad_id, TOKENIZER.bos_id, TOKENIZER.eos_id
+TEXT = range(3, TOKENIZER.vocabulary_size)
+"""Ids of text tokens."""
+
+SMALL = replace(TINY, dropout=0.1, max_positions=20)
 ARCHITECTURES = st.builds(
     Architecture,
     d_model=st.sampled_from([8, 12, 16]),
@@ -35,6 +46,34 @@ ARCHITECTURES = st.builds(
     reads_bos=st.booleans(),
 )
 SENTENCES = st.lists(st.sampled_from(TEXT), min_size=1, max_size=9)
+
+
+def drawn_model(
+    architecture: Architecture, *, seed: int, more_rows: int = 0, tokenizer: AnyTokenizer = TOKENIZER
+) -> Transformer:
+    """A model in evaluation mode with random biases and gains, so that errors in them show."""
+    torch.manual_seed(seed)
+    model = Transformer(architecture, vocabulary_size=tokenizer.vocabulary_size + more_rows).eval()
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            nn.init.normal_(parameter, mean=float(parameter.detach().mean()), std=0.3)
+    return model
+
+
+def spec_of(
+    model: Transformer,
+    architecture: Architecture,
+    *,
+    quantization: str = "float32",
+    tokenizer: AnyTokenizer = TOKENIZER,
+) -> Any:
+    """The model's specification, ready to be saved."""
+    spec = transformer_spec(
+        model.state_dict(), architecture, pieces=tokenizer.pieces, pad_id=PAD, bos_id=BOS, eos_id=EOS
+    )
+    spec.validate()
+    spec.optimize(quantization)
+    return spec
 
 
 def likelihoods(model: Transformer, source: list[int], target: list[int], *, entries: int) -> list[float]:
@@ -60,9 +99,9 @@ def check_likelihoods(
     pieces = tokenizer.pieces
     sources = [[*(pieces[token] for token in source), pieces[EOS]] for source, _ in pairs]
     targets = [[pieces[token] for token in target] for _, target in pairs]
-    results = exported(model, architecture, tokenizer=tokenizer, quantization=quantization).score_batch(
-        sources, targets
-    )
+    with TemporaryDirectory() as folder:
+        spec_of(model, architecture, quantization=quantization, tokenizer=tokenizer).save(folder)
+        results = ctranslate2.Translator(folder, intra_threads=1).score_batch(sources, targets)
     for (source, target), result in zip(pairs, results, strict=True):
         expected = likelihoods(model, source, target, entries=tokenizer.vocabulary_size)
         assert result.log_probs == pytest.approx(expected, rel=tolerance, abs=tolerance)
@@ -83,28 +122,28 @@ def test_symbols_spelled_like_special_tokens_are_symbols() -> None:
     encoded = tokenizer.encode_batch(words)
     assert len({tuple(ids) for ids in encoded}) > 2
     pairs = [(ids, ids) for ids in encoded]
-    check_likelihoods(drawn_model(TINY, seed=1, tokenizer=tokenizer), TINY, pairs, tokenizer)
+    check_likelihoods(drawn_model(SMALL, seed=1, tokenizer=tokenizer), SMALL, pairs, tokenizer)
 
 
 @torch.inference_mode()
 def test_int8_likelihoods_are_close() -> None:
     pairs = [([*range(3, 3 + length)], [*range(8, 8 + length)]) for length in (1, 4, 9)]
-    check_likelihoods(drawn_model(TINY, seed=1), TINY, pairs, TOKENIZER, quantization="int8", tolerance=0.3)
+    check_likelihoods(drawn_model(SMALL, seed=1), SMALL, pairs, TOKENIZER, quantization="int8", tolerance=0.3)
 
 
 @pytest.mark.parametrize("quantization", ["int8", "float16", "bfloat16"])
 def test_quantization_does_not_change_the_model(quantization: str, tmp_path: Path) -> None:
-    model = drawn_model(TINY, seed=1)
+    model = drawn_model(SMALL, seed=1)
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    spec_of(model, TINY).save(str(tmp_path))
+    spec_of(model, SMALL).save(str(tmp_path))
     size = (tmp_path / "model.bin").stat().st_size
-    spec_of(model, TINY, quantization=quantization).save(str(tmp_path))
+    spec_of(model, SMALL, quantization=quantization).save(str(tmp_path))
     assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
     assert (tmp_path / "model.bin").stat().st_size < size
 
 
 def test_a_table_of_sinusoids_is_longer_than_learned_positions() -> None:
-    assert table_length(replace(TINY, positions="learned")) == TINY.max_positions < table_length(TINY)
+    assert table_length(replace(SMALL, positions="learned")) == SMALL.max_positions < table_length(SMALL)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +158,7 @@ def test_a_table_of_sinusoids_is_longer_than_learned_positions() -> None:
     ],
 )
 def test_unsupported_settings_are_named(key: str, value: object) -> None:
-    changed = replace(TINY, **{key: value})  # type: ignore[arg-type]
+    changed = replace(SMALL, **{key: value})  # type: ignore[arg-type]
     if value in SUPPORTED.get(key, (value,)):
         check_supported(changed, setting="x")
         return

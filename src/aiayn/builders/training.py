@@ -11,7 +11,7 @@ from aiayn.builders.models import made_model
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import plain
-from aiayn.config.schema import OptimizationConfig, Smooths, TrainConfig
+from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.models.translation_model import TranslationModel
@@ -43,12 +43,9 @@ def build_module(
     config: TrainConfig, model: TranslationModel[Any], *, data_fingerprint: str, sample: ValidationSample | None = None
 ) -> TranslationModule:
     """The model with its training recipe; every validation translates `sample`."""
-    recipe = config.optimization
     return TranslationModule(
         model=model,
-        d_model=config.model.d_model,
-        label_smoothing=smoothing_over_all(recipe, classes=len(model.output_weight)),
-        recipe=recipe,
+        recipe=config.optimization,
         seed=config.seed,
         log_interval=max(1, int(config.trainer["log_every_n_steps"])),
         is_compiled=config.launch.compile,
@@ -61,14 +58,6 @@ def build_sample(config: TrainConfig, data: PreparedData, *, group: ProcessGroup
     """The sentences that every validation translates, shared by the ranks; None if there are none."""
     sentences = validation_sentences(config)
     return ValidationSample(data, config.decoding, sentences=sentences, group=group) if sentences else None
-
-
-def smoothing_over_all(recipe: OptimizationConfig, *, classes: int) -> float:
-    """Epsilon of label smoothing over all classes that equals the recipe's.
-
-    Smoothing over the wrong classes alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
-    """
-    return recipe.label_smoothing * (classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1)
 
 
 def describe(

@@ -12,7 +12,7 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from aiayn.config.schema import OptimizationConfig
+from aiayn.config.schema import OptimizationConfig, Smooths
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.errors import RunFailedError
 from aiayn.evaluation.perplexity import perplexity
@@ -28,16 +28,14 @@ class TranslationModule(LightningModule):
     """Trains a model on token batches.
 
     The loss of a micro-batch is its sum over target tokens divided by the target tokens of the whole optimizer step, so
-    that the update does not depend on the number of micro-batches and ranks. `label_smoothing` is epsilon_ls (section
-    5.4), shared by all classes. `provenance` is kept in every checkpoint. Every validation decodes `sample`.
+    that the update does not depend on the number of micro-batches and ranks. `provenance` is kept in every checkpoint.
+    Every validation decodes `sample`.
     """
 
     def __init__(
         self,
         *,
         model: TranslationModel[Any],
-        d_model: int,
-        label_smoothing: float,
         recipe: OptimizationConfig,
         seed: int,
         log_interval: int,
@@ -47,8 +45,10 @@ class TranslationModule(LightningModule):
     ) -> None:
         super().__init__()
         self.model = model
-        self._d_model = d_model
-        self._label_smoothing = label_smoothing
+        classes, self._d_model = model.output_weight.shape
+        # Smoothing over the wrong classes alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
+        factor = classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1
+        self._label_smoothing = recipe.label_smoothing * factor
         self._recipe = recipe
         self._seed = seed
         self._log_interval = log_interval

@@ -13,7 +13,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
-from aiayn.config.schema import OptimizationConfig
+from aiayn.config.schema import OptimizationConfig, Smooths
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
@@ -54,8 +54,6 @@ def module_of(architecture: Architecture) -> TranslationModule:
     torch.manual_seed(3)
     return TranslationModule(
         model=Transformer(dataclasses.replace(architecture, dropout=0.0), vocabulary_size=ENTRIES),
-        d_model=architecture.d_model,
-        label_smoothing=0.1,
         recipe=OptimizationConfig(
             warmup_steps=10,
             learning_rate_factor=1.0,
@@ -63,6 +61,8 @@ def module_of(architecture: Architecture) -> TranslationModule:
             adam_beta2=0.98,
             adam_epsilon=1e-9,
             divergence_factor=3.0,
+            label_smoothing=0.1,
+            smooths=Smooths.all,
         ),
         seed=1,
         log_interval=1,

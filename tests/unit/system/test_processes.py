@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
-from aiayn.system import processes
+from aiayn.system import machine, processes
 
 GROUPS: list[dict[str, str]] = [
     {"TORCHELASTIC_RUN_ID": "none", "RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4"},
@@ -82,6 +82,22 @@ def test_outside_a_group_there_is_one_rank(environment: dict[str, str], monkeypa
     processes.check_group_size({"devices": 2})
     with pytest.raises(UserError, match=r"trainer\.num_nodes=2: .* torchrun"):
         processes.check_group_size({"devices": 2, "num_nodes": 2})
+
+
+@pytest.mark.parametrize("accelerator", ["cpu", "auto"])
+def test_more_processes_than_the_cores_can_serve_are_refused(accelerator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(machine.VISIBLE, "")
+    most = processes.PROCESSES_PER_CORE * len(machine.cores())
+    processes.check_group_size({"devices": most, "accelerator": accelerator})
+    with pytest.raises(UserError, match=rf"^trainer\.devices={most + 1}: .*; state at most {most}$"):
+        processes.check_group_size({"devices": most + 1, "accelerator": accelerator})
+
+
+def test_the_limit_is_for_processors_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes.check_group_size({"devices": 10_000, "accelerator": "gpu"})
+    for name, value in (GROUPS[0] | {"WORLD_SIZE": "10000"}).items():
+        monkeypatch.setenv(name, value)
+    processes.check_group_size({"devices": 10_000, "accelerator": "cpu"})
 
 
 @pytest.mark.parametrize("environment", GROUPS)

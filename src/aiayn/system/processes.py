@@ -89,15 +89,7 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
 
 def num_nodes(trainer: Mapping[str, Any]) -> int:
     """The number of hosts that `trainer.num_nodes` asks for."""
-    stated = trainer.get("num_nodes")
-    if stated is not None and (not isinstance(stated, int) or isinstance(stated, bool) or stated < 1):
-        raise UserError(f"trainer.num_nodes={stated}: state a number from 1")
-    return stated or 1
-
-
-def world_size(trainer: Mapping[str, Any]) -> int:
-    """The number of processes of the whole group."""
-    return devices_per_node(trainer) * num_nodes(trainer)
+    return int(trainer.get("num_nodes") or 1)
 
 
 def check_group_size(trainer: Mapping[str, Any]) -> None:

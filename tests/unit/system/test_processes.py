@@ -39,10 +39,7 @@ def no_group(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.parametrize(
-    ("devices", "count"),
-    [(1, 1), (3, 3), ("2", 2), ("0,1", 2), ("3", 3), ("0, 2, 5", 3), ([0, 1], 2), ([3], 1)],
-)
+@pytest.mark.parametrize(("devices", "count"), [(3, 3), ("2", 2), ("0, 2, 5", 3), ([0, 1], 2), ([3], 1)])
 def test_counts_and_lists_are_counted(devices: object, count: int) -> None:
     assert processes.devices_per_node({"devices": devices, "accelerator": "gpu"}) == count
 
@@ -55,15 +52,9 @@ def test_auto_is_every_gpu_or_one_process(devices: object) -> None:
         assert processes.devices_per_node(asked) == max(1, torch.cuda.device_count())
 
 
-@pytest.mark.parametrize("devices", [0, -2, "0", "-3", "zero", "", ",", 1.5, None, {"gpu": 1}])
-def test_nonsense_is_refused(devices: object) -> None:
+@pytest.mark.parametrize("devices", [0, -2, "0", "", ",", 1.5, None, {"gpu": 1}, "0,one", "0;1,2", "--2", "1,-1"])
+def test_other_values_are_refused(devices: object) -> None:
     with pytest.raises(UserError, match=r"^trainer\.devices=.*: state a number from 1"):
-        processes.devices_per_node({"devices": devices})
-
-
-@pytest.mark.parametrize("devices", ["0,one", "0;1,2", "--2", "1,-1"])
-def test_half_a_list_is_refused(devices: str) -> None:
-    with pytest.raises(UserError, match=r"^trainer\.devices="):
         processes.devices_per_node({"devices": devices})
 
 
@@ -113,12 +104,3 @@ def test_inside_a_group_the_group_counts(environment: dict[str, str], monkeypatc
             processes.check_group_size(trainer)
 
 
-def test_the_configuration_says_how_many_processes_a_run_wants() -> None:
-    assert processes.world_size({"devices": 2}) == 2
-    assert processes.world_size({"devices": 2, "num_nodes": 3}) == 6
-
-
-@pytest.mark.parametrize("nodes", [0, -1, "two", 1.5, True])
-def test_nodes_are_counted_from_one(nodes: object) -> None:
-    with pytest.raises(UserError, match=r"^trainer\.num_nodes=.*: state a number from 1"):
-        processes.num_nodes({"num_nodes": nodes})

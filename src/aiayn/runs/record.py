@@ -13,6 +13,7 @@ from typing import Any
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.runs.cost import RunCost
+from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 
 SCHEMA_VERSION = 1
@@ -268,6 +269,11 @@ def read_record(path: Path) -> Record:
         return Record(**content)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
+
+
+def is_finished(directory: RunDirectory) -> bool:
+    """Whether a run has been done to its end."""
+    return directory.record.is_file() and read_record(directory.record).status is Status.finished
 
 
 def refuse_trees(scores: SplitScores, *, place: str) -> None:

@@ -29,8 +29,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
 from aiayn.launch.slurm import run_command
-from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Status, read_record
+from aiayn.runs.record import is_finished
 from aiayn.sweep.jobs import Task, checked
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
@@ -226,7 +225,7 @@ def _prepare(starter: Starter, words: Sequence[str], index: int, settings: Slurm
         shape = Shape(gpus_per_node=settings.gpus_per_node)
         if hydra.job.config_name == "train":
             assert outcome.swept is not None
-            if _is_finished(outcome.swept.directory) and not composed.force:
+            if is_finished(outcome.swept.directory) and not composed.force:
                 starter.run(words, index)
                 return None
             try:
@@ -235,10 +234,6 @@ def _prepare(starter: Starter, words: Sequence[str], index: int, settings: Slurm
                 _end(outcome, str(error), starter.task)
                 return None
     return Job(tuple(words), index, shape, outcome)
-
-
-def _is_finished(directory: RunDirectory) -> bool:
-    return directory.record.is_file() and read_record(directory.record).status is Status.finished
 
 
 def _end(outcome: Outcome, message: str, task: Task) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Command:
-    """A verb of the command line; the module of its name in this package does it."""
+    """A verb of the command line; the module of its name in this package runs it."""
 
     summary: str
     nouns: tuple[str, ...] = ()
@@ -76,11 +76,7 @@ Completion: eval "$(aiayn -sc install=bash)"   (zsh and fish likewise)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code.
-
-    Args:
-        arguments: what follows the program's name; from the process by default.
-    """
+    """Run one command line, by default the process's own, and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_torch_environment()
     try:
@@ -149,11 +145,7 @@ def _help(verb: str, overrides: Sequence[str]) -> int:
 
 
 def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str]]":
-    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep.
-
-    Raises:
-        UserError: Hydra cannot parse or compose the words.
-    """
+    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
@@ -170,12 +162,7 @@ def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str
 
 
 def _check(verb: str, words: Words) -> None:
-    """Refuse a configuration before Hydra makes folders or shows it.
-
-    Raises:
-        UserError: the command line sweeps without -m, or states keys that are computed; or the command would refuse
-            the configuration that is to be shown.
-    """
+    """Refuse a configuration before Hydra makes folders or shows it."""
     from hydra.types import RunMode
 
     from aiayn.config.compose import without_hydra

@@ -5,15 +5,11 @@ from hydra.core.hydra_config import HydraConfig
 from aiayn.config.schema import PlanConfig
 from aiayn.config.validation import validate
 from aiayn.costs.plan import Plan, plan_run
-from aiayn.errors import UserError
 
 
 def check(config: PlanConfig) -> None:
-    """Refuse a run that `aiayn train` would refuse, and a device without memory or speed."""
+    """Refuse a run that `aiayn train` would refuse."""
     validate(config)
-    for name, value in vars(config.hardware).items():
-        if isinstance(value, int | float) and value <= 0:
-            raise UserError(f"hardware.{name}={value}: must be greater than 0, or null")
 
 
 def main(config: PlanConfig) -> Plan:

@@ -82,7 +82,7 @@ def check_output(noun: str, output: Path | None) -> None:
 
 
 def check_choice(noun: str, key: str, value: str) -> None:
-    """Refuse a choice of runs that the report would ignore: it would be a table of other runs than asked for."""
+    """Refuse a choice of runs that the report would ignore."""
     takes = [f"only.{name}" for name in REPORTS[noun].chooses_by]
     if key not in takes:
         by = f"chooses runs by {', '.join(takes)}" if takes else "chooses no runs"
@@ -159,8 +159,6 @@ def _sharpness(config: "ReportConfig", output: Path | None) -> None:
     from aiayn.inference.sharpness import measure_sharpness
     from aiayn.reports.sharpness import report_sharpness
 
-    if config.sentences < 1:
-        raise UserError(f"sentences={config.sentences}: must be at least 1")
     cache = Path(config.paths.cache)
     measure = partial(measure_sharpness, cache=cache, sentences=config.sentences, device=config.device)
     report_sharpness(config, output, measure)

@@ -14,15 +14,12 @@ from aiayn.tracking.sync import Patience, Sent, is_unsent, send
 
 def main(config: SyncConfig) -> None:
     """Send W&B data that is only on disk; print a line for each run."""
-    for key, value in {"retries": config.retries, "timeout": config.timeout}.items():
-        if value < 1:
-            raise UserError(f"{key}={value}: must be at least 1")
     runs = Path(config.paths.runs)
     directories = run_directories(runs) if config.run is None else [open_run(config.run)]
     unsent = [directory for directory in directories if is_unsent(directory)]
     where = f"below {runs}" if config.run is None else f"in {config.run}"
     if not unsent:
-        print(f"nothing to send {where}: W&B has all data of {_count(len(directories), 'run')}")  # noqa: T201
+        print(f"nothing to send {where}: W&B has all data (runs: {len(directories)})")  # noqa: T201
         return
     from aiayn.tracking import wandb_session  # imports wandb
 
@@ -32,11 +29,7 @@ def main(config: SyncConfig) -> None:
 
 
 def _send(unsent: Sequence[RunDirectory], patience: Patience, *, host: str) -> None:
-    """Send runs one after another; if the server does not accept the first, stop.
-
-    Raises:
-        RunFailedError: not all could be sent.
-    """
+    """Send runs one after another; stop if the server does not accept the first."""
     done: list[Sent] = []
     for number, directory in enumerate(unsent):
         with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:
@@ -49,7 +42,7 @@ def _send(unsent: Sequence[RunDirectory], patience: Patience, *, host: str) -> N
         whole = sum(sent.failure is None and sent.holder is None for sent in done)
         raise RunFailedError(
             f"{failed[0].directory.path}: {host} did not accept all data ({failed[0].failure}); {whole} of "
-            f"{_count(len(unsent), 'run')} sent; nothing is lost, rerun the command to send the rest"
+            f"{len(unsent)} runs sent; nothing is lost, rerun the command to send the rest"
         )
 
 
@@ -59,7 +52,3 @@ def _line(sent: Sent) -> str:
     if sent.failure is not None:
         return f"{sent.directory.path}: {sent.failure}"
     return f"{sent.directory.path}: {'sent' if sent.attempts == 1 else f'{sent.attempts} attempts sent'}, {sent.url}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

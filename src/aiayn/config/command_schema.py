@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 from omegaconf import MISSING
 
 from aiayn.config.schema import DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
-from aiayn.config.values import LARGEST, Count, Range, Seed, WholeNumber
+from aiayn.config.values import LARGEST, Count, Range, Seed
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
 
@@ -274,7 +274,7 @@ class SyncConfig:
 
     run: str | None = MISSING
     """A run directory; null: every run below paths.runs."""
-    retries: WholeNumber = MISSING
+    retries: Count = MISSING
     """Repetitions of a failed request to W&B's server."""
     timeout: Count = MISSING
     """Seconds to wait for an answer of the server."""

@@ -1,6 +1,5 @@
 """The stages of a run on one rank: compare the ranks, prepare, train, evaluate; the record is kept up to date."""
 
-import datetime
 import logging
 import os
 import signal
@@ -31,7 +30,7 @@ from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, SplitScores
+from aiayn.runs.record import Record, SplitScores, utc_now
 from aiayn.system import processes
 from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.system.signals import ignore_signals
@@ -258,7 +257,7 @@ def _metered(job: Job) -> Iterator[CostMeter | None]:
         job.directory.cost,
         job.config.cost,
         earlier=record.cost.attempts if record.cost else (),
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        started=utc_now(),
         device=build.device_of(job.config, local_rank=processes.local_rank()),
         precision=record.precision or "",
         group=job.group,

@@ -3,7 +3,6 @@
 Started on a frozen run directory: `python -m aiayn.launch.worker <run directory> <command typed>`.
 """
 
-import datetime
 import logging
 import secrets
 import sys
@@ -23,7 +22,7 @@ from aiayn.launch.wandb_agent import agent_run_id
 from aiayn.runs import provenance
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
+from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record, utc_now
 from aiayn.system import processes
 from aiayn.system.allocator import keep_memory
 from aiayn.system.orphans import end_with_parent
@@ -65,7 +64,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
                 raise
             raise error from raised
         finally:
-            record.ended = _now()
+            record.ended = utc_now()
             if is_leader:
                 record.write(directory.record)
                 directory.cost.unlink(missing_ok=True)  # the record holds it now
@@ -121,7 +120,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
             difference=config.identity.difference,
             trial=trial_reason(config.trainer),
             status=Status.running,
-            started=_now(),
+            started=utc_now(),
         )
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
@@ -156,10 +155,6 @@ def _reason(error: BaseException) -> str:
         return "interrupted; rerun the command to resume"
     text = str(error).strip().splitlines()
     return text[0] if isinstance(error, UserError | RunFailedError) and text else f"{type(error).__name__}: {error}"
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def main() -> int:

@@ -223,8 +223,8 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
 
 
 def named_runs(value: object) -> list[str]:
-    """The run directories that the user named: one, or a list of several for an ensemble."""
+    """The paths that the user named: of one run directory, or of several for an ensemble; all exist."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str | int | float) and str(name) for name in names):
         raise UserError(f"run={value}: state a run directory, or several as in run=[<one>,<another>]")
-    return [str(name) for name in names]
+    return [str(open_run(str(name)).path) for name in names]

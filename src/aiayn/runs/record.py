@@ -1,6 +1,7 @@
 """The record of a run, `run.json`: its settings, state and results."""
 
 import dataclasses
+import datetime
 import json
 import math
 import re
@@ -269,6 +270,11 @@ def read_record(path: Path) -> Record:
         return Record(**content)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
+
+
+def utc_now() -> str:
+    """The time in ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def is_finished(directory: RunDirectory) -> bool:

@@ -15,8 +15,10 @@ BASIC = "BasicLauncher"
 BASIC_SWEEPER = "BasicSweeper"
 """Hydra's own: runs every combination of the swept values."""
 
+JOBLIB = "JoblibLauncher"
+"""Runs the jobs in processes of this machine."""
+
 SLURM = "SlurmJobsLauncher"
-"""Hands the jobs to Slurm."""
 
 
 def launcher_of(hydra: HydraConf) -> str:
@@ -30,7 +32,7 @@ def sweeper_of(hydra: HydraConf) -> str:
 
 
 def refusal_of(hydra: HydraConf) -> UserError | None:
-    """Why a job cannot be launched as stated, or None; the folders that Hydra made for it are then removed."""
+    """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
     refusal = None
     if is_multirun and processes.by_torchrun():

@@ -15,23 +15,17 @@ from aiayn.config.identity import is_neutral
 from aiayn.errors import UserError
 
 SWEEP_VARIABLE = "AIAYN_SWEEP"
-"""Read by conf/train.yaml; an override would be shown with every job, and be part of every recorded command."""
+"""Read by conf/train.yaml: an override would be part of every recorded command."""
 
 SEEDS = "seeds"
-"""The name of a multirun over seeds alone, as that of sweeps/seeds.yaml."""
+"""The name of a multirun over seeds alone."""
 
 LONGEST_SWEEP_NAME = 120
 """W&B refuses names of groups beyond 128 characters."""
 
 
 def write_out_globs(words: Sequence[str]) -> list[str]:
-    """Replace each `group=glob(pattern)` by the matching options.
-
-    Hydra itself finds only options directly below a group, and runs no job where it finds none.
-
-    Raises:
-        UserError: a glob matches nothing.
-    """
+    """Replace each `group=glob(pattern)` by the matching options: Hydra finds only those directly below a group."""
     return [_with_options(word, further_folders(words)) if "glob(" in word else word for word in words]
 
 
@@ -63,9 +57,6 @@ def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
     Args:
         words: the overrides.
         is_multirun: whether -m is stated.
-
-    Raises:
-        UserError: several files of sweeps/ are named.
     """
     files = [word for word in words if _key(word) == store.SWEEPS]
     if len(files) > 1 or any("," in word for word in files):
@@ -88,7 +79,7 @@ def _is_named(key: str) -> bool:
 
 
 def first_value(override: Override) -> str | None:
-    """The override of the first job, as Hydra would sweep it; None for an interval, a glob, or no values."""
+    """The override of the first job; None for an interval, a glob, or no values."""
     if not override.is_discrete_sweep() or isinstance(override.value(), Glob):
         return None
     value = next(iter(override.sweep_string_iterator()), None)

@@ -104,8 +104,8 @@ def test_a_report_that_is_refused_says_why() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ([], "aiayn reproduce: which table? Choose from "),
-        (["table9"], "aiayn reproduce table9: choose from "),
+        ([], "aiayn reproduce: choose a table from "),
+        (["table9"], "aiayn reproduce table9: choose a table from "),
         (["table3", "-m"], "-m: aiayn reproduce has no flags but --help"),
         (["table3", "sweeps=seeds"], "sweeps=seeds: aiayn reproduce table3 runs its own sweep"),
         (["table3", "scale=nano,demo"], "scale=nano,demo: a table has one scale"),
@@ -117,7 +117,7 @@ def test_a_report_that_is_refused_says_why() -> None:
     ],
 )
 def test_other_words_are_refused_in_one_line(words: list[str], complaint: str) -> None:
-    with pytest.raises(UserError, match=complaint.replace("?", r"\?")):
+    with pytest.raises(UserError, match=complaint):
         command_lines(words)
 
 

@@ -4,7 +4,7 @@ import logging
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -118,7 +118,8 @@ def _run_group(
     """Run the workers in a session of their own; they inherit the locks and leases, and so hold them to their end."""
     clear_failures(directory)
     words = [str(directory.path), command]
-    environment = {**without_group(os.environ), **lease.environment, STARTER: str(os.getpid())}
+    inherited = {key: value for key, value in os.environ.items() if key not in processes.GROUP_VARIABLES}
+    environment = {**inherited, **lease.environment, STARTER: str(os.getpid())}
     if processes_per_node > 1:
         words.append(str(processes_per_node))
         each = max(1, len(lease.cores or machine.cores()) // processes_per_node)
@@ -175,11 +176,6 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
         record.status, record.message = Status.failed, message
         record.write(directory.record)
     raise UserError(message) if code == USER_ERROR else RunFailedError(message)
-
-
-def without_group(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables without those of a process group."""
-    return {key: value for key, value in environment.items() if key not in processes.GROUP_VARIABLES}
 
 
 def _stop(group: Started, error: BaseException) -> None:

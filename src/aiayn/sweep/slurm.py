@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -290,8 +291,8 @@ def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, 
                     directory = None if outcome.swept is None else outcome.swept.directory
                     message = explain_end(job, state, directory=directory, log=submission.log)
                     _end(replace(outcome, is_lost=True), message, task)
-            states = sorted(map(str, there.values()))
-            line = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+            states = Counter(map(str, there.values()))
+            line = ", ".join(f"{states[state]} {state}" for state in sorted(states))
             if line and line != said:
                 logger.info("Slurm: %s", line)
             said = line

@@ -49,10 +49,10 @@ def _with_options(word: str, folders: Sequence[Path]) -> str:
 
 
 def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
-    """Put the swept keys, and the name of a multirun that no file names, into the environment of its jobs.
+    """Put the swept keys, and the name of a multirun without a file, into the environment of its jobs.
 
-    The name is made of the words, swept ones first, without the seed and keys that change no result: the same multirun
-    with one more seed has the same name, and its runs the same group in W&B.
+    The name is made of the words, swept ones first, without seeds and keys that change no result: with one more seed,
+    the runs stay in the same group of W&B.
 
     Args:
         words: the overrides.
@@ -67,15 +67,13 @@ def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
     if files or not is_multirun:  # conf/train.yaml names a sweep after its file
         return
     in_order = sorted(own, key=lambda word: word not in swept)
-    name = " ".join(word for word in in_order if _is_named(_key(word))) or SEEDS
+    keys = {word: _key(word) for word in in_order}
+    named = [word for word, key in keys.items() if key != "seed" and (key.startswith("scale") or not is_neutral(key))]
+    name = " ".join(named) or SEEDS
     if len(name) > LONGEST_SWEEP_NAME:
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
         name = f"{name[: LONGEST_SWEEP_NAME - 12]}... {digest}"
     os.environ.setdefault(SWEEP_VARIABLE, name)
-
-
-def _is_named(key: str) -> bool:
-    return key != "seed" and (key.startswith("scale") or not is_neutral(key))
 
 
 def first_value(override: Override) -> str | None:

@@ -13,35 +13,8 @@ from hypothesis import strategies as st
 from aiayn.commands.front_end import main
 from aiayn.sweep.words import SWEEP_VARIABLE
 
-KEYS = [
-    "seed",
-    "model.d_model",
-    "model",
-    "scale",
-    "experiment",
-    "data",
-    "trainer.devices",
-    "callbacks",
-    "nowhere.x",
-    "",
-]
-VALUES = [
-    "",
-    "null",
-    "1,2",
-    "[1",
-    "{a:1}",
-    "${seed}",
-    "${x",
-    "${scaled:1,no}",
-    "${head_width:0,0}",
-    "???",
-    "'",
-    "\\",
-    "=",
-    "a b",
-    "-1",
-]
+KEYS = ["seed", "model.d_model", "model", "scale", "experiment", "data", "callbacks", "nowhere.x", ""]
+VALUES = ["", "null", "1,2", "[1", "{a:1}", "${seed}", "${x", "${scaled:1,no}", "???", "'", "\\", "=", "a b", "-1"]
 STATED = st.tuples(st.sampled_from(["", "+", "++", "~"]), st.sampled_from(KEYS), st.sampled_from(VALUES)).map(
     lambda parts: f"{parts[0]}{parts[1]}={parts[2]}"
 )

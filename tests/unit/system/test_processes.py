@@ -1,5 +1,10 @@
 """The number of processes follows `trainer.devices` outside a group, and the group inside one."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import given
@@ -104,3 +109,13 @@ def test_inside_a_group_the_group_counts(environment: dict[str, str], monkeypatc
             processes.check_group_size(trainer)
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="zombies are told by /proc")
+def test_a_zombie_is_not_alive() -> None:
+    assert machine.is_alive(os.getpid())
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    assert machine.is_alive(child.pid)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not machine.is_alive(child.pid)
+    child.communicate()
+    assert not machine.is_alive(child.pid)

@@ -73,12 +73,9 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
 def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:
     """The scores of other searches with the same weights on the same sentences, by the names of their folders."""
     found = [read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
-    same = attrgetter("checkpoint_step", "averaged_steps", "engine", "sentences")
-    return [
-        scores
-        for scores in found
-        if scores is not None and same(scores) == same(own) and scores.search not in (None, own.search) and own.search
-    ]
+    weights = attrgetter("checkpoint_step", "averaged_steps", "engine", "sentences")
+    same = [scores for scores in found if scores is not None and weights(scores) == weights(own)]
+    return [scores for scores in same if own.search is not None and scores.search not in (None, own.search)]
 
 
 def read_scores(path: Path) -> dict[str, SplitScores]:

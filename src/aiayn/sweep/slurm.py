@@ -110,14 +110,10 @@ class Starter:
     @contextmanager
     def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
         """The configuration of a job, and Hydra's node of it, to which expressions in it refer."""
-        composed = self._compose(words, index)
         outside = HydraConfig.instance().cfg
-        HydraConfig.instance().set_config(composed)
-        hydra = composed.hydra
-        with open_dict(composed):
-            del composed["hydra"]
+        composed = compose.without_hydra(self._compose(words, index))
         try:
-            yield composed, hydra
+            yield composed, HydraConfig.get()
         finally:
             HydraConfig.instance().cfg = outside
 

@@ -40,6 +40,16 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     raise SignalledInterrupt(number)
 
 
+@contextmanager
+def ended_by_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C, unlike other signals, end the block without an error: it is how watching ends."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if isinstance(error, SignalledInterrupt):
+            raise
+
+
 def ignore_signals() -> None:
     """Ignore all further requests to end."""
     if in_main_thread():

@@ -45,16 +45,7 @@ def main(config: AttentionConfig) -> None:
 
 
 def indices(stated: object, *, count: int, key: str) -> list[int]:
-    """Indices from 0 of layers or heads that are stated by their numbers from 1, each once.
-
-    Args:
-        stated: a number, a list of them, or None for all.
-        count: of the model.
-        key: of the configuration.
-
-    Raises:
-        UserError: a number is out of range.
-    """
+    """Indices from 0, each once, of the layers or heads that a key states from 1: a number, a list, or None for all."""
     if stated is None:
         return list(range(count))
     numbers = stated if isinstance(stated, list) else [stated]
@@ -68,11 +59,7 @@ def indices(stated: object, *, count: int, key: str) -> list[int]:
 def _pictures(
     config: AttentionConfig, maps: "AttentionMaps", folder: Path, *, layers: list[int], heads: list[int]
 ) -> Iterator[Path]:
-    """Write the pictures of each sentence, and yield their paths.
-
-    Raises:
-        UserError: `word` is in no sentence.
-    """
+    """Write the pictures of each sentence, and yield their paths."""
     from aiayn.reports.attention_figure import heat_maps, lines, rendered
     from aiayn.runs.attention_maps import KINDS
     from aiayn.system import files

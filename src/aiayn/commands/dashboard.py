@@ -44,11 +44,7 @@ def main(config: DashboardConfig) -> None:
 
 
 def _subject(config: DashboardConfig, table: "Report") -> "Subject":
-    """The table's runs in W&B.
-
-    Raises:
-        UserError: there is no run, or no project.
-    """
+    """The table's runs in W&B."""
     from aiayn.reports.wandb_panels import Subject  # imports wandb, which takes a second
 
     if not table.runs:
@@ -60,10 +56,9 @@ def _subject(config: DashboardConfig, table: "Report") -> "Subject":
     contents = [frozen_content(RunDirectory(path).config) for path in table.runs]
     tracker = contents[0].get("logger") or {}
     job_types: dict[str, list[str]] = {}
-    for experiment, difference in map(_identity, contents):
-        known = job_types.setdefault(row := row_of(experiment), [])
-        if (each := job_type(row, difference)) not in known:
-            known.append(each)
+    identities = ((row_of(experiment), difference) for experiment, difference in map(_identity, contents))
+    for row, difference in dict.fromkeys(identities):
+        job_types.setdefault(row, []).append(job_type(row, difference))
     project = config.project or tracker.get("project")
     if not project:
         raise UserError(

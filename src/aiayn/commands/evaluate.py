@@ -1,14 +1,12 @@
 """`aiayn evaluate`."""
 
 from aiayn.config.command_schema import EvaluateConfig
-from aiayn.runs.directory import named_runs, open_run
+from aiayn.runs.directory import named_runs
 
 
 def main(config: EvaluateConfig) -> None:
     """Decode and score a checkpoint, and print the scores."""
-    names = named_runs(config.run)
-    for name in names:  # before torch is imported, which takes seconds
-        open_run(name)
+    names = named_runs(config.run)  # before torch is imported, which takes seconds
     from aiayn.inference.evaluation import evaluate_run
     from aiayn.reports.row import print_scores
 

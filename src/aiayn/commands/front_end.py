@@ -8,10 +8,10 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from aiayn.sweep.jobs import Jobs
 
 
-@dataclass(frozen=True)
-class Command:
-    """A verb of the command line; the module of its name in this package does it."""
+class Command(NamedTuple):
+    """A verb of the command line; the module of its name in this package runs it."""
 
     summary: str
     nouns: tuple[str, ...] = ()
@@ -76,25 +75,15 @@ Completion: eval "$(aiayn -sc install=bash)"   (zsh and fish likewise)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code.
-
-    Args:
-        arguments: what follows the program's name; from the process by default.
-    """
+    """Run one command line, by default the process's own, and return its exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_torch_environment()
     try:
         with signals_as_interrupts():
             return _run(words)
-    except UserError as error:
-        _print_error(str(error))
-        return 2
-    except RunFailedError as error:
-        _print_error(str(error))
-        return 1
-    except KeyboardInterrupt as error:
+    except (UserError, RunFailedError, KeyboardInterrupt) as error:
         _print_error(str(error) or "interrupted")
-        return 1
+        return 2 if isinstance(error, UserError) else 1
     except BrokenPipeError:  # the reader of our output left
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -149,11 +138,7 @@ def _help(verb: str, overrides: Sequence[str]) -> int:
 
 
 def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str]]":
-    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep.
-
-    Raises:
-        UserError: Hydra cannot parse or compose the words.
-    """
+    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
@@ -170,12 +155,7 @@ def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str
 
 
 def _check(verb: str, words: Words) -> None:
-    """Refuse a configuration before Hydra makes folders or shows it.
-
-    Raises:
-        UserError: the command line sweeps without -m, or states keys that are computed; or the command would refuse
-            the configuration that is to be shown.
-    """
+    """Refuse a configuration before Hydra makes folders or shows it."""
     from hydra.types import RunMode
 
     from aiayn.config.compose import without_hydra
@@ -243,22 +223,16 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
     elif verb == "train" and jobs.are_a_multirun:
         from aiayn.reports.sweep import print_sweep
 
-        print_sweep(
-            [
-                replace(outcome.swept, was_refused=outcome.failure is not None and not outcome.is_lost)
-                for outcome in jobs.outcomes
-                if outcome.swept is not None
-            ]
-        )
+        swept = [(outcome.swept, outcome) for outcome in jobs.outcomes if outcome.swept is not None]
+        print_sweep([replace(job, was_refused=each.failure is not None and not each.is_lost) for job, each in swept])
     if verb == "plan" and jobs.failed:  # a mistake, shown above
         raise UserError(f"{len(jobs.failed)} of {len(jobs.outcomes)} jobs cannot be planned")
-    count = "1 job" if len(jobs.failed) == 1 else f"{len(jobs.failed)} jobs"
+    failed = f"{len(jobs.failed)} job{'s' * (len(jobs.failed) != 1)} failed of {len(jobs.outcomes)}"
     if jobs.are_cut_short:
         why = "a process of the launcher was killed, which ends all jobs"
-        raise RunFailedError(f"{count} failed of {len(jobs.outcomes)} begun: {why}; rerun the command to continue")
+        raise RunFailedError(f"{failed} begun: {why}; rerun the command to continue")
     if jobs.failed and jobs.show is None:
-        rest = "rerun the command to retry them; finished runs are not repeated"
-        raise RunFailedError(f"{count} failed of {len(jobs.outcomes)}; {rest}")
+        raise RunFailedError(f"{failed}; rerun the command to retry them; finished runs are not repeated")
 
 
 def _complete(words: list[str]) -> int:
@@ -267,27 +241,25 @@ def _complete(words: list[str]) -> int:
         raise UserError(f"{' '.join(words)}: state -sc install=bash, or zsh, or fish")
     if not words[1].startswith("query"):
         return _hydra_completion("train", words)
-    typed = os.environ.get("COMP_LINE", "").split(" ")
-    if len(typed) < 3:
-        start = typed[1] if len(typed) > 1 else ""
-        return _offer(verb for verb in COMMANDS if verb.startswith(start))
-    verb, rest = typed[1], typed[2:]
+    program, *typed = os.environ.get("COMP_LINE", "").split(" ")
+    if len(typed) < 2:
+        return _offer(COMMANDS, "".join(typed))
+    verb, *rest = typed
     if verb not in COMMANDS:
         return 0
     nouns = COMMANDS[verb].nouns
     if nouns and len(rest) == 1:
-        return _offer(noun for noun in nouns if noun.startswith(rest[0]))
-    group, is_value, start = rest[-1].partition("=")
-    if is_value and group == "experiment":  # Hydra would offer only the folders inside the group
+        return _offer(nouns, rest[0])
+    if rest[-1].startswith("experiment="):  # Hydra would offer only the folders inside the group
         from aiayn.config import store
 
-        return _offer(f"{group}={name}" for name in store.options(group) if name.startswith(start))
-    os.environ["COMP_LINE"] = " ".join([typed[0], *(rest[1:] if nouns else rest)])
+        return _offer([f"experiment={name}" for name in store.options("experiment")], rest[-1])
+    os.environ["COMP_LINE"] = " ".join([program, *(rest[1:] if nouns else rest)])
     return _hydra_completion("train" if verb == "reproduce" else verb, words)
 
 
-def _offer(choices: Iterable[str]) -> int:
-    print(" ".join(choices))  # noqa: T201
+def _offer(choices: Iterable[str], start: str) -> int:
+    print(" ".join(choice for choice in choices if choice.startswith(start)))  # noqa: T201
     return 0
 
 

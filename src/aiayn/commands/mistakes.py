@@ -23,7 +23,7 @@ MISTAKES = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, 
 """Raised while Hydra reads the command line, composes, and makes the folder of a run."""
 
 STUMBLES = (AssertionError, AttributeError, TypeError, RecursionError)
-"""Raised besides while Hydra composes unforeseen words, such as `model=${head_width:0,0}`."""
+"""Also raised while Hydra composes unforeseen words, such as `model=${head_width:0,0}`."""
 
 GLOBAL_GROUPS = ("experiment", "debug", "fidelity", "sweeps")
 """Groups whose files state keys of the whole configuration."""
@@ -33,15 +33,8 @@ PREFERRED = ("model.", "optimization.", "decoding.", "data.")
 
 
 def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
-    """One line naming the key, the mistake and the nearest right name.
-
-    Args:
-        error: raised while the command was composed.
-        verb: of the command.
-        overrides: of the command line.
-    """
-    chain = list(_chain(error))
-    for cause in chain:
+    """One line naming the key, the mistake and the nearest right name, for an error of composing the overrides."""
+    for cause in _chain(error):
         match cause:
             case UserError():
                 return str(cause)
@@ -85,13 +78,7 @@ def _key(word: str) -> str:
 
 
 def _no_such_option(file: str, known: Sequence[str], overrides: Sequence[str]) -> str:
-    """The answer to a group's option that is not there.
-
-    Args:
-        file: group and option.
-        known: the options that Hydra finds.
-        overrides: of the command line; some name further folders.
-    """
+    """The answer to a group's option that does not exist, given as <group>/<option>; `known` are those of Hydra."""
     group, _, option = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
     options = store.options(group, folders=further_folders(overrides)) or list(known)
     everything = f"choose from {', '.join(options)}" if options else f"there is no group {group}"
@@ -108,13 +95,11 @@ def _no_such_key(key: str, verb: str, overrides: Sequence[str]) -> str:
     if group == "trainer" and _is_trainer_argument(name):
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
     if key in _keys_of_other_kinds():
-        return (
-            f"{key}: a key of another kind of {group} than the one chosen; choose that with {group}=, or leave it out"
-        )
+        choose = f"choose that with {group}=, or leave it out"
+        return f"{key}: a key of another kind of {group} than the one chosen; {choose}"
     keys = _keys(verb, overrides)
-    siblings = [
-        last for folder, last in map(_split, keys) if folder and folder == _split(key)[0] and last != "_target_"
-    ]
+    parent = _split(key)[0]
+    siblings = [last for folder, last in map(_split, keys) if folder and folder == parent and last != "_target_"]
     otherwise = f"it has {', '.join(siblings)}" if siblings else f"aiayn {verb} --help lists them"
     return f"{key}: no such key; {_nearest(key, keys, otherwise=otherwise)}"
 
@@ -142,7 +127,7 @@ def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
 
 
 def _nearest(name: str, names: Sequence[str], *, otherwise: str) -> str:
-    """The name meant: one with the same last part, a neighbour that is spelled alike, or one alike as a whole."""
+    """The name meant: one with the same last part, a similar neighbour, or one that is similar as a whole."""
     folder, last = _split(name)
     same = [other for other in names if _split(other)[1] == last]
     close = sorted(same, key=lambda other: not other.startswith(PREFERRED))

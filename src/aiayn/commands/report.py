@@ -1,12 +1,13 @@
 """`aiayn report <noun>`."""
 
-from dataclasses import dataclass
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
-from aiayn.system.signals import SignalledInterrupt
+from aiayn.system.signals import ended_by_ctrl_c
 
 if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaConf
     from aiayn.config.report_schema import ReportConfig
@@ -15,8 +16,7 @@ PAGE = "report.html"
 """The default file of the page, which no terminal can show."""
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """The arguments of one report besides `paths` and `output`."""
 
     keys: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def check_output(noun: str, output: Path | None) -> None:
 
 
 def check_choice(noun: str, key: str, value: str) -> None:
-    """Refuse a choice of runs that the report would ignore: it would be a table of other runs than asked for."""
+    """Refuse a choice of runs that the report would ignore."""
     takes = [f"only.{name}" for name in REPORTS[noun].chooses_by]
     if key not in takes:
         by = f"chooses runs by {', '.join(takes)}" if takes else "chooses no runs"
@@ -113,7 +113,10 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
 
             report_matrix(config, output)
         case "page":
-            _page(config, output)
+            from aiayn.reports.page.writing import report_page
+
+            with ended_by_ctrl_c() if config.watch else nullcontext():
+                report_page(config, Path(PAGE) if output is None else output)
         case "paper":
             from aiayn.reports.paper import report_paper
 
@@ -123,9 +126,19 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
 
             report_parameters(output)
         case "run":
-            _run(config, output)
+            from aiayn.reports.run import report_run
+            from aiayn.runs.directory import open_run
+
+            if config.run is None:
+                raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
+            report_run(open_run(config.run), output)
         case "sharpness":
-            _sharpness(config, output)
+            from aiayn.inference.sharpness import measure_sharpness
+            from aiayn.reports.sharpness import report_sharpness
+
+            cache, device = Path(config.paths.cache), config.device
+            measure = partial(measure_sharpness, cache=cache, sentences=config.sentences, device=device)
+            report_sharpness(config, output, measure)
         case "table1":
             from aiayn.reports.tables.table1 import report_table1
 
@@ -142,37 +155,3 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
             from aiayn.reports.tables.table4 import report_table4
 
             report_table4(config, output)
-
-
-def _run(config: "ReportConfig", output: Path | None) -> None:
-    from aiayn.reports.run import report_run
-    from aiayn.runs.directory import open_run
-
-    if config.run is None:
-        raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
-    report_run(open_run(config.run), output)
-
-
-def _sharpness(config: "ReportConfig", output: Path | None) -> None:
-    from functools import partial
-
-    from aiayn.inference.sharpness import measure_sharpness
-    from aiayn.reports.sharpness import report_sharpness
-
-    if config.sentences < 1:
-        raise UserError(f"sentences={config.sentences}: must be at least 1")
-    cache = Path(config.paths.cache)
-    measure = partial(measure_sharpness, cache=cache, sentences=config.sentences, device=config.device)
-    report_sharpness(config, output, measure)
-
-
-def _page(config: "ReportConfig", output: Path | None) -> None:
-    from aiayn.reports.page.writing import report_page
-
-    try:
-        report_page(config, Path(PAGE) if output is None else output)
-    except SignalledInterrupt:
-        raise
-    except KeyboardInterrupt:
-        if not config.watch:  # Ctrl-C is how watching ends
-            raise

@@ -46,18 +46,11 @@ Examples:
 
 
 def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
-    """Run the sweep of a table, then report it, also where jobs failed.
+    """Run the sweep of a table, then report it, even if jobs failed; the exit code.
 
     Args:
         words: of the command line: the table's name, then overrides.
         run: runs one command line.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        UserError: a word belongs to neither command line.
-        RunFailedError: jobs of the sweep failed; the report was shown nevertheless.
     """
     if {"--help", "-h"} & {*words}:
         sys.stdout.write(HELP)
@@ -83,18 +76,9 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
 
 
 def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words of `aiayn train` and those of `aiayn report`.
-
-    Args:
-        words: the table's name, then overrides.
-
-    Raises:
-        UserError: no such table, or a word that belongs to neither.
-    """
+    """The words of `aiayn train` and those of `aiayn report`, for a table's name and overrides."""
     if not words or words[0] not in TABLES:
-        if not words or "=" in words[0]:
-            raise UserError(f"aiayn reproduce: which table? Choose from {', '.join(TABLES)}")
-        raise UserError(f"aiayn reproduce {words[0]}: choose from {', '.join(TABLES)}")
+        raise UserError(f"{' '.join(['aiayn reproduce', *words[:1]])}: choose a table from {', '.join(TABLES)}")
     table, *overrides = words
     scale, sweep, report = SCALE, [], [table]
     for word in overrides:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from aiayn.config.command_schema import StatusConfig
-from aiayn.system.signals import SignalledInterrupt
+from aiayn.system.signals import ended_by_ctrl_c
 
 
 def main(config: StatusConfig) -> None:
@@ -16,9 +16,5 @@ def main(config: StatusConfig) -> None:
         return
     from aiayn.reports.status_watch import watch_status
 
-    try:
+    with ended_by_ctrl_c():
         watch_status(runs, config.view, interval=config.interval)
-    except SignalledInterrupt:
-        raise
-    except KeyboardInterrupt:
-        pass  # Ctrl-C is how watching ends

@@ -19,7 +19,7 @@ def main(config: SyncConfig) -> None:
     unsent = [directory for directory in directories if is_unsent(directory)]
     where = f"below {runs}" if config.run is None else f"in {config.run}"
     if not unsent:
-        print(f"nothing to send {where}: W&B has all data of {_count(len(directories), 'run')}")  # noqa: T201
+        print(f"nothing to send {where}: W&B has all data (runs: {len(directories)})")  # noqa: T201
         return
     from aiayn.tracking import wandb_session  # imports wandb
 
@@ -29,11 +29,7 @@ def main(config: SyncConfig) -> None:
 
 
 def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host: str) -> None:
-    """Send runs one after another; if the server does not accept the first, stop.
-
-    Raises:
-        RunFailedError: not all could be sent.
-    """
+    """Send runs one after another; stop if the server does not accept the first."""
     done: list[Sent] = []
     for number, directory in enumerate(unsent):
         with Bar(f"sync {directory.path.name}", total=len(unsent), done=number, unit=" runs") as bar:
@@ -46,7 +42,7 @@ def _send(unsent: Sequence[RunDirectory], variables: Mapping[str, str], *, host:
         whole = sum(sent.failure is None and sent.holder is None for sent in done)
         raise RunFailedError(
             f"{failed[0].directory.path}: {host} did not accept all data ({failed[0].failure}); {whole} of "
-            f"{_count(len(unsent), 'run')} sent; nothing is lost, rerun the command to send the rest"
+            f"{len(unsent)} runs sent; nothing is lost, rerun the command to send the rest"
         )
 
 
@@ -56,7 +52,3 @@ def _line(sent: Sent) -> str:
     if sent.failure is not None:
         return f"{sent.directory.path}: {sent.failure}"
     return f"{sent.directory.path}: {'sent' if sent.attempts == 1 else f'{sent.attempts} attempts sent'}, {sent.url}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -3,21 +3,17 @@
 from aiayn.config.command_schema import TuneConfig
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
-from aiayn.runs.directory import named_runs, open_run
+from aiayn.runs.directory import named_runs
 
 
 def main(config: TuneConfig) -> None:
     """Choose beam size and alpha on the development set, and print the score of every setting."""
-    for name in named_runs(config.run):  # before torch is imported, which takes seconds
-        open_run(name)
+    named_runs(config.run)  # before torch is imported, which takes seconds
     beam_sizes = [int(each) for each in numbers(config.beam_sizes, key="beam_sizes", whole=True)]
     alphas = numbers(config.alphas, key="alphas")
     output = output_file(config.output)
     if output is not None and output.suffix not in (".md", ".json"):
         raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
-    from aiayn.evaluation.significance import check_resampling
-
-    check_resampling(config.resamples, config.seed)
     from aiayn.inference.tuning import tune_decoding
     from aiayn.reports.tuning import report_tuning
 
@@ -27,16 +23,7 @@ def main(config: TuneConfig) -> None:
 
 
 def numbers(stated: object, *, key: str, whole: bool = False) -> list[float]:
-    """One number or a list of them as a list, ascending, each once.
-
-    Args:
-        stated: as composed.
-        key: of the configuration.
-        whole: whether fractions are refused.
-
-    Raises:
-        UserError: it is something else.
-    """
+    """The value of a key, one number or a list of them, as a list: ascending, each once."""
     listed = stated if isinstance(stated, list) else [stated]
     allowed = (int,) if whole else (int, float)
     if not listed or not all(type(each) in allowed for each in listed):

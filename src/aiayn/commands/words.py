@@ -41,16 +41,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str]) -> Words:
-    """Parse the words after a verb.
-
-    Args:
-        verb: of the command.
-        words: noun, flags and overrides.
-        nouns: that the verb takes; the first bare word must be one of them.
-
-    Raises:
-        UserError: an unknown noun or flag, or a flag without its value.
-    """
+    """Parse the words after a verb; if it takes nouns, the first bare word must be one of them."""
     parser = _Parser(prog=f"aiayn {verb}", add_help=False, allow_abbrev=False)
     parser.add_argument("overrides", nargs="*")
     for flags in (["--help", "-h"], ["--hydra-help"], ["--resolve"], ["--multirun", "-m"]):

@@ -4,8 +4,8 @@ import logging
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -19,7 +19,7 @@ from aiayn.launch.shares import THREAD_VARIABLES, WHOLE_MACHINE, Lease, Share, l
 from aiayn.launch.wandb_agent import log_to_agent
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import code_version, commit_text
-from aiayn.runs.record import Record, Status, read_record
+from aiayn.runs.record import Record, Status, is_finished, read_record
 from aiayn.system import files, machine, processes
 from aiayn.system.orphans import GRACE_SECONDS, STARTER
 from aiayn.system.resource_errors import disk_errors_explained
@@ -40,18 +40,13 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share:
         command: the command that the user typed, for the record.
         fresh_process: whether to use a new process even for a single worker, as in a multirun.
         share: the part of the machine to lease first; None: all of it, without a lease.
-
-    Raises:
-        UserError: the configuration, the data or the directory cannot be used.
-        RunFailedError: the run started and could not finish.
     """
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     processes.check_group_size(config.trainer)
+    is_done = is_finished(directory) and not config.force
     if processes.rank() > 0:  # the first rank locks the directory
-        if _is_finished(directory) and not config.force:
-            return read_record(directory.record)
-        return _run_here(config, directory, command)
-    if share is None or processes.is_rank() or (_is_finished(directory) and not config.force):
+        return read_record(directory.record) if is_done else _run_here(config, directory, command)
+    if share is None or processes.is_rank() or is_done:
         return _lock_and_run(config, directory, command, fresh_process=fresh_process, lease=WHOLE_MACHINE)
     with leased(share) as lease:  # before the lock: others may do the run while this process waits
         config.trainer["devices"] = share.processes  # only the leased ones are visible to it
@@ -64,10 +59,13 @@ def _lock_and_run(
     disk = disk_errors_explained(f"paths.runs={config.paths.runs}")
     with disk, directory.locked() as lock, _removed_if_refused(directory):
         if config.force:
-            _start_anew(config, directory)
+            if directory.record.is_file():
+                logger.info("%s: removed and started anew, since force=true", directory.path)
+            directory.clear()
+            config.force = False  # the next attempt resumes
         if config.identity.sweep:
             directory.join_sweep(config.identity.sweep)
-        if _is_finished(directory):
+        if is_finished(directory):
             record = read_record(directory.record)
             logger.info("%s: finished already; shown, not done again%s", directory.path, _other_code(record))
             log_to_agent(config, directory, record)
@@ -75,7 +73,8 @@ def _lock_and_run(
         for left_over in directory.path.rglob("*.partial"):  # of an attempt that was killed while it wrote
             if left_over.is_file():  # a folder may belong to an export that is still running
                 left_over.unlink(missing_ok=True)
-        config.identity.title = _title(directory) or config.identity.title
+        earlier = frozen_content(directory.config) if directory.config.is_file() else {}
+        config.identity.title = (earlier.get("identity") or {}).get("title") or config.identity.title
         files.write_text(directory.config, frozen_text(config))
         count = 1 if processes.is_rank() else processes.devices_per_node(config.trainer)
         if count == 1 and not fresh_process:
@@ -86,34 +85,16 @@ def _lock_and_run(
 
 
 def _other_code(record: Record) -> str:
-    """For a finished run of another commit than the program's: both commits and the remedy; otherwise empty."""
+    """For a run of another commit than the program's: both commits and the remedy."""
     recorded, here = (record.commit, record.dirty), code_version()
     if recorded == here:
         return ""
     return f"; made by {commit_text(*recorded)}, and here is {commit_text(*here)}: force=true does it again"
 
 
-def _is_finished(directory: RunDirectory) -> bool:
-    return directory.record.is_file() and read_record(directory.record).status is Status.finished
-
-
-def _title(directory: RunDirectory) -> str | None:
-    """The run's title from an earlier attempt, which it keeps."""
-    earlier = frozen_content(directory.config) if directory.config.is_file() else {}
-    return (earlier.get("identity") or {}).get("title")
-
-
-def _start_anew(config: TrainConfig, directory: RunDirectory) -> None:
-    """Clear the directory for `force`, which is then unset so that the next attempt resumes."""
-    config.force = False
-    if directory.record.is_file():
-        logger.info("%s: removed and started anew, since force=true", directory.path)
-    directory.clear()
-
-
 @contextmanager
 def _removed_if_refused(directory: RunDirectory) -> Iterator[None]:
-    """Remove the files of a new run that is refused, or stopped before it has a record; the directory is locked."""
+    """Remove the files of a new run that is refused, or stopped before it has a record."""
     is_new = not directory.record.is_file()
     try:
         yield
@@ -134,13 +115,11 @@ def _run_here(config: TrainConfig, directory: RunDirectory, command: str) -> Rec
 def _run_group(
     directory: RunDirectory, command: str, *, processes_per_node: int, is_forked: bool, lock: int, lease: Lease
 ) -> None:
-    """Run the workers on the frozen configuration in a session of their own, and leave none of them behind.
-
-    They inherit the locks and the leases, so that these outlast this process if it is killed before them.
-    """
+    """Run the workers in a session of their own; they inherit the locks and leases, and so hold them to their end."""
     clear_failures(directory)
     words = [str(directory.path), command]
-    environment = {**without_group(os.environ), **lease.environment, STARTER: str(os.getpid())}
+    inherited = {key: value for key, value in os.environ.items() if key not in processes.GROUP_VARIABLES}
+    environment = {**inherited, **lease.environment, STARTER: str(os.getpid())}
     if processes_per_node > 1:
         words.append(str(processes_per_node))
         each = max(1, len(lease.cores or machine.cores()) // processes_per_node)
@@ -148,12 +127,9 @@ def _run_group(
     start = partial(start_worker, is_forked=is_forked) if processes_per_node == 1 else start_group
     before = _written_record(directory)
     with signals_as_interrupts(), group_folder() as folder:
+        environment[FOLDER] = str(folder)
         with lease.pinned():
-            group = start(
-                words,
-                environment={**environment, FOLDER: str(folder)},
-                descriptors=(lock, lock_of(folder), *lease.descriptors),
-            )
+            group = start(words, environment=environment, descriptors=(lock, lock_of(folder), *lease.descriptors))
         try:
             code = group.wait()
         except KeyboardInterrupt as error:
@@ -168,7 +144,7 @@ def _run_group(
         finally:
             _send(group, signal.SIGKILL)
             kill_running(folder)
-    if code and not _is_finished(directory):  # the exit code of a finished run's processes does not matter
+    if code and not is_finished(directory):  # the exit code of a finished run's processes does not matter
         name = "the worker" if processes_per_node == 1 else "the process group"
         _raise_failure(directory, f"{name} {exit_text(code)}", code=code, before=before)
 
@@ -184,7 +160,7 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
         directory: of the run, which is locked.
         end: how the processes ended, in words.
         code: their exit code.
-        before: the record before they began; if it has not changed, it is of an earlier attempt.
+        before: the record before they began.
     """
     now = _written_record(directory)
     record = None if now in (None, before) else read_record(directory.record)
@@ -202,11 +178,6 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
     raise UserError(message) if code == USER_ERROR else RunFailedError(message)
 
 
-def without_group(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables without those of a process group, which a new group must not inherit."""
-    return {key: value for key, value in environment.items() if key not in processes.GROUP_VARIABLES}
-
-
 def _stop(group: Started, error: BaseException) -> None:
     """Ask the group to stop at the next step, and wait for its checkpoint."""
     # SIGINT would show the traceback of a process that still loads libraries.
@@ -219,7 +190,5 @@ def _stop(group: Started, error: BaseException) -> None:
 
 
 def _send(group: Started, number: signal.Signals) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(group.pid, number)
-    except ProcessLookupError:
-        return

@@ -1,7 +1,7 @@
-"""The process that the workers of a multirun are forked from; it has imported the libraries once for all of them.
+"""The process that the workers of a multirun are forked from, one after another; it has imported the libraries.
 
 Started by `aiayn.launch.forked_workers`: `python -m aiayn.launch.fork_server <descriptor> <room for a longer title>`.
-It does one job after another, and ends when the process that started it has ended and no job runs.
+It ends with the process that started it.
 """
 
 import atexit
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aiayn.launch.forked_workers import FORK_SERVER, WORKER, Request
+from aiayn.launch.forked_workers import FORK_SERVER, JOB_VARIABLES, WORKER, Request
 
 LIBRARIES = (WORKER, "sacrebleu", "sacremoses", "torch.utils.data")
 """Imported by every run. None may start threads, as pyarrow below `datasets` does: a fork would lose them."""
@@ -33,7 +33,7 @@ def main() -> int:
     if not can_fork():
         return 1
     gc.collect()
-    gc.freeze()  # otherwise each worker's first collection would write to every page, and so copy it
+    gc.freeze()  # otherwise each worker's first collection would write to every page and so copy it
     while True:
         try:
             request = requests.recv()
@@ -53,16 +53,14 @@ def main() -> int:
 
 
 def can_fork() -> bool:
-    """Whether a fork would work like a new process: no other Python thread, no driver initialized for this process.
-
-    OpenBLAS, below NumPy, ends its own threads before a fork.
-    """
+    """Whether a fork would work like a new process: no other Python thread, no GPU driver is open."""
+    # OpenBLAS ends its own threads before a fork.
     opened = (path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
     return threading.active_count() == 1 and not any(file.name.startswith("nvidia") for file in opened)
 
 
 def set_title(words: Sequence[str]) -> None:
-    """Let `ps` and `pgrep -f` show these words for this process, cut to the length of its command line."""
+    """Show these words in `ps` and `pgrep -f`, cut to the length of the command line."""
     fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])  # arg_start and arg_end of proc(5), which counts from the process id
     text = b"\0".join(word.encode(errors="surrogateescape") for word in words)
@@ -73,8 +71,7 @@ def set_title(words: Sequence[str]) -> None:
 def _work_and_exit(request: Request, descriptors: Sequence[int]) -> int:
     """Be a worker, and exit after the exit handlers without a teardown of the interpreter.
 
-    A teardown takes 0.3 s. It does not free frozen objects, and Triton's extension prints 29 lines about that; to
-    unfreeze them first would take 1.4 s.
+    A teardown takes 0.3 s, and Triton's extension prints 29 lines about frozen objects.
     """
     code = 1  # after an exception that is not caught
 
@@ -89,19 +86,14 @@ def _work_and_exit(request: Request, descriptors: Sequence[int]) -> int:
 
 
 def _work(request: Request, descriptors: Sequence[int]) -> int:
-    """Be a worker as `subprocess` would start it: leader of a session, with the requested words, folder and cores.
-
-    The descriptors stay open, except the first: they are locks.
-    """
+    """Be a worker as `subprocess` would start it; the descriptors after the first are locks and stay open."""
     os.setsid()
     np.random.seed()  # the global generator, which all forks would share; Python seeds its own after a fork
     os.chdir(request.folder)
     os.sched_setaffinity(0, request.cores)
-    for name, value in request.environment.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value
+    for name in JOB_VARIABLES:
+        os.environ.pop(name, None)
+    os.environ.update(request.environment)
     worker = import_module(WORKER)
     sys.argv = [str(worker.__file__), *request.words]
     set_title((sys.executable, "-m", WORKER, *request.words))

@@ -1,7 +1,6 @@
-"""Worker processes: forked from a fork server that has imported the libraries, or started anew.
+"""Worker processes: started anew, or forked from a fork server (`aiayn.launch.fork_server`).
 
-Importing takes longer than the rest of a short job. The first job of a multirun therefore starts a fork server
-(`aiayn.launch.fork_server`), and each job is a fork of it: a process of its own, independent of earlier jobs.
+Importing takes longer than the rest of a short job, so the jobs of a multirun are forks of a process that has done it.
 """
 
 import atexit
@@ -28,28 +27,26 @@ JOB_VARIABLES = (FOLDER, STARTER, machine.VISIBLE)
 """Environment variables that may differ between jobs of one fork server: no library reads them when imported."""
 
 TITLE_ROOM = " " * 4000
-"""The fork server's last argument, which its workers overwrite: a process title cannot outgrow the command line."""
+"""The fork server's last argument: the titles of its workers cannot outgrow its command line."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A worker for the fork server to fork."""
+    """A worker to fork."""
 
     words: tuple[str, ...]
-    """The worker's arguments."""
-    environment: Mapping[str, str | None]
-    """Variables to set; None: to remove."""
+    environment: Mapping[str, str]
+    """Those of `JOB_VARIABLES` that are set."""
     folder: str
     cores: frozenset[int]
-    """Cores that it may run on."""
     descriptors: int
-    """How many follow: the pipe for its process id and exit code, and the locks that it inherits."""
+    """The number that follow: the pipe for its process id and exit code, and the locks that it inherits."""
 
 
 def start_worker(
     words: Sequence[str], *, environment: Mapping[str, str], descriptors: Sequence[int], is_forked: bool
 ) -> "Started":
-    """Start a worker in a session of its own, as a fork of this process's fork server if allowed and possible."""
+    """Start a worker in a session of its own, as a fork if allowed and possible."""
     if is_forked and sys.platform == "linux":  # system libraries of macOS do not survive a fork
         worker = _fork_server_of(environment).fork(words, environment, descriptors)
         if worker is not None:
@@ -58,7 +55,7 @@ def start_worker(
 
 
 def start_group(words: Sequence[str], *, environment: Mapping[str, str], descriptors: Sequence[int]) -> "Started":
-    """Start the agent of several workers, which starts them; arguments as for one."""
+    """Start the agent of several workers; arguments as for one."""
     return _start_anew(GROUP, words, environment, descriptors)
 
 
@@ -71,18 +68,14 @@ def _start_anew(
 
 
 class ForkServer:
-    """This process's end of its fork server.
-
-    Args:
-        environment: all variables of its workers but `JOB_VARIABLES`; libraries read some when they are imported.
-    """
+    """This process's end of its fork server; the environment has all variables of the workers but `JOB_VARIABLES`."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self.environment = environment
         self._requests, theirs = Pipe()
         words = [sys.executable, "-m", FORK_SERVER, str(theirs.fileno()), TITLE_ROOM]
         with theirs:
-            # In a session of its own, so that signals of the terminal reach the command alone.
+            # In a session of its own: signals of the terminal reach the command alone.
             self._process = subprocess.Popen(
                 words, env=environment, start_new_session=True, pass_fds=(theirs.fileno(),)
             )
@@ -102,7 +95,7 @@ class ForkServer:
         results, sender = Pipe(duplex=False)
         request = Request(
             words=tuple(words),
-            environment={name: environment.get(name) for name in JOB_VARIABLES},
+            environment={name: environment[name] for name in JOB_VARIABLES if name in environment},
             folder=str(Path.cwd()),
             cores=frozenset(machine.cores()),
             descriptors=1 + len(descriptors),
@@ -129,7 +122,7 @@ class ForkServer:
 
 
 class ForkedWorker:
-    """A worker that is a child of this process's fork server, with the interface of `subprocess.Popen`."""
+    """A child of the fork server, with the interface of `subprocess.Popen`."""
 
     def __init__(self, pid: int, results: "Connection[int, int]") -> None:
         self.pid = pid
@@ -137,11 +130,7 @@ class ForkedWorker:
         self._code: int | None = None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, negative for a signal; -SIGKILL if the fork server was killed and the code is unknown.
-
-        Raises:
-            TimeoutExpired: it still runs.
-        """
+        """Its exit code, negative for a signal; -SIGKILL if the fork server was killed and the code is unknown."""
         if self._code is None:
             if not self.results.poll(timeout):
                 assert timeout is not None
@@ -157,14 +146,13 @@ class ForkedWorker:
 Started: TypeAlias = "subprocess.Popen[bytes] | ForkedWorker"
 
 _fork_servers: list[ForkServer] = []
-"""Of this process: at most one."""
+"""At most one."""
 
 
 def _fork_server_of(environment: Mapping[str, str]) -> ForkServer:
     shared = {name: value for name, value in environment.items() if name not in JOB_VARIABLES}
-    if _fork_servers and _fork_servers[0].environment != shared:
+    if not _fork_servers or _fork_servers[0].environment != shared:
         end_fork_server()
-    if not _fork_servers:
         _fork_servers.append(ForkServer(shared))
     return _fork_servers[0]
 

@@ -1,4 +1,4 @@
-"""The agent of a process group on this host: it runs torchrun around the workers and finds which rank failed first.
+"""The agent of a process group on this host: it runs torchrun's agent, and finds which rank failed first.
 
 Started by `aiayn.launch.dispatch`: `python -m aiayn.launch.group <run directory> <command typed> <processes>`.
 """
@@ -25,16 +25,16 @@ from aiayn.system.signals import INTERRUPTING
 from aiayn.training.process_group import STORE
 
 SHUTDOWN_SECONDS = 10
-"""How long the others may run after one rank has failed: enough to notice it and to write it into the record."""
+"""Time for the other ranks to write the record after one has failed."""
 
 POLL_SECONDS = 0.2
 
 LOOPBACK = {"GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo"}
-"""Ranks of one host need no other interface, and other hosts must not reach them."""
+"""Other hosts must not reach the ranks."""
 
 
 def main() -> int:
-    """Run the group to its end; the exit code of the whole group."""
+    """Run the group to its end; its exit code."""
     path, command, processes = sys.argv[1:]
     folder = Path(os.environ[FOLDER])
     received: list[int] = []
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, ProcessFailure]:
-    """Run the workers to their end, and return those that failed, by rank."""
+    """Run the workers to their end; the failed ones by rank."""
     os.environ |= {
         **{name: os.environ.get(name, value) for name, value in LOOPBACK.items() if sys.platform == "linux"},
         STORE: str(folder / "ranks"),
@@ -88,7 +88,7 @@ def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, 
 
 
 def _exit_code(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) -> int:
-    """The exit code of a failed group; writes the failure of a rank that was the cause and could not write it."""
+    """The exit code of a failed group; writes the failure of a rank that could not write it."""
     written = read_failures(directory)
     silent = {rank: each for rank, each in failures.items() if rank not in {failure.rank for failure in written}}
     if cause_of(written) is None and silent:

@@ -1,7 +1,7 @@
-"""The ranks of a process group on one host: their process ids and the reasons for their failures, kept in files.
+"""The ranks of a process group on one host: their process ids and failures, in files.
 
-torchrun's agent gives each rank a session of its own, so that no signal to the agent's group reaches them. A rank that
-lost contact with another does not know why; the other one may have written it down.
+torchrun's agent gives each rank a session of its own, so signals must be sent to each. A rank that lost contact with
+another reads the reason in the other's file.
 """
 
 import json
@@ -22,11 +22,14 @@ from aiayn.system.scratch import make_scratch, remove_scratch
 FOLDER = "AIAYN_GROUP"
 """The environment variable with the group's folder."""
 
+WORKERS = "workers"
+"""Below it: a file for each worker, named by its process id."""
+
 KILL_SECONDS = 10.0
-"""How long to wait for killed processes: one may be stuck in a device's driver."""
+"""Longest wait for killed processes: one may be stuck in a device's driver."""
 
 CAUSE_SECONDS = 3.0
-"""How long the first rank, having lost another, waits for that one's failure."""
+"""Longest wait of the first rank for the failure of a rank that it lost."""
 
 
 @contextmanager
@@ -47,7 +50,7 @@ def register() -> None:
     """
     if FOLDER in os.environ:
         try:
-            _ids(Path(os.environ[FOLDER])).mkdir(exist_ok=True)
+            _own_id().parent.mkdir(exist_ok=True)
             _own_id().touch()
         except FileNotFoundError:
             raise SystemExit(1) from None
@@ -85,15 +88,11 @@ def kill_running(folder: Path) -> None:
 
 
 def _registered(folder: Path) -> set[int]:
-    return {int(path.name) for path in _ids(folder).glob("*")}
+    return {int(path.name) for path in (folder / WORKERS).glob("*")}
 
 
 def _own_id() -> Path:
-    return _ids(Path(os.environ[FOLDER])) / str(os.getpid())
-
-
-def _ids(folder: Path) -> Path:
-    return folder / "workers"
+    return Path(os.environ[FOLDER], WORKERS, str(os.getpid()))
 
 
 class Kind(StrEnum):
@@ -103,7 +102,7 @@ class Kind(StrEnum):
     """By a `UserError`."""
     failed = "failed"
     killed = "killed"
-    """By a signal or another end that left it no time to write its failure."""
+    """It could not write its failure itself."""
     interrupted = "interrupted"
     lost = "lost"
     """It lost contact with another rank."""
@@ -152,10 +151,7 @@ def clear_failures(directory: RunDirectory) -> None:
 
 
 def cause_of(failures: Iterable[Failure]) -> Failure | None:
-    """The earliest failure that explains the others; None if there is none.
-
-    Of several with the same message, as when the loss diverges on all ranks, the one of the lowest rank.
-    """
+    """The earliest failure that explains the others; of several with its message, the one of the lowest rank."""
     causes = sorted((each for each in failures if each.kind in CAUSES), key=lambda failure: failure.seconds)
     same = [each for each in causes if each.message == causes[0].message]
     return min(same, key=lambda failure: failure.rank, default=None)

@@ -1,7 +1,6 @@
-"""A job's share of the machine that it runs on beside other jobs: its GPUs or cores, leased by locks on files.
+"""A job's share of a machine with other jobs: its GPUs or cores, leased by locks on files.
 
-A lease lasts until every process that inherited its descriptors has ended. The workers inherit them, so that a device
-is free exactly when its workers are gone, however they and their starter ended.
+The workers inherit the locks, so a device is free exactly when they are gone, however they and their starter ended.
 """
 
 import fcntl
@@ -12,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -33,31 +32,31 @@ POLL_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Share:
-    """The devices that one job leases, all at once, and its processes."""
+    """The devices that one job leases, and its processes."""
 
     kind: str
     """GPU or core."""
     choices: tuple[str, ...]
     """The names of the devices to choose from."""
     count: int
-    """How many to lease; at most `len(choices)`."""
+    """Devices to lease."""
     threads: int = 1
     """Of each process."""
     processes: int = 1
     sharers: int = 1
-    """Jobs that may use one device at the same time, if they state the same; 1: none beside this one."""
+    """Jobs that may use one device at the same time, if they state the same."""
 
 
 @dataclass(frozen=True)
 class Lease:
     """The devices that one job may use while its workers live."""
 
-    names: tuple[str, ...]
-    environment: Mapping[str, str]
+    names: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     """Variables of the workers."""
-    cores: frozenset[int]
+    cores: frozenset[int] = frozenset()
     """Cores that the workers may run on; empty: those of their starter."""
-    descriptors: tuple[int, ...]
+    descriptors: tuple[int, ...] = ()
     """Of the locks, which the workers must inherit."""
 
     @contextmanager
@@ -74,16 +73,12 @@ class Lease:
             os.sched_setaffinity(0, before)
 
 
-WHOLE_MACHINE = Lease(names=(), environment={}, cores=frozenset(), descriptors=())
+WHOLE_MACHINE = Lease()
 """Of a job that has the machine to itself."""
 
 
 def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
-    """The share of a job of `aiayn train`, of which the launcher runs `jobs_at_once`.
-
-    Raises:
-        UserError: the job asks for more than this machine has.
-    """
+    """The share of a job of `aiayn train`, of which the launcher runs `jobs_at_once`."""
     launch, cores = config.launch, machine.cores()
     if launch.cores_per_job is not None and launch.cores_per_job > len(cores):
         raise UserError(
@@ -119,13 +114,7 @@ def _gpus(config: TrainConfig) -> tuple[tuple[str, ...], int]:
 
 @contextmanager
 def leased(share: Share) -> Iterator[Lease]:
-    """Lease the devices of a share as soon as they are free.
-
-    Raises:
-        UserError: others can write to the folder of leases.
-    """
-    assert 1 <= share.count <= len(share.choices)
-    assert share.sharers >= 1
+    """Lease the devices of a share as soon as they are free."""
     with ExitStack() as held:
         lease = try_lease(share, held)
         if lease is None:
@@ -158,15 +147,9 @@ def try_lease(share: Share, held: ExitStack) -> Lease | None:
 
 def _lease(share: Share, names: tuple[str, ...], descriptors: tuple[int, ...]) -> Lease:
     on_gpus = share.kind == GPU
-    return Lease(
-        names=names,
-        environment={
-            machine.VISIBLE: ",".join(names) if on_gpus else "",
-            **dict.fromkeys(THREAD_VARIABLES, str(share.threads)),
-        },
-        cores=frozenset() if on_gpus else frozenset(map(int, names)),
-        descriptors=descriptors,
-    )
+    visible = {machine.VISIBLE: ",".join(names) if on_gpus else ""}
+    environment = visible | dict.fromkeys(THREAD_VARIABLES, str(share.threads))
+    return Lease(names, environment, frozenset() if on_gpus else frozenset(map(int, names)), descriptors)
 
 
 def _folder() -> Path:
@@ -185,16 +168,16 @@ def _folder() -> Path:
 def _lock_device(path: Path, sharers: int, taking: ExitStack) -> list[int]:
     """Lock a device: exclusively, or shared and one of `sharers` places. The descriptors; empty if it is not free."""
     with ExitStack() as trying:
-        if sharers == 1:
-            locks = [_try_lock(path, fcntl.LOCK_EX, trying)]
-        else:
+        lock = _try_lock(path, fcntl.LOCK_EX if sharers == 1 else fcntl.LOCK_SH, trying)
+        locks = [] if lock is None else [lock]
+        if locks and sharers > 1:
             places = (path.with_name(f"{path.name}.{place}") for place in range(sharers))
             tried = (_try_lock(place, fcntl.LOCK_EX, trying) for place in places)
-            locks = [_try_lock(path, fcntl.LOCK_SH, trying), next((lock for lock in tried if lock is not None), None)]
-        if None not in locks:
+            place = next((each for each in tried if each is not None), None)
+            locks = [] if place is None else [*locks, place]
+        if locks:
             taking.push(trying.pop_all())
-            return [lock for lock in locks if lock is not None]
-    return []
+        return locks
 
 
 def _try_lock(path: Path, how: int, opened: ExitStack) -> int | None:

@@ -29,10 +29,8 @@ class RequeuedJobError(RunFailedError):
 
 
 def job_id() -> str | None:
-    """This process's job, such as 12, or 12_1 in an array; None outside of Slurm.
-
-    In an array's last job, `SLURM_JOB_ID` is the id of the whole array.
-    """
+    """This process's job, such as 12, or 12_1 in an array; None outside of Slurm."""
+    # In an array's last job, SLURM_JOB_ID is the id of the whole array.
     array, index = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
     return f"{array}_{index}" if array and index else os.environ.get("SLURM_JOB_ID")
 
@@ -43,11 +41,7 @@ def restarts() -> int:
 
 
 def set_rendezvous() -> None:
-    """Set `MASTER_ADDR` and `MASTER_PORT`, where the ranks of this job meet, unless they are set.
-
-    Raises:
-        RunFailedError: the first node has no address.
-    """
+    """Set `MASTER_ADDR` and `MASTER_PORT`, where the ranks of this job meet, unless they are set."""
     if not processes.by_srun():
         return
     if "MASTER_ADDR" not in os.environ:
@@ -67,11 +61,7 @@ def first_node(nodes: str) -> str:
 
 
 def address(node: str) -> str:
-    """The node's name if this host can resolve it, else the address that Slurm states.
-
-    Raises:
-        RunFailedError: Slurm states none.
-    """
+    """The node's name if this host can resolve it, else the address that Slurm states."""
     try:
         socket.getaddrinfo(node, None)
     except OSError:
@@ -121,7 +111,6 @@ def requeued_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None
 
     Raises:
         RequeuedJobError: Slurm will start the job again.
-        RunFailedError: it will not; or the run failed otherwise.
     """
     before = 0 if anew else max(directory.steps(), default=0)
     try:
@@ -148,9 +137,6 @@ def requeue(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
 
     Slurm announces the end of the time limit by SIGUSR1, and preemption by SIGUSR1 or SIGTERM; SIGTERM without
     preemption is `scancel`. After requeueing, signals are ignored: Slurm ends the rest of the job.
-
-    Raises:
-        RunFailedError: the job may not be requeued, or would make no progress.
     """
     if stopped_by not in (signal.SIGUSR1, signal.SIGTERM):
         return False
@@ -175,11 +161,7 @@ def requeue(stopped_by: signal.Signals, *, has_advanced: bool) -> bool:
 
 
 def run_command(words: Sequence[str]) -> str:
-    """The output of a Slurm command.
-
-    Raises:
-        RunFailedError: it failed or timed out.
-    """
+    """The output of a Slurm command; RunFailedError if it fails or times out."""
     try:
         answer = subprocess.run(words, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,11 +1,10 @@
 """The stages of a run on one rank: compare the ranks, prepare, train, evaluate; the record is kept up to date."""
 
-import datetime
 import logging
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,7 +30,7 @@ from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, SplitScores
+from aiayn.runs.record import Record, SplitScores, utc_now
 from aiayn.system import processes
 from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.system.signals import ignore_signals
@@ -67,8 +66,8 @@ class Job:
     directory: RunDirectory
     record: Record
     group: ProcessGroup
-    is_adopted: bool = False
-    """Whether `wandb agent` gave the run a new id, under which W&B has none of its earlier attempts."""
+    is_adopted: bool
+    """Whether `wandb agent` gave the run a new id, under which W&B has no earlier attempt."""
 
     def write_record(self) -> None:
         """Write the record, on the first rank."""
@@ -77,23 +76,15 @@ class Job:
 
 
 def run_stages(job: Job) -> None:
-    """Do the rest of a run, one stage after another.
-
-    Raises:
-        UserError: the configuration, the data or the disk cannot be used.
-        RunFailedError: training stopped before its end.
-    """
+    """Do the rest of a run, one stage after another."""
     record, config, is_leader = job.record, job.config, job.group.is_leader
     shared = {group: value for group, value in plain(config).items() if group not in PER_HOST_GROUPS}
     _check_same(job.group, flatten(shared), "start the same command everywhere")
     _check_same(job.group, provenance.code(), "install the same everywhere")
     # All quick checks come before anything that takes time.
+    is_patient = "SLURM_JOB_ID" in os.environ
     session = build.build_session(
-        config,
-        job.directory,
-        group=job.group,
-        by_srun=processes.by_srun(),
-        is_patient="SLURM_JOB_ID" in os.environ,
+        config, job.directory, group=job.group, by_srun=processes.by_srun(), is_patient=is_patient
     )
     check_tracker(config.logger)
     start = start_weights(config)
@@ -118,7 +109,7 @@ def run_stages(job: Job) -> None:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
     with (
-        _trackers(job, start_step=last[0] if last else 0) as loggers,
+        _trackers(job, start_step=last[0] if last else 0) if is_leader else nullcontext([]) as loggers,
         _signals_ignored_after_error(job.group),
         _metered(job) as meter,
     ):
@@ -132,8 +123,8 @@ def _check_same(group: ProcessGroup, own: Mapping[str, Any], remedy: str) -> Non
     for rank, theirs in enumerate(others, start=1):
         for name in {**first, **theirs}:
             if first.get(name) != theirs.get(name):
-                own_values = f"rank {rank} has {theirs.get(name)}, rank 0 has {first.get(name)}"
-                raise DifferingRanksError(f"the ranks differ in {name}: {own_values}; {remedy}")
+                values = f"rank {rank} has {theirs.get(name)}, rank 0 has {first.get(name)}"
+                raise DifferingRanksError(f"the ranks differ in {name}: {values}; {remedy}")
 
 
 @contextmanager
@@ -161,11 +152,10 @@ def _log_preparation(job: Job, data: PreparedData) -> None:
 
 def _build_model(config: TrainConfig, data: PreparedData, *, start: Path | None) -> TranslationModel[Any]:
     """The model with random weights, or with those of a checkpoint."""
-    vocabulary = data.tokenizer
     with memory_errors_explained("the sizes below model, or tokenizer.vocabulary_size"):
-        model = build.build_model(config, vocabulary_size=vocabulary.vocabulary_size)
+        model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     if start is not None:
-        check_vocabulary(start, vocabulary)
+        check_vocabulary(start, data.tokenizer)
         load_weights(model, start, key="init_from", provenance=None)
     return model
 
@@ -195,13 +185,8 @@ def _train(
         meter.follow(module.spent, cost)
     try:
         with memory_errors_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
-            session.fit(
-                module,
-                build.build_batches(config, data),
-                loggers=loggers,
-                resume_from=resume_from,
-                validate_first=validate_first,
-            )
+            batches = build.build_batches(config, data)
+            session.fit(module, batches, loggers=loggers, resume_from=resume_from, validate_first=validate_first)
     finally:
         _count(record, module, cost, steps=session.step)
     if session.stopped_by is not None:
@@ -218,7 +203,6 @@ def _train(
 
 
 def _count(record: Record, module: TranslationModule, cost: ModelCost, *, steps: int) -> None:
-    """Update the record's counters."""
     progress = module.progress
     record.steps = steps
     record.tokens = progress.source_tokens + progress.target_tokens
@@ -272,7 +256,7 @@ def _metered(job: Job) -> Iterator[CostMeter | None]:
         job.directory.cost,
         job.config.cost,
         earlier=record.cost.attempts if record.cost else (),
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        started=utc_now(),
         device=build.device_of(job.config, local_rank=processes.local_rank()),
         precision=record.precision or "",
         group=job.group,
@@ -287,18 +271,13 @@ def _metered(job: Job) -> Iterator[CostMeter | None]:
         record.cost = meter.account()
 
 
-@contextmanager
-def _trackers(job: Job, *, start_step: int) -> Iterator[list[Any]]:
-    """The loggers of the first rank; the other ranks have none."""
-    if not job.group.is_leader:
-        yield []
-        return
+def _trackers(job: Job, *, start_step: int) -> AbstractContextManager[list[Any]]:
+    """The loggers of the run."""
     record = job.record
-    with tracked(
+    return tracked(
         job.config.logger,
         partial(build.describe, job.config, run_id=record.run_id, commit=record.commit, dirty=record.dirty),
         metrics=job.directory.metrics,
         start_step=start_step,
         is_new=job.is_adopted,
-    ) as loggers:
-        yield loggers
+    )

@@ -23,7 +23,7 @@ KEY = "init_from"
 
 
 def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[int, Path] | None:
-    """The optimizer step and file of the checkpoint to resume from, or None if there is none.
+    """The optimizer step and file of the checkpoint to resume from, if there is one.
 
     A checkpoint that cannot be read, checksums included, is renamed to `<name>.damaged` with a warning.
 
@@ -53,16 +53,12 @@ def newest_whole_checkpoint(directory: RunDirectory, record: Record) -> tuple[in
 
 
 def misses_validation(directory: RunDirectory, step: int, *, interval: int) -> bool:
-    """Whether the validation that was due after this step is not in the metrics: the run was killed in it."""
+    """Whether the validation due after this step is not in the metrics: the run was killed in it."""
     return step > 0 and step % interval == 0 and step not in directory.validation_perplexities()
 
 
 def start_weights(config: TrainConfig) -> Path | None:
-    """The checkpoint that `init_from` names, checked against the run's model; None without that key.
-
-    Raises:
-        UserError: there is no checkpoint, or it does not fit the model.
-    """
+    """The checkpoint that `init_from` names, checked against the run's model; None without that key."""
     if config.init_from is None:
         return None
     path, provenance = Path(config.init_from), None

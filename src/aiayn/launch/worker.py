@@ -3,12 +3,11 @@
 Started on a frozen run directory: `python -m aiayn.launch.worker <run directory> <command typed>`.
 """
 
-import datetime
 import logging
 import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from aiayn.builders import training as build
@@ -23,7 +22,7 @@ from aiayn.launch.wandb_agent import agent_run_id
 from aiayn.runs import provenance
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
+from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record, utc_now
 from aiayn.system import processes
 from aiayn.system.allocator import keep_memory
 from aiayn.system.orphans import end_with_parent
@@ -37,12 +36,7 @@ logger = logging.getLogger("aiayn")
 
 
 def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record:
-    """Do the run, or the rest of it, on this rank, and keep its record up to date; the directory is locked.
-
-    Raises:
-        UserError: the configuration, the data or the disk cannot be used.
-        RunFailedError: training stopped before its end.
-    """
+    """Do the run, or the rest of it, on this rank, and keep its record up to date; the directory is locked."""
     quiet_libraries()
     if config.launch.keep_allocator_memory:
         keep_memory()
@@ -54,7 +48,8 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     is_adopted = agents_id not in (None, record.run_id)
     record.run_id = agents_id or record.run_id
     disk = f"paths.runs={config.paths.runs}"
-    with disk_errors_explained(disk), _logging_to(directory.log if is_leader else None), signals_as_interrupts():
+    log = _logging_to(directory.log) if is_leader else nullcontext()
+    with disk_errors_explained(disk), log, signals_as_interrupts():
         try:
             with disk_errors_explained(disk):  # inside too, since the record takes the reason
                 _run_with_others(config, directory, record, is_adopted=is_adopted)
@@ -69,7 +64,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
                 raise
             raise error from raised
         finally:
-            record.ended = _now()
+            record.ended = utc_now()
             if is_leader:
                 record.write(directory.record)
                 directory.cost.unlink(missing_ok=True)  # the record holds it now
@@ -77,7 +72,6 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
 
 
 def _run_with_others(config: TrainConfig, directory: RunDirectory, record: Record, *, is_adopted: bool) -> None:
-    """Join the process group and run the stages."""
     set_rendezvous()
     device = build.device_of(config, local_rank=processes.local_rank())
     timeout = config.launch.timeout_seconds
@@ -87,7 +81,7 @@ def _run_with_others(config: TrainConfig, directory: RunDirectory, record: Recor
 
 
 def _explained(error: BaseException, directory: RunDirectory) -> BaseException:
-    """Write this rank's failure for the others; if the first rank lost another, return that one's failure instead."""
+    """Write this rank's failure for the others; of a first rank that lost another, return the other's failure."""
     if processes.group_size() == 1 or isinstance(error, DifferingRanksError):
         return error
     write_failure(directory, rank=processes.rank(), kind=_kind(error), message=_reason(error))
@@ -126,7 +120,7 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
             difference=config.identity.difference,
             trial=trial_reason(config.trainer),
             status=Status.running,
-            started=_now(),
+            started=utc_now(),
         )
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
@@ -139,11 +133,8 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
 
 
 @contextmanager
-def _logging_to(path: Path | None) -> Iterator[None]:
+def _logging_to(path: Path) -> Iterator[None]:
     """Write the log to a file as well."""
-    if path is None:
-        yield
-        return
     handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
@@ -164,10 +155,6 @@ def _reason(error: BaseException) -> str:
         return "interrupted; rerun the command to resume"
     text = str(error).strip().splitlines()
     return text[0] if isinstance(error, UserError | RunFailedError) and text else f"{type(error).__name__}: {error}"
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def main() -> int:

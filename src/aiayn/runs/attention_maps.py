@@ -22,7 +22,7 @@ Kind: TypeAlias = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 Weights: TypeAlias = NDArray[np.floating[Any]]
-"""`[layers, heads, queries, keys]`; every row sums to 1."""
+"""`[layers, heads, queries, keys]`; each row sums to 1."""
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,20 @@ class Map:
     queries: list[str]
     keys: list[str]
     weights: Weights
-    """`[layers, heads, queries, keys]`."""
 
 
 @dataclass(frozen=True)
 class AttendedSentence:
-    """A sentence pair as words or tokens, and all its attentions."""
+    """A sentence pair as words or tokens, and its attentions."""
 
     line: int
-    """Its number in the input, from 1."""
+    """In the input, from 1."""
     source: list[str]
     """Input of the encoder, end mark included."""
     target: list[str]
-    """Output of the decoder, end mark included: the queries of its attentions."""
+    """Output of the decoder, end mark included."""
     target_input: list[str]
-    """Input of the decoder, start mark included: the keys of its self-attention."""
+    """Input of the decoder, start mark included."""
     encoder: Weights
     """`[layers, heads, source, source]`."""
     decoder: Weights
@@ -73,18 +72,14 @@ class AttentionMaps:
 
 
 def write_attention_maps(path: Path, maps: AttentionMaps) -> None:
-    """Write the maps, with weights rounded to three decimals."""
+    """Write the maps, with rounded weights."""
     sentences = [{key: _plain(value) for key, value in vars(sentence).items()} for sentence in maps.sentences]
     content = {"version": VERSION, **vars(maps), "sentences": sentences}
     files.write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def read_attention_maps(path: Path) -> AttentionMaps:
-    """Read a file of `write_attention_maps`.
-
-    Raises:
-        UserError: it cannot be read, or has another version.
-    """
+    """Read a file of `write_attention_maps`; UserError if it is not one."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         is_known = content.pop("version") == VERSION

@@ -1,10 +1,10 @@
-"""The cost of a run: an account of every attempt, including time lost to kills, and their sum."""
+"""The cost of a run: an account of every attempt, and their sum."""
 
 import dataclasses
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
@@ -18,31 +18,30 @@ class Basis(StrEnum):
     """The source of a device's FLOP/s."""
 
     paper = "paper"
-    """Footnote 5 of the paper."""
+    """Footnote 5."""
     stated = "stated"
     """The maker's peak, as in conf/hardware/."""
     measured = "measured"
-    """Matrix products, measured on the device just before the run."""
+    """Matrix products before the run."""
 
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices of one kind that an attempt had, one for each process."""
+    """The devices of one kind of an attempt, one for each process; None: unknown."""
 
     name: str
-    """As torch names a GPU, and the operating system a processor."""
     count: int
     sustained_flops: float | None = None
-    """FLOP/s of one device in single precision, with which Table 2 multiplies; None: unknown."""
+    """FLOP/s of one device in single precision, with which Table 2 multiplies."""
     peak_flops: float | None = None
-    """Highest FLOP/s of one device in the run's precision; None: unknown."""
+    """Highest FLOP/s of one device in the run's precision."""
     basis: Basis | None = None
     """Of `sustained_flops`; the peak is the maker's, or measured."""
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """The cost of one attempt at a run; a run that was never stopped has one."""
+    """The cost of one attempt at a run; None: unknown."""
 
     started: str | None
     """UTC, ISO 8601."""
@@ -64,11 +63,10 @@ class Attempt:
     flops: float = 0.0
     """Of the forward and backward passes, without padding."""
     padded_flops: float = 0.0
-    """The same with padding, which some devices compute."""
+    """The same with padding."""
     gpu_joules: float | None = None
-    """Energy of the GPUs; None: their driver does not state it."""
     processor_joules: float | None = None
-    """Energy of the host's processors, by all its processes; None: the system does not state it."""
+    """Of the host's processors, by all its processes."""
 
     @property
     def count(self) -> int:
@@ -82,24 +80,23 @@ class Attempt:
 
     @property
     def seconds(self) -> float:
-        """The time that the devices were in use, without preparation."""
+        """Wall time without preparation."""
         return self.fitting_seconds + self.evaluation_seconds
 
     @property
     def sustained_flops(self) -> float | None:
-        """FLOP/s of all devices in single precision; None: that of one is unknown."""
+        """FLOP/s of all devices in single precision."""
         return _known_sum(_times(devices.count, devices.sustained_flops) for devices in self.devices)
 
     @property
     def peak_flops(self) -> float | None:
-        """Highest FLOP/s of all devices in the run's precision; None: that of one is unknown."""
+        """Highest FLOP/s of all devices in the run's precision."""
         return _known_sum(_times(devices.count, devices.peak_flops) for devices in self.devices)
 
     @property
     def price(self) -> float | None:
-        """None: unknown."""
-        price = self.price_per_device_hour
-        return None if price is None else price * self.seconds * self.count / 3600
+        """In `currency`."""
+        return _times(self.seconds * self.count / 3600, self.price_per_device_hour)
 
 
 @dataclass(frozen=True)
@@ -114,9 +111,8 @@ class Total:
     flops: float
     """Analytic FLOPs of training without padding."""
     padded_flops: float
-    """The same with padding."""
     paper_flops: float | None
-    """By the definition of Table 2: wall time of training x devices x sustained FLOP/s in single precision."""
+    """As in Table 2: wall time of training x devices x sustained FLOP/s in single precision."""
     mfu: float | None
     """Model FLOPs utilisation: analytic FLOP/s of training as a share of the devices' peak."""
     gpu_kwh: float | None
@@ -148,7 +144,7 @@ class Total:
         )
 
     def plain(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """For JSON."""
         return dataclasses.asdict(self)
 
 
@@ -160,8 +156,7 @@ def _known_sum(values: Iterable[float | None]) -> float | None:
 
 
 def _kwh(joules: Iterable[float | None]) -> float | None:
-    known = _known_sum(joules)
-    return None if known is None else known / JOULES_PER_KWH
+    return _times(1 / JOULES_PER_KWH, _known_sum(joules))
 
 
 def _times(factor: float, value: float | None) -> float | None:
@@ -174,7 +169,7 @@ class RunCost:
 
     attempts: tuple[Attempt, ...]
     """In order; the last one may be under way."""
-    total: Total = field(default_factory=lambda: Total.of(()))
+    total: Total
 
     @classmethod
     def of(cls, attempts: Iterable[Attempt]) -> Self:
@@ -184,20 +179,12 @@ class RunCost:
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Self:
-        """From the values of JSON; the sum is computed anew.
-
-        Raises:
-            KeyError, TypeError, ValueError: they are not an account.
-        """
+        """From JSON; the sum is computed anew. KeyError, TypeError or ValueError if it is not an account."""
         return cls.of(_attempt(attempt) for attempt in content["attempts"])
 
     @classmethod
     def kept(cls, path: Path) -> Self | None:
-        """The account that a running or killed attempt has written to a file; None without a file.
-
-        Raises:
-            UserError: the file is not an account.
-        """
+        """The account in the file of a running or killed attempt, if there is one; UserError if it is damaged."""
         try:
             return cls.read(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
@@ -206,13 +193,10 @@ class RunCost:
             raise UserError(f"{path}: not an account of costs ({error}); remove it") from None
 
     def plain(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """For JSON."""
         return dataclasses.asdict(self)
 
 
 def _attempt(content: Mapping[str, Any]) -> Attempt:
-    devices = tuple(
-        Devices(**{**each, "basis": None if each["basis"] is None else Basis(each["basis"])})
-        for each in content["devices"]
-    )
+    devices = tuple(Devices(**{**each, "basis": each["basis"] and Basis(each["basis"])}) for each in content["devices"])
     return Attempt(**{**content, "devices": devices})

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -48,15 +48,13 @@ class RunDirectory:
     path: Path
 
     config = _Inside("config.yaml")
-    """The frozen configuration that every process of the run reads."""
+    """The frozen configuration."""
     record = _Inside("run.json")
-    """The record: settings, state and results."""
     metrics = _Inside("metrics.jsonl")
     """One JSON object a line, by optimizer step."""
     log = _Inside("run.log")
-    """The log of all attempts."""
     tokenizer = _Inside("tokenizer.json")
-    """A copy of the tokenizer, so that the run can be used without its corpus."""
+    """A copy, so that the run can be used without its corpus."""
     checkpoints = _Inside("checkpoints")
     """The folder of step-<n>.ckpt, best-<n>.ckpt, weights-<n>.ckpt and average-....ckpt."""
     evaluations = _Inside("evaluations")
@@ -72,11 +70,7 @@ class RunDirectory:
 
     @property
     def sweeps(self) -> list[str]:
-        """The sweeps that asked for the run, in order.
-
-        Raises:
-            UserError: the file is not text.
-        """
+        """The sweeps that asked for the run, in order."""
         try:
             return self.sweeps_file.read_text(encoding="utf-8").splitlines() if self.sweeps_file.is_file() else []
         except UnicodeDecodeError as error:
@@ -110,10 +104,12 @@ class RunDirectory:
             UserError: there is no such checkpoint; the message lists the existing ones.
         """
         steps, best, averages = self.steps(), self.steps("best"), self.averages()
-        if which in averages:
-            return averages[which]
-        if which == "average":
-            return self._only_average(averages)
+        if which == "average" and len(averages) > 1:
+            raise UserError(f"checkpoint=average: there are several; state one by its name: {', '.join(averages)}")
+        if which == "average" and not averages:
+            raise UserError(f"checkpoint=average: {self.checkpoints} has none; make one: aiayn average run={self.path}")
+        if which in ("average", *averages):
+            return averages[next(iter(averages)) if which == "average" else which]
         if which == "last" and steps:
             return next(reversed(steps.items()))
         if which == "best" and best:
@@ -126,20 +122,8 @@ class RunDirectory:
         existing = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(existing) or 'no checkpoint'}")
 
-    def _only_average(self, averages: Mapping[str, tuple[int, Path]]) -> tuple[int, Path]:
-        """The run's average, if it has exactly one."""
-        if not averages:
-            raise UserError(f"checkpoint=average: {self.checkpoints} has none; make one: aiayn average run={self.path}")
-        if len(averages) > 1:
-            raise UserError(f"checkpoint=average: there are several; state one by its name: {', '.join(averages)}")
-        return next(iter(averages.values()))
-
     def metric_rows(self, *, tail_bytes: int | None = None) -> Iterator[tuple[int, dict[str, float | None]]]:
-        """Step and values, the step included, of every whole line of the metrics, or of their last bytes.
-
-        Raises:
-            UserError: a line holds no numbers.
-        """
+        """Step and values, the step included, of every whole line of the metrics, or of their last bytes."""
         try:
             with self.metrics.open("rb") as stream:
                 if tail_bytes is not None:
@@ -154,8 +138,7 @@ class RunDirectory:
                     values = {key: None if value is None else float(value) for key, value in row.items()}
                     step = int(row["step"])
                 except (KeyError, TypeError, ValueError) as error:
-                    message = f"{self.metrics}: a line holds no numbers ({error}); repair or remove it"
-                    raise UserError(message) from error
+                    raise UserError(f"{self.metrics}: a line holds no numbers ({error}); mend or remove it") from error
                 yield step, values
 
     def validation_perplexities(self) -> dict[int, float]:
@@ -179,15 +162,12 @@ class RunDirectory:
     def is_free(self) -> bool:
         """Whether the lock is free at this moment."""
         try:
-            lock = os.open(self.path / LOCK, os.O_RDONLY)
-        except FileNotFoundError:
-            return True
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            with (self.path / LOCK).open() as lock:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        finally:
-            os.close(lock)
+        except FileNotFoundError:
+            pass
         return True
 
     def clear(self) -> None:
@@ -206,30 +186,24 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[int]:
-        """Lock the directory against other processes.
+        """Lock the directory against other processes; HeldDirectoryError if one holds it.
 
         Yields:
             The descriptor of the lock; a process that inherits it holds the lock too, until it has ended.
-
-        Raises:
-            HeldDirectoryError: another process holds it.
         """
         self.path.mkdir(parents=True, exist_ok=True)
         holder = self.path / HOLDER
-        lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
+        with (self.path / LOCK).open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise HeldDirectoryError(self.path, self.holder or "another process") from None
             try:
                 holder.write_text(f"process {os.getpid()} on {os.uname().nodename}", encoding="utf-8")
-                yield lock
+                yield lock.fileno()
             finally:
                 holder.unlink(missing_ok=True)
                 fcntl.flock(lock, fcntl.LOCK_UN)
-        finally:
-            os.close(lock)
 
 
 def average_name(steps: Sequence[int]) -> str:
@@ -241,11 +215,7 @@ def average_name(steps: Sequence[int]) -> str:
 
 
 def open_run(path: str, *, key: str = "run") -> RunDirectory:
-    """The run directory that the user named under a configuration key.
-
-    Raises:
-        UserError: it is not a run directory.
-    """
+    """The run directory that the user named under a configuration key; UserError if it is none."""
     directory = RunDirectory(Path(path))
     if not directory.record.is_file():
         raise UserError(f"{key}={path}: not a run directory (no {directory.record.name} there)")
@@ -253,12 +223,8 @@ def open_run(path: str, *, key: str = "run") -> RunDirectory:
 
 
 def named_runs(value: object) -> list[str]:
-    """The run directories that the user named: one, or a list of several for an ensemble.
-
-    Raises:
-        UserError: the value is empty or not a path.
-    """
+    """The paths that the user named: of one run directory, or of several for an ensemble; all exist."""
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str | int | float) and str(name) for name in names):
         raise UserError(f"run={value}: state a run directory, or several as in run=[<one>,<another>]")
-    return [str(name) for name in names]
+    return [str(open_run(str(name)).path) for name in names]

@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 from aiayn.data.lines import file_lines
 from aiayn.errors import UserError
@@ -12,6 +14,8 @@ from aiayn.runs.record import Record, SplitScores, read_record, split_scores
 
 SCORES = "scores.json"
 
+Line = TypeVar("Line", str, SentenceScores)
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -19,18 +23,13 @@ class Evaluation:
 
     directory: RunDirectory
     record: Record
-    """Of the run."""
     scores: dict[str, SplitScores]
     """By split."""
     name: str
     """As the user named it."""
 
     def of(self, split: str, *, key: str) -> SplitScores:
-        """The scores of a split, dev or test.
-
-        Raises:
-            UserError: it has not been evaluated; the message begins with the configuration `key`.
-        """
+        """The scores of a split, dev or test; UserError about the configuration `key` if it has none."""
         if split not in self.scores:
             state = f"it has {', '.join(self.scores)}" if self.scores else f"the run is {self.record.status.value}"
             raise UserError(f"{key}={self.name}: not evaluated on {split}; {state}; aiayn evaluate scores more")
@@ -39,31 +38,28 @@ class Evaluation:
     def hypotheses(self, split: str) -> list[str]:
         """The decoded sentences of an evaluated split; UserError if their file is missing or damaged."""
         path = self._path(split)
-        lines = list(file_lines(path, "hypotheses"))
-        self._check_count(split, path, len(lines))
-        return lines
+        return self._counted(split, path, list(file_lines(path, "hypotheses")))
 
     def sentences(self, split: str) -> list[SentenceScores]:
         """The scores of each sentence of an evaluated split; UserError if their file is missing or damaged."""
         path = self._path(split).with_name(f"{split}.sentences.jsonl")
-        rows = read_sentence_scores(path)
-        self._check_count(split, path, len(rows))
-        return rows
+        return self._counted(split, path, read_sentence_scores(path))
 
-    def _check_count(self, split: str, path: Path, lines: int) -> None:
+    def _counted(self, split: str, path: Path, lines: list[Line]) -> list[Line]:
         expected = self.scores[split].sentences
-        if lines != expected:
-            raise UserError(f"{path}: {lines} lines where {expected} were scored; evaluate the run again")
+        if len(lines) != expected:
+            raise UserError(f"{path}: {len(lines)} lines where {expected} were scored; evaluate the run again")
+        return lines
 
     def _path(self, split: str) -> Path:
         return self.directory.path / self.scores[split].hypotheses
 
 
 def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
-    """The evaluation that the user named: a run directory, or a folder below its `evaluations`.
+    """The evaluation that the user named under a configuration key: a run directory, or a folder of `evaluations`.
 
     Raises:
-        UserError: it is neither, or of a trial, or a file is damaged; the message begins with the configuration `key`.
+        UserError: it is neither, or of a trial, or a file is damaged.
     """
     folder = Path(path)
     has_scores = (folder / SCORES).is_file()
@@ -77,16 +73,9 @@ def open_evaluation(path: str, *, key: str = "run") -> Evaluation:
 def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> list[SplitScores]:
     """The scores of other searches with the same weights on the same sentences, by the names of their folders."""
     found = [read_scores(path).get(split) for path in sorted(directory.evaluations.glob(f"*/{SCORES}"))]
-    return [scores for scores in found if scores is not None and _is_other_search(scores, own)]
-
-
-def _is_other_search(scores: SplitScores, own: SplitScores) -> bool:
-    if None in (scores.search, own.search) or scores.search == own.search:
-        return False
-    return all(
-        getattr(scores, name) == getattr(own, name)
-        for name in ("checkpoint_step", "averaged_steps", "engine", "sentences")
-    )
+    weights = attrgetter("checkpoint_step", "averaged_steps", "engine", "sentences")
+    same = [scores for scores in found if scores is not None and weights(scores) == weights(own)]
+    return [scores for scores in same if own.search is not None and scores.search not in (None, own.search)]
 
 
 def read_scores(path: Path) -> dict[str, SplitScores]:

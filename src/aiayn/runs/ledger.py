@@ -1,4 +1,4 @@
-"""The ledger: every run below a folder and its present state."""
+"""The ledger: the runs below a folder, and their present state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the ledger."""
+    """The state of one run."""
 
     directory: RunDirectory
     state: State
@@ -40,7 +40,6 @@ class Entry:
     seconds: float
     """Wall time of training so far."""
     message: str | None
-    """The reason why it failed, stopped, or cannot be read."""
     latest: Mapping[str, float] = field(default_factory=dict)
     """The newest value of each metric, for runs whose record has no final counts."""
 
@@ -59,7 +58,6 @@ class SweptJob:
     experiment: str
     seed: int
     overrides: tuple[str, ...]
-    """All its overrides, in the order of the command line."""
     directory: RunDirectory
     swept: tuple[str, ...] = ()
     """Its values of the swept keys, as in dropout=0.3, without experiment and seed."""
@@ -87,8 +85,7 @@ def read_results(runs: Path) -> list[Entry]:
 def read_entry(directory: RunDirectory) -> Entry:
     """The state of one run."""
     try:
-        record = read_record(directory.record)
-        return _entry(directory, record)
+        return _entry(directory, read_record(directory.record))
     except UserError as error:
         return Entry(directory, State.unreadable, None, 0, 0.0, str(error))
 

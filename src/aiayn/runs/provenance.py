@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 COMMIT_DIGITS = 12
-"""Shown of a commit."""
 
 PACKAGES = ("aiayn", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "tokenizers", "datasets", "sacrebleu")
 
 
 def versions() -> dict[str, str]:
-    """The versions of Python and of every package that can change a result; torch's with its build ("2.13.0+cu130")."""
+    """The versions of Python and of every package that can change a result; torch's with its build ("+cu130")."""
     import torch
 
     packages = {name: importlib.metadata.version(name) for name in PACKAGES}
@@ -23,13 +22,13 @@ def versions() -> dict[str, str]:
 
 
 def checkout() -> Path | None:
-    """The git checkout that this package runs from, or None where it was installed."""
+    """The git checkout that this package runs from; None if it was installed."""
     root = Path(__file__).resolve().parents[3]
     return root if (root / ".git").exists() else None
 
 
 def code_version() -> tuple[str | None, bool | None]:
-    """The commit of the checkout that this package runs from and whether it has changes; (None, None) outside one."""
+    """The checkout's commit, and whether it has changes; (None, None) outside one."""
     root = checkout()
     if root is None:
         return None, None
@@ -83,15 +82,9 @@ def _git(root: Path, *arguments: str) -> str | None:
     # A hook's GIT_DIR would name another repository; `git status` without the option may break a running commit.
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     try:
-        result = subprocess.run(
-            ["git", "--no-optional-locks", *arguments],
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=10,
-        )
+        command = ["git", "--no-optional-locks", *arguments]
+        return subprocess.check_output(
+            command, cwd=root, env=environment, stderr=subprocess.DEVNULL, text=True, timeout=10
+        ).strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return result.stdout.strip()

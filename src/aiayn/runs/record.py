@@ -1,6 +1,7 @@
 """The record of a run, `run.json`: its settings, state and results."""
 
 import dataclasses
+import datetime
 import json
 import math
 import re
@@ -13,6 +14,7 @@ from typing import Any
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.runs.cost import RunCost
+from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 
 SCHEMA_VERSION = 1
@@ -40,9 +42,8 @@ class RecordedBrackets:
     tagging_accuracy: float | None
     """Words with the right tag; None where the model writes no tags."""
     well_formed: float
-    """Outputs that were a tree over exactly their words as they came; the others were repaired before they count."""
+    """Outputs that were a tree over exactly their words; the others were repaired."""
     signature: str
-    """The definition of the counts."""
 
     @property
     def shown(self) -> dict[str, Score]:
@@ -71,16 +72,15 @@ class RecordedSearch:
 
 @dataclass(frozen=True)
 class SplitScores:
-    """The scores of one split: of translations BLEU and chrF, of parse trees `brackets` instead."""
+    """The scores of one split: BLEU and chrF of translations, `brackets` of parse trees."""
 
     ppl: float
     """exp of the mean unsmoothed negative log-likelihood per token, end marks included."""
     bleu: Score | None
-    """sacreBLEU; on detokenised text unless the data came split into words. None of trees."""
+    """sacreBLEU; on detokenised text unless the data came split into words."""
     chrf: Score | None
-    """chrF on the same text."""
+    """On the same text."""
     sentences: int
-    """Sentence pairs scored, each once."""
     checkpoint_step: int
     """Optimizer step of the checkpoint scored, of a mean the last one."""
     seconds: float
@@ -90,23 +90,20 @@ class SplitScores:
     engine: str = "torch"
     """torch: a single model; ensemble<n>-<key>: an ensemble of n."""
     averaged_steps: tuple[int, ...] = ()
-    """Of the checkpoints whose mean was scored, ascending; empty where it was a single one."""
+    """Of the checkpoints whose mean was scored, ascending."""
     matrix: dict[str, Score] = field(default_factory=dict)
     """The same hypotheses by other definitions, by the names of `aiayn.evaluation.matrix.TITLES`."""
     brackets: RecordedBrackets | None = None
-    """Of parse trees; None of translations."""
     search: RecordedSearch | None = None
-    """The settings of the search."""
     commit: str | None = None
-    """Commit of the checkout whose code scored; None outside one."""
+    """Of the code that scored; None outside a checkout."""
     dirty: bool | None = None
-    """Whether that checkout had changes."""
 
     @property
     def checkpoint(self) -> str:
         """The step of what was scored, as in "1,400", or "1,400, mean of 5"."""
         count = len(self.averaged_steps)
-        return f"{self.checkpoint_step:,}, mean of {count}" if count else f"{self.checkpoint_step:,}"
+        return f"{self.checkpoint_step:,}{f', mean of {count}' if count else ''}"
 
     @property
     def origin(self) -> str:
@@ -129,7 +126,7 @@ class SplitScores:
 
     @property
     def quality_name(self) -> str:
-        """The heading of `quality`: F1, BLEU or BLEU_none, no two of which compare."""
+        """The heading of `quality`: F1, BLEU or BLEU_none."""
         return next(iter(self.shown))
 
     @property
@@ -150,7 +147,7 @@ class Record:
 
     schema_version: int
     run_id: str
-    """Chosen once, here or by `wandb agent`; also the id of the W&B run."""
+    """Also the id of the W&B run, which `wandb agent` may have chosen."""
     name: str
     """Folder below the runs folder."""
     experiment: str
@@ -168,7 +165,7 @@ class Record:
     trial: str | None = None
     """The setting that makes the run a trial instead of a result, as in trainer.fast_dev_run=true."""
     message: str | None = None
-    """The reason why the run failed, stopped, or ended before its last step."""
+    """Why the run failed, stopped, or ended before its last step."""
     data_fingerprint: str | None = None
     """Checksum of the prepared corpus."""
     data_counts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -178,7 +175,7 @@ class Record:
     dirty: bool | None = None
     """Whether the checkout had uncommitted changes."""
     earlier_commits: list[str] = field(default_factory=list)
-    """Other commits that trained the run before `commit` resumed it."""
+    """Of earlier attempts, if they differ."""
     hardware: dict[str, Any] = field(default_factory=dict)
     precision: str | None = None
     parameters: int | None = None
@@ -188,7 +185,6 @@ class Record:
     steps: int = 0
     """Optimizer steps done."""
     max_steps: int | None = None
-    """Optimizer steps planned."""
     tokens: int = 0
     """Source and target tokens trained on, pads excluded, end marks included."""
     seconds: float = 0.0
@@ -203,7 +199,7 @@ class Record:
     scores: dict[str, SplitScores] = field(default_factory=dict)
     """By split: dev, test."""
     cost: RunCost | None = None
-    """The cost of every attempt and their sum; None before training."""
+    """None before training."""
 
     @property
     def account(self) -> RunCost:
@@ -212,7 +208,7 @@ class Record:
 
     @property
     def provenance(self) -> dict[str, str | None]:
-        """The identity that every checkpoint of the run carries; the data is None before it is prepared."""
+        """The identity that every checkpoint of the run carries."""
         return {"config_hash": self.config_hash, "data_fingerprint": self.data_fingerprint}
 
     @property
@@ -227,16 +223,16 @@ class Record:
 
     def data_summary(self) -> str:
         """The numbers of pairs kept and dropped in each split, in one line."""
-        return "; ".join(
-            f"{split} {counts['pairs']:,} {'pair' if counts['pairs'] == 1 else 'pairs'}"
-            + "".join(
-                f", {number:,} {kind.removeprefix('dropped_').replace('_', ' ')} dropped"
-                for kind, number in counts.items()
-                if kind.startswith("dropped_") and number
-            )
-            + (f", {counts['contaminated']:,} with a sentence of dev or test" if counts.get("contaminated") else "")
-            for split, counts in self.data_counts.items()
-        )
+        parts = []
+        for split, counts in self.data_counts.items():
+            part = [f"{split} {counts['pairs']:,} {'pair' if counts['pairs'] == 1 else 'pairs'}"]
+            for kind, number in counts.items():
+                if kind.startswith("dropped_") and number:
+                    part.append(f"{number:,} {kind.removeprefix('dropped_').replace('_', ' ')} dropped")
+            if counts.get("contaminated"):
+                part.append(f"{counts['contaminated']:,} with a sentence of dev or test")
+            parts.append(", ".join(part))
+        return "; ".join(parts)
 
     def write(self, path: Path) -> None:
         """Write the record atomically."""
@@ -257,11 +253,7 @@ def _finite(value: Any) -> Any:
 
 
 def read_record(path: Path) -> Record:
-    """Read a record.
-
-    Raises:
-        UserError: the file is missing, damaged, or of a later version.
-    """
+    """Read a record; UserError if the file is missing, damaged, or of another version."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -272,42 +264,39 @@ def read_record(path: Path) -> Record:
     if version != SCHEMA_VERSION:
         raise UserError(f"{path}: schema_version={version}: this aiayn reads version {SCHEMA_VERSION}")
     try:
-        scores = {split: split_scores(value) for split, value in content.pop("scores").items()}
-        cost = content.pop("cost", None)
-        return Record(
-            **{
-                **content,
-                "status": Status(content["status"]),
-                "scores": scores,
-                "cost": None if cost is None else RunCost.read(cost),
-            }
-        )
+        content["status"] = Status(content["status"])
+        content["scores"] = {split: split_scores(value) for split, value in content["scores"].items()}
+        content["cost"] = content.get("cost") and RunCost.read(content["cost"])
+        return Record(**content)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None
 
 
-def refuse_trees(scores: SplitScores, *, place: str) -> None:
-    """Refuse parse trees where translations are scored or compared.
+def utc_now() -> str:
+    """The time in ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
-    Raises:
-        UserError: naming the place, such as a run.
-    """
+
+def is_finished(directory: RunDirectory) -> bool:
+    """Whether a run has been done to its end."""
+    return directory.record.is_file() and read_record(directory.record).status is Status.finished
+
+
+def refuse_trees(scores: SplitScores, *, place: str) -> None:
+    """Refuse parse trees where translations are scored or compared; `place` names the run."""
     if scores.brackets is not None:
         raise UserError(f"{place}: its outputs are trees, scored by {scores.quality_name}; name a translation's run")
 
 
 def split_scores(value: Mapping[str, Any]) -> SplitScores:
-    """The scores of a split from JSON.
-
-    Raises:
-        TypeError: there are fields too many or too few.
-        KeyError: one that every version has is missing.
-    """
-    signed = {name: value[name] and Score(**value[name]) for name in ("bleu", "chrf")}
-    brackets = value.get("brackets")
-    matrix = {name: Score(**score) for name, score in value.get("matrix", {}).items()}
-    ppl = math.inf if value["ppl"] is None else value["ppl"]
-    fields: dict[str, Any] = {**value, **signed, "ppl": ppl, "matrix": matrix}
-    fields["brackets"] = brackets and RecordedBrackets(**brackets)
-    fields["search"] = value.get("search") and RecordedSearch(**value["search"])
-    return SplitScores(**fields | {"averaged_steps": tuple(value.get("averaged_steps", ()))})
+    """The scores of a split from JSON; KeyError or TypeError if fields are missing or unknown."""
+    fields: dict[str, Any] = {
+        **value,
+        "ppl": math.inf if value["ppl"] is None else value["ppl"],
+        "matrix": {name: Score(**score) for name, score in value.get("matrix", {}).items()},
+        "averaged_steps": tuple(value.get("averaged_steps", ())),
+    }
+    for name, kind in {"bleu": Score, "chrf": Score, "brackets": RecordedBrackets, "search": RecordedSearch}.items():
+        if name in value:
+            fields[name] = value[name] and kind(**value[name])
+    return SplitScores(**fields)

@@ -9,11 +9,10 @@ from aiayn.evaluation.significance import Interval
 
 
 class DecodingSetting(NamedTuple):
-    """The tuned values, ordered by preference: small beams, then small alphas."""
+    """The tuned values, ordered by preference: small beams, then small alphas of the length penalty."""
 
     beam_size: int
     alpha: float
-    """Of the length penalty."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ class Tuning:
     """The settings of one model on the development set."""
 
     runs: Sequence[str]
-    """As the user named them."""
     checkpoint: str
     """As the user named it."""
     steps: Sequence[int]
@@ -51,12 +49,11 @@ class Tuning:
     """Other overrides of the run's search."""
     data: str
     fingerprint: str
-    """Of the prepared corpus."""
     sentences: int
     tried: Sequence[Tried]
     best: Searched
     paper: Searched
-    """The paper's setting (section 6.1)."""
+    """Section 6.1."""
     difference: Interval
     """BLEU of the best less that of the paper's, over draws of the sentences."""
 

@@ -14,8 +14,10 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
+from hydra._internal.callbacks import Callbacks
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.plugins import Plugins
 from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
@@ -27,8 +29,8 @@ from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
 from aiayn.runs.directory import HeldDirectoryError
-from aiayn.sweep.launchers import BASIC, SLURM, launcher_of, refusal_of, remove_empty
-from aiayn.sweep.lines import SweepLines, begin_lines
+from aiayn.sweep.launchers import BASIC, JOBLIB, SLURM, launcher_of, refusal_of, remove_empty
+from aiayn.sweep.lines import SweepLines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
 from aiayn.system.orphans import exit_if_orphaned
@@ -45,22 +47,14 @@ POLL_SECONDS = 1.0
 """Between two checks of the run directories that other processes hold."""
 
 STOP_SECONDS = 75.0
-"""How long jobs in other processes may take to stop: somewhat more than their workers may take for a checkpoint."""
+"""Longest wait for jobs in other processes to stop: more than their workers may take for a checkpoint."""
 
-SECONDS_TO_REPORT = 10.0
-"""How long a rank that failed waits for the outcome of the first rank: when it ends, Slurm ends the others."""
+REPORT_SECONDS = 10.0
+"""Longest wait of a failed rank for the outcome of the first rank: when it ends, Slurm ends the others."""
 
 
 def checked(verb: str, composed: DictConfig) -> Any:
-    """A command's configuration as its dataclass, judged as far as possible without files.
-
-    Args:
-        verb: of the command.
-        composed: without Hydra's own node.
-
-    Raises:
-        UserError: the command would refuse it.
-    """
+    """A command's configuration (without Hydra's node) as its dataclass, judged as far as possible without files."""
     if "identity" in composed:
         refuse_stated_identity(composed, verb)
     config: Any = to_dataclass(composed, store.COMMANDS[verb])
@@ -80,17 +74,14 @@ class Task:
     """Called by Hydra for each job, in the process that the launcher chooses; pickled on the way there."""
 
     verb: str
-    """Of the command that runs one job."""
     print_error: Callable[[str], None]
     """Shows why a job of a multirun failed, at once."""
     process: int = field(default_factory=os.getpid)
     """Of the command."""
-    error_file: tuple[int, int] | None = field(default_factory=lambda: _file_of(2))
-    """The file behind the command's standard error."""
     folder: OutcomeFolder | None = None
     """For the outcomes of a multirun's jobs."""
     relaunched: tuple[int, ...] = ()
-    """The numbers, in the sweep, of held jobs that are launched again; empty at first."""
+    """The numbers, in the sweep, of held jobs that are launched again."""
     was_called: bool = False
     failure: Failure | None = None
     """Of a single job, or of a multirun as a whole."""
@@ -114,18 +105,18 @@ class Task:
 
     def _run_swept_job(self, composed: DictConfig) -> None:
         """Run the job. Failures are written as its outcome, not raised: a failing job stops no other."""
-        folder, job = self.folder, HydraConfig.get().job
+        folder, hydra = self.folder, HydraConfig.get()
         assert folder is not None
         exit_if_orphaned()
         if folder.is_stopped:
             return
         if (self.relaunched or restarts()) and "force" in composed:
             composed.force = False  # the run was restarted by the process that held it, or by this job
-        number = self.number(job.num)
+        number = self.number(hydra.job.num)
         if processes.rank() > 0:
             self._run_other_rank(composed, number)
             return
-        outcome = Outcome.begun(number, composed, tuple(HydraConfig.get().overrides.task))
+        outcome = Outcome.begun(number, composed, tuple(hydra.overrides.task))
         folder.write(outcome)
         try:
             outcome = replace(outcome, result=self._main(composed), has_ended=True)
@@ -136,7 +127,7 @@ class Task:
             outcome = replace(outcome, held=f"{error.path} ({error.holder})", has_ended=True)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.print_error(str(error))
-            is_shown = _file_of(2) == self.error_file
+            is_shown = launcher_of(hydra) in (BASIC, JOBLIB)  # the others have another standard error
             outcome = replace(outcome, failure=str(error), is_shown=is_shown, has_ended=True)
         except KeyboardInterrupt:
             if os.getpid() == self.process:
@@ -145,7 +136,7 @@ class Task:
         finally:
             folder.write(outcome)
         exit_if_orphaned()
-        if (outcome.failure is not None or outcome.held is not None) and launcher_of(HydraConfig.get()) == SLURM:
+        if (outcome.failure is not None or outcome.held is not None) and launcher_of(hydra) == SLURM:
             raise SystemExit(1)  # Slurm then ends the other ranks, and the job counts as failed
 
     def number(self, index: int) -> int:
@@ -154,20 +145,19 @@ class Task:
 
     def _run_other_rank(self, composed: DictConfig, number: int) -> None:
         """Run a rank's part of a job; the first rank writes the outcome."""
+        assert self.folder is not None
         try:
             self._main(composed)
         except RequeuedJobError:
             return
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.print_error(str(error))
-            end = time.monotonic() + SECONDS_TO_REPORT
-            while not self._has_ended(number) and time.monotonic() < end:
+            end = time.monotonic() + REPORT_SECONDS
+            while time.monotonic() < end and not any(
+                outcome.number == number and outcome.has_ended for outcome in self.folder.read()
+            ):
                 time.sleep(0.1)
             raise SystemExit(1) from None
-
-    def _has_ended(self, number: int) -> bool:
-        assert self.folder is not None
-        return any(outcome.number == number and outcome.has_ended for outcome in self.folder.read())
 
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
         output = Path(HydraConfig.get().runtime.output_dir)
@@ -180,12 +170,7 @@ class Task:
 
 
 class Jobs:
-    """The jobs as the command sees them, in whichever processes they run.
-
-    Args:
-        verb: of the command.
-        print_error: shows why a job of a multirun failed.
-    """
+    """The jobs as the command sees them, in whichever processes they run."""
 
     def __init__(self, verb: str, *, print_error: Callable[[str], None]) -> None:
         self.task = Task(verb, print_error)
@@ -233,16 +218,15 @@ class Jobs:
         return [outcome for outcome in self.outcomes if outcome.failure is not None or not outcome.has_ended]
 
     def begin_multirun(self, config: DictConfig) -> None:
-        """Make the folder of outcomes and start the lines on the terminal.
-
-        Args:
-            config: the composed configuration of the multirun itself.
-        """
-        self._multirun = config, GlobalHydra.instance().config_loader()
+        """Make the folder of outcomes and start the lines; `config` is that of the multirun itself."""
+        loader = GlobalHydra.instance().config_loader()
+        self._multirun = config, loader
+        launcher = launcher_of(config.hydra)
         with suppress(OSError):  # Hydra, about to make the same folder, reports it
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
-            self._lines = begin_lines(config, GlobalHydra.instance().config_loader(), self.task.folder)
-        if launcher_of(config.hydra) in (BASIC, SLURM):
+            if self.task.verb == "train" and launcher != SLURM:  # which has lines of its own
+                self._lines = SweepLines(config, loader, self.task.folder)
+        if launcher in (BASIC, SLURM):
             return
         # A pool that is ended at once leaves semaphores; the process that removes them would print a warning.
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]
@@ -253,11 +237,7 @@ class Jobs:
                 self._handlers[number] = signal.signal(number, self._stop)
 
     def end(self) -> None:
-        """Read the outcomes when the launcher has ended; wait for held jobs, and run them again.
-
-        Raises:
-            UserError, RunFailedError, BrokenPipeError: of a single job.
-        """
+        """Read the outcomes when the launcher has ended, and run held jobs again; a failed single job is raised."""
         if self.task.failure is not None:
             raise self.task.failure
         self._read()
@@ -284,18 +264,13 @@ class Jobs:
             holders = ", ".join(str(outcome.held) for outcome in left)
             logger.info("waiting for runs of other processes: %s; Ctrl-C ends the waiting", holders)
         while left:
-            free = [job for job in left if job.swept is None or job.swept.directory.is_free]
-            if free:
+            if free := [job for job in left if job.swept is None or job.swept.directory.is_free]:
                 self._relaunch(free)
                 left = [outcome for outcome in self._read() if outcome.held is not None]
             else:
                 time.sleep(POLL_SECONDS)
 
     def _relaunch(self, jobs: Sequence[Outcome]) -> None:
-        """Hand jobs to the launcher again."""
-        from hydra._internal.callbacks import Callbacks
-        from hydra.core.plugins import Plugins
-
         assert self._multirun is not None
         config, loader = self._multirun
         self.task.relaunched = tuple(job.number for job in jobs)
@@ -314,12 +289,11 @@ class Jobs:
         """
         for each in self._handlers:
             signal.signal(each, self._end_at_once)
-        folder = self.task.folder
-        if folder is not None:
-            folder.stop()
+        if self.task.folder is not None:
+            self.task.folder.stop()
             asked: set[int] = set()
             end = time.monotonic() + STOP_SECONDS
-            while (running := self._running(folder)) and time.monotonic() < end:
+            while (running := self._running()) and time.monotonic() < end:
                 for process in running - asked:
                     os.kill(process, signal.SIGTERM)
                 asked |= running
@@ -327,7 +301,7 @@ class Jobs:
         raise KeyboardInterrupt
 
     def _end_at_once(self, _number: int, _frame: FrameType | None) -> None:
-        """Kill the pool, which would wait for its jobs, and end. Workers of the jobs notice and stop by themselves."""
+        """Kill the pool, which would wait for its jobs, and end. Their workers notice and stop by themselves."""
         for child in multiprocessing.active_children():
             if child.pid is not None:  # joblib's processes have no kill() of their own
                 with suppress(ProcessLookupError):
@@ -337,11 +311,10 @@ class Jobs:
         self.task.print_error("interrupted")
         os._exit(1)
 
-    @staticmethod
-    def _running(folder: OutcomeFolder) -> set[int]:
+    def _running(self) -> set[int]:
         """The children of this process that run a job."""
         children = {child.pid for child in multiprocessing.active_children()}
-        return {outcome.process for outcome in folder.read() if not outcome.has_ended} & children
+        return {outcome.process for outcome in self._read() if not outcome.has_ended} & children
 
 
 JOBS: ContextVar[Jobs] = ContextVar("jobs")
@@ -349,17 +322,8 @@ JOBS: ContextVar[Jobs] = ContextVar("jobs")
 
 
 class MultirunStart(Callback):
-    """Called by Hydra when a multirun starts; Hydra makes one from the configuration."""
+    """Called by Hydra when a multirun starts."""
 
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Prepare the jobs of this command."""
         JOBS.get().begin_multirun(config)
-
-
-def _file_of(descriptor: int) -> tuple[int, int] | None:
-    """Device and inode of an open file; None where it is closed."""
-    try:
-        status = os.fstat(descriptor)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

@@ -15,8 +15,10 @@ BASIC = "BasicLauncher"
 BASIC_SWEEPER = "BasicSweeper"
 """Hydra's own: runs every combination of the swept values."""
 
+JOBLIB = "JoblibLauncher"
+"""Runs the jobs in processes of this machine."""
+
 SLURM = "SlurmJobsLauncher"
-"""Hands the jobs to Slurm."""
 
 
 def launcher_of(hydra: HydraConf) -> str:
@@ -30,20 +32,20 @@ def sweeper_of(hydra: HydraConf) -> str:
 
 
 def refusal_of(hydra: HydraConf) -> UserError | None:
-    """Why a job cannot be launched as stated, or None; the folders that Hydra made for it are then removed."""
+    """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
-    refusal = None
     if is_multirun and processes.by_torchrun():
-        refusal = UserError(
+        reason = (
             "a multirun under torchrun: its jobs start processes of their own: start each run by itself, or "
             "the multirun without torchrun (docs/distributed.md)"
         )
     elif not is_multirun and launcher_of(hydra) != BASIC:  # Hydra would ignore it
         name = hydra.runtime.choices.get("hydra/launcher")
-        refusal = UserError(f"hydra/launcher={name}: launchers run the jobs of a multirun; add -m, for one job too")
-    if refusal is not None:
-        remove_empty(Path(hydra.runtime.output_dir))
-    return refusal
+        reason = f"hydra/launcher={name}: launchers run the jobs of a multirun; add -m, for one job too"
+    else:
+        return None
+    remove_empty(Path(hydra.runtime.output_dir))
+    return UserError(reason)
 
 
 def remove_empty(directory: Path) -> None:

@@ -30,9 +30,8 @@ class Outcome:
     overrides: tuple[str, ...]
     """All but those of Hydra's own keys."""
     process: int
-    host: str
     swept: SweptJob | None
-    """Of a run of `aiayn train`: its line in the table of the sweep."""
+    """Of `aiayn train`: its line in the table of the sweep."""
     has_ended: bool = False
     failure: str | None = None
     """Why it was refused or failed, in one line."""
@@ -58,28 +57,22 @@ class Outcome:
                 directory=RunDirectory(runs / composed.identity.name),
                 swept=tuple(swept_words(composed).values()),
             )
-        return cls(number, overrides, os.getpid(), os.uname().nodename, swept)
+        return cls(number, overrides, os.getpid(), swept)
 
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read it from its file."""
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         content["overrides"] = tuple(content["overrides"])
-        if content["swept"] is not None:
-            directory = RunDirectory(Path(content["swept"]["directory"]["path"]))
-            words = tuple(content["swept"]["swept"])
-            content["swept"] |= {"overrides": content["overrides"], "directory": directory, "swept": words}
-            content["swept"] = SweptJob(**content["swept"])
+        if job := content["swept"]:
+            job["directory"] = RunDirectory(Path(job["directory"]["path"]))
+            content["swept"] = SweptJob(**job | {key: tuple(job[key]) for key in ("overrides", "swept")})
         return cls(**content)
-
-    def text(self) -> str:
-        """As JSON."""
-        return json.dumps(dataclasses.asdict(self), default=str)
 
 
 @dataclass(frozen=True)
 class OutcomeFolder:
-    """The folder of one multirun's outcomes, among the runs, which every process of the multirun can reach."""
+    """The folder of one multirun's outcomes, among the runs: every process of the multirun can reach it."""
 
     path: Path
 
@@ -95,7 +88,8 @@ class OutcomeFolder:
     def write(self, outcome: Outcome) -> None:
         """Write the state of a job, unless the folder has been removed."""
         if self.path.is_dir():
-            files.write_text(self.path / f"{outcome.number}.json", outcome.text())
+            text = json.dumps(dataclasses.asdict(outcome), default=str)
+            files.write_text(self.path / f"{outcome.number}.json", text)
 
     def read(self) -> list[Outcome]:
         """Every job that has begun, in the order of the sweep."""

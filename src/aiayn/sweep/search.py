@@ -1,7 +1,7 @@
 """A search by Optuna: its trials are runs of `aiayn train`, in a study that can be resumed.
 
-The study holds the values that were asked for; Optuna gets the results from the records of the runs. A stopped trial is
-therefore resumed like any run, and several commands with the same search share its trials.
+Optuna gets the results from the records of the runs, so a stopped trial is resumed like any run, and several commands
+with the same search share its trials.
 """
 
 import hashlib
@@ -31,16 +31,17 @@ from sqlalchemy.pool import NullPool
 
 from aiayn.config.store import SWEEPS
 from aiayn.config.sweep_schema import Objective, SweeperConfig
+from aiayn.config.values import check_values
 from aiayn.errors import RunFailedError, UserError
 from aiayn.reports.sweep import print_best, print_sweep
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
+from aiayn.runs.ledger import State, SweptJob, read_entry
 from aiayn.sweep.jobs import JOBS
 
 logger = logging.getLogger("aiayn")
 
 DIGITS = 4
-"""Significant digits of a searched value, so that the value of a run can be read and typed."""
+"""Significant digits of a searched value."""
 
 DIRECTIONS = {Objective.ppl: StudyDirection.MINIMIZE, Objective.bleu: StudyDirection.MAXIMIZE}
 
@@ -53,19 +54,13 @@ def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoad
         arguments: overrides of the command line, which win over those of the sweep.
         loader: composes a job.
         launcher: runs it.
-
-    Raises:
-        UserError: a setting is not allowed, or the storage cannot be used.
     """
     settings = OmegaConf.to_object(composed.hydra.sweeper)
     assert isinstance(settings, SweeperConfig)
     verb = composed.hydra.job.config_name
     if verb != "train":
         raise UserError(f"aiayn {verb} sweeps=search: only aiayn train searches; leave it out")
-    if settings.trials < 1:
-        raise UserError(f"hydra.sweeper.trials={settings.trials}: must be at least 1")
-    if settings.seed < 0:
-        raise UserError(f"hydra.sweeper.seed={settings.seed}: must not be negative")
+    check_values(settings, "hydra.sweeper.")
     words = [*(f"{key}={value}" for key, value in settings.params.items()), *arguments]
     fixed, space = split_words(words, composed)
     lowest = {key: _lowest(distribution) for key, distribution in space.items()}
@@ -91,9 +86,6 @@ def split_words(words: Sequence[str], composed: DictConfig) -> tuple[list[str], 
     Args:
         words: overrides, of which the last one of a key counts.
         composed: the configuration without the searched keys.
-
-    Raises:
-        UserError: nothing is left to choose, or an interval has no values.
     """
     overrides = {
         override.get_key_element(): override for override in OverridesParser.create().parse_overrides([*words])
@@ -143,11 +135,7 @@ def _lowest(distribution: BaseDistribution) -> Any:
 
 
 def open_study(storage: str, name: str, objective: Objective) -> Study:
-    """Open the study of that name, or make it.
-
-    Raises:
-        UserError: the storage cannot be used.
-    """
+    """Open the study of that name, or make it; UserError if the storage cannot be used."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         if storage.startswith("sqlite") and make_url(storage).database in (None, "", ":memory:"):
@@ -172,7 +160,6 @@ class Search:
     """The values to choose from, by key."""
     objective: Objective
     runs: Path
-    """The folder of all runs."""
     launcher: Launcher
 
     def run_until(self, trials: int, *, seed: int) -> None:
@@ -197,30 +184,25 @@ class Search:
         assert job.hydra_cfg is not None
         assert job.cfg is not None
         hydra = job.hydra_cfg.hydra
-        place = {
-            "run": os.path.relpath(hydra.runtime.output_dir, self.runs),
-            "experiment": hydra.runtime.choices.experiment,
-            "seed": job.cfg.seed,
-        }
+        run = os.path.relpath(hydra.runtime.output_dir, self.runs)
+        place = {"run": run, "experiment": hydra.runtime.choices.experiment, "seed": job.cfg.seed}
         self.study.set_user_attr(str(number), place)
         self.settle()
 
     def settle(self) -> None:
-        """Report the results in the records to Optuna, of trials that it knows as running."""
+        """Report the results of running trials, from the records, to Optuna."""
         for trial in self.study.get_trials(states=[TrialState.RUNNING]):
             job = self._job(trial)
             if job is None or not job.directory.record.is_file():
                 continue  # not begun yet, or refused
             entry = read_entry(job.directory)
             if entry.state in (State.finished, State.trial):
-                self.study.tell(trial.number, self._value(entry), skip_if_finished=True)
+                assert entry.record is not None
+                dev = entry.record.scores["dev"]
+                value = dev.ppl if self.objective is Objective.ppl else dev.quality.score
+                self.study.tell(trial.number, value, skip_if_finished=True)
             elif entry.state is State.failed:
                 self.study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
-
-    def _value(self, entry: Entry) -> float:
-        assert entry.record is not None
-        dev = entry.record.scores["dev"]
-        return dev.ppl if self.objective is Objective.ppl else dev.quality.score
 
     def show(self) -> None:
         """Print a table of all trials, and the best one with the command that is its run.
@@ -234,14 +216,11 @@ class Search:
         has_best = any(trial.state is TrialState.COMPLETE for trial in trials)
         if has_best:
             self._show_best(self.study.best_trial)
-        left = sum(not trial.state.is_finished() for trial in trials)
-        if left:
-            count = "1 trial is" if left == 1 else f"{left} trials are"
-            raise RunFailedError(f"{count} not done of {len(trials)}; rerun the command to resume them")
+        done = sum(trial.state.is_finished() for trial in trials)
+        if done < len(trials):
+            raise RunFailedError(f"{done} of {len(trials)} trials are done; rerun the command to resume the others")
         if not has_best:
-            raise RunFailedError(
-                f"none of {len(trials)} trials has finished; more hydra.sweeper.trials try other values"
-            )
+            raise RunFailedError(f"none of {len(trials)} trials has finished; a larger hydra.sweeper.trials adds some")
 
     def _show_best(self, trial: FrozenTrial) -> None:
         job = self._job(trial)

@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,8 +30,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
 from aiayn.launch.slurm import run_command
-from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Status, read_record
+from aiayn.runs.record import is_finished
 from aiayn.sweep.jobs import Task, checked
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
@@ -58,7 +58,7 @@ class Job:
     """One job of a sweep, before it is submitted."""
 
     words: tuple[str, ...]
-    """The overrides that it is composed with."""
+    """Its overrides."""
     index: int
     """Among the jobs of this launch."""
     shape: Shape
@@ -71,7 +71,7 @@ class Submission:
     """A job that Slurm has taken."""
 
     id: str
-    job: Job
+    outcome: Outcome
     log: Path
 
 
@@ -86,16 +86,13 @@ class Starter:
     state: dict[type, Singleton]
 
     def __call__(self, words: Sequence[str], index: int) -> None:
-        """Called by submitit in each task.
-
-        submitit's signal handlers would requeue the job without a checkpoint; they are replaced.
-        """
+        """Called by submitit in each task."""
         logging.getLogger("submitit").setLevel(logging.WARNING)
         compose.register()
         Singleton.set_state(self.state)
         setup_globals()
         for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, signal.SIG_DFL)  # submitit's handlers would requeue the job without a checkpoint
         with signals_as_interrupts():
             self.run(words, index)
 
@@ -113,14 +110,10 @@ class Starter:
     @contextmanager
     def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
         """The configuration of a job, and Hydra's node of it, to which expressions in it refer."""
-        composed = self._compose(words, index)
         outside = HydraConfig.instance().cfg
-        HydraConfig.instance().set_config(composed)
-        hydra = composed.hydra
-        with open_dict(composed):
-            del composed["hydra"]
+        composed = compose.without_hydra(self._compose(words, index))
         try:
-            yield composed, hydra
+            yield composed, HydraConfig.get()
         finally:
             HydraConfig.instance().cfg = outside
 
@@ -142,40 +135,29 @@ def launch(
         task: runs it.
         jobs: the overrides of each.
         first: the number of the first one.
-
-    Raises:
-        UserError: Slurm is not installed, or does not take the jobs.
     """
     if shutil.which("sbatch") is None:
         raise UserError("hydra/launcher=slurm: no sbatch here; start the command where jobs are submitted")
     settings = OmegaConf.to_object(composed.hydra.launcher)
     assert isinstance(settings, SlurmConfig)
-    folder = task.folder
-    assert folder is not None
+    assert task.folder is not None
     starter = Starter(composed, context, task, Singleton.get_state())
-    waiting = []
-    for index, words in enumerate(jobs, first):
-        job = _prepare(starter, words, index, settings)
-        if job is not None:
-            folder.write(job.outcome)
-            waiting.append(job)
-    submissions = [] if not waiting else _submit(starter, waiting, settings)
+    prepared = [_prepare(starter, words, index, settings) for index, words in enumerate(jobs, first)]
+    waiting = [job for job in prepared if job is not None]
+    for job in waiting:
+        task.folder.write(job.outcome)
+    if not waiting:
+        return
+    submissions = _submit(starter, waiting, settings)
     try:
-        _wait(submissions, task, folder, poll_seconds=settings.poll_seconds)
+        _wait(submissions, task, task.folder, poll_seconds=settings.poll_seconds)
     except KeyboardInterrupt:
-        ids = " ".join(_arrays(submissions))
-        logger.warning("Slurm keeps the jobs; `scancel %s` ends them", ids)
+        logger.warning("Slurm keeps the jobs; `scancel %s` ends them", " ".join(_arrays(submissions)))
         raise
 
 
 def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
-    """The resources of a run: a task for each device.
-
-    `trainer.accelerator=auto` requests no GPU: the devices of this host say nothing about the nodes.
-
-    Raises:
-        UserError: the number of devices is not stated.
-    """
+    """The resources of a run: a task for each device, and no GPU for `trainer.accelerator=auto`."""
     devices = stated_devices(config.trainer)
     if not isinstance(devices, int):
         stated = config.trainer.get("devices")
@@ -226,7 +208,7 @@ def _prepare(starter: Starter, words: Sequence[str], index: int, settings: Slurm
         shape = Shape(gpus_per_node=settings.gpus_per_node)
         if hydra.job.config_name == "train":
             assert outcome.swept is not None
-            if _is_finished(outcome.swept.directory) and not composed.force:
+            if is_finished(outcome.swept.directory) and not composed.force:
                 starter.run(words, index)
                 return None
             try:
@@ -237,10 +219,6 @@ def _prepare(starter: Starter, words: Sequence[str], index: int, settings: Slurm
     return Job(tuple(words), index, shape, outcome)
 
 
-def _is_finished(directory: RunDirectory) -> bool:
-    return directory.record.is_file() and read_record(directory.record).status is Status.finished
-
-
 def _end(outcome: Outcome, message: str, task: Task) -> None:
     """Print and write the failure of a job that cannot do so itself."""
     task.print_error(message)
@@ -249,11 +227,7 @@ def _end(outcome: Outcome, message: str, task: Task) -> None:
 
 
 def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> list[Submission]:
-    """Hand the jobs of each shape to Slurm as one array; all of them, or none.
-
-    Raises:
-        UserError: Slurm refuses some.
-    """
+    """Hand the jobs of each shape to Slurm as one array; all of them, or none."""
     submitted: list[Submission] = []
     for shape in dict.fromkeys(job.shape for job in jobs):
         alike = [job for job in jobs if job.shape == shape]
@@ -265,11 +239,14 @@ def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> lis
         except (FailedJobError, FailedSubmissionError) as error:
             if submitted:
                 run_command(["scancel", *_arrays(submitted)])
-            raise UserError(f"hydra/launcher=slurm: {_last_line(error)}") from None
-        submitted += [Submission(each.job_id, job, each.paths.stdout) for each, job in zip(taken, alike, strict=True)]
-    count = "1 job" if len(submitted) == 1 else f"{len(submitted)} jobs"
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+            raise UserError(f"hydra/launcher=slurm: {reason}") from None
+        submitted += [
+            Submission(each.job_id, job.outcome, each.paths.stdout) for each, job in zip(taken, alike, strict=True)
+        ]
     logs = settings.submitit_folder.replace("%j", "<job>")
-    logger.info("Slurm has %s: %s; logs in %s; Ctrl-C leaves them running", count, " ".join(_arrays(submitted)), logs)
+    ids = " ".join(_arrays(submitted))
+    logger.info("jobs of Slurm: %d (%s); logs in %s; Ctrl-C leaves them running", len(submitted), ids, logs)
     return submitted
 
 
@@ -281,12 +258,9 @@ def _arrays(submissions: Sequence[Submission]) -> list[str]:
 @contextmanager
 def _outside_of_jobs() -> Iterator[None]:
     """Hide the variables of the Slurm job in which this command may run; new jobs would inherit them."""
-    hidden: dict[str, str] = {}
-    if "SLURM_JOB_ID" in os.environ:
-        names = [
-            name for name in os.environ if name.startswith(("SLURM_", "SLURMD_", "SRUN_")) and name != "SLURM_CONF"
-        ]
-        hidden = {name: os.environ.pop(name) for name in (*names, *processes.GROUP_VARIABLES) if name in os.environ}
+    names = [each for each in os.environ if each.startswith(("SLURM_", "SLURMD_", "SRUN_")) and each != "SLURM_CONF"]
+    groups = [each for each in processes.GROUP_VARIABLES if each in os.environ]
+    hidden = {name: os.environ.pop(name) for name in (*names, *groups)} if "SLURM_JOB_ID" in os.environ else {}
     try:
         yield
     finally:
@@ -294,7 +268,7 @@ def _outside_of_jobs() -> Iterator[None]:
 
 
 def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, *, poll_seconds: float) -> None:
-    """Return when every job has written its end, or has ended without, as Slurm says."""
+    """Wait until every job has written its end, or has ended without."""
     queue, said = Queue(), ""
     left = {each.id: each for each in submissions}
     while True:
@@ -308,9 +282,13 @@ def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, 
                 _drop_ended(left, task, folder)  # they may have ended by themselves just now
             for job, state in ended.items():
                 if job in left:
-                    _give_up(left.pop(job), state, task)
-            states = sorted(map(str, there.values()))
-            line = ", ".join(f"{states.count(state)} {state}" for state in dict.fromkeys(states))
+                    submission = left.pop(job)
+                    outcome = submission.outcome
+                    directory = None if outcome.swept is None else outcome.swept.directory
+                    message = explain_end(job, state, directory=directory, log=submission.log)
+                    _end(replace(outcome, is_lost=True), message, task)
+            states = Counter(map(str, there.values()))
+            line = ", ".join(f"{states[state]} {state}" for state in sorted(states))
             if line and line != said:
                 logger.info("Slurm: %s", line)
             said = line
@@ -321,7 +299,7 @@ def _drop_ended(left: dict[str, Submission], task: Task, folder: OutcomeFolder) 
     """Drop the jobs that have written their end, and print those that failed."""
     outcomes = {outcome.number: outcome for outcome in folder.read()}
     for job, submission in [*left.items()]:
-        outcome = outcomes[submission.job.outcome.number]
+        outcome = outcomes[submission.outcome.number]
         if not outcome.has_ended:
             continue
         del left[job]
@@ -329,15 +307,3 @@ def _drop_ended(left: dict[str, Submission], task: Task, folder: OutcomeFolder) 
             lost = lost_task(submission.log)
             task.print_error(f"Slurm job {job}: {'' if lost is None else f'{lost}; '}{outcome.failure}")
             folder.write(replace(outcome, is_shown=True))
-
-
-def _give_up(submission: Submission, state: str, task: Task) -> None:
-    """Report a job whose processes were ended before they could."""
-    outcome = submission.job.outcome
-    directory = None if outcome.swept is None else outcome.swept.directory
-    message = explain_end(submission.id, state, directory=directory, log=submission.log)
-    _end(replace(outcome, is_lost=True), message, task)
-
-
-def _last_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[-1]

@@ -1,9 +1,9 @@
 """The states of submitted jobs by `squeue`: `sacct` is empty on clusters without accounting."""
 
-import datetime
 import logging
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from aiayn.errors import RunFailedError
 from aiayn.launch.ranks import cause_of, read_failures
 from aiayn.launch.slurm import run_command
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
-from aiayn.runs.record import Status, read_record
+from aiayn.runs.record import Status, read_record, utc_now
 
 logger = logging.getLogger("aiayn")
 
@@ -32,15 +32,14 @@ FINAL = frozenset(
 """States that a job does not leave, unless it is requeued at that moment."""
 
 GONE = "gone from the queue"
-"""The state of a job that Slurm no longer lists."""
 
 ATTEMPT = "Starting with JobEnvironment"
-"""The first line of submitit, each time that a job starts."""
+"""In submitit's log, each time that a job starts."""
 
 
 @dataclass(frozen=True)
 class QueuedJob:
-    """One job in the queue."""
+    """A job in the queue."""
 
     state: str
     reason: str
@@ -60,9 +59,8 @@ def read_queue(text: str) -> dict[str, QueuedJob]:
 def lost_task(log: Path) -> str | None:
     """The first rank that was killed in the last attempt of a job, by the log of `srun`: "rank 1 on n2: Killed"."""
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    found = re.search(
-        r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", text.rpartition(ATTEMPT)[2], re.M
-    )
+    line = re.compile(r"^srun: error: (\S+): tasks? (\S+): (?!Exited|Terminated)(.+)", re.MULTILINE)
+    found = line.search(text.rpartition(ATTEMPT)[2])
     return None if found is None else f"rank {found[2]} on {found[1]}: {found[3]}"
 
 
@@ -74,10 +72,7 @@ class Queue:
         self._is_silent = False
 
     def look(self, jobs: Collection[str]) -> tuple[dict[str, QueuedJob], dict[str, str]] | None:
-        """The queued jobs among some ids, and the final states of those that have ended.
-
-        None where Slurm does not answer, which is logged once.
-        """
+        """The queued jobs among some ids, and the final states of those that have ended; None without an answer."""
         words = ["squeue", "--me", "--array", "--states=all", "--noheader", "--format=%i|%T|%r"]
         try:
             found = read_queue(run_command(words))
@@ -97,14 +92,7 @@ class Queue:
 
 
 def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Path) -> str:
-    """Why a job ended without an outcome; the record of its run is corrected where it says running.
-
-    Args:
-        job: its id.
-        state: its last, by Slurm.
-        directory: of the run, if it is one.
-        log: of the job.
-    """
+    """Why a job ended in a state of Slurm without an outcome; the record of its run is corrected if it says running."""
     if not log.exists():
         return f"Slurm job {job}: cancelled before it began"
     message = f"Slurm job {job}: {state}"
@@ -116,13 +104,9 @@ def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Pa
     if words is None and record.status is Status.failed:
         words = record.message
     message = f"{message}{'' if words is None else f', {words}'}; see {log}"
-    try:
-        with directory.locked():
-            record = read_record(directory.record)
-            if record.status is Status.running:
-                record.status, record.message = Status.failed, message
-                record.ended = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-                record.write(directory.record)
-    except HeldDirectoryError:
-        pass  # another process has resumed the run
+    with suppress(HeldDirectoryError), directory.locked():  # held: another process has resumed the run
+        record = read_record(directory.record)
+        if record.status is Status.running:
+            record.status, record.message, record.ended = Status.failed, message, utc_now()
+            record.write(directory.record)
     return message

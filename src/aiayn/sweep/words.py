@@ -15,23 +15,17 @@ from aiayn.config.identity import is_neutral
 from aiayn.errors import UserError
 
 SWEEP_VARIABLE = "AIAYN_SWEEP"
-"""Read by conf/train.yaml; an override would be shown with every job, and be part of every recorded command."""
+"""Read by conf/train.yaml: an override would be part of every recorded command."""
 
 SEEDS = "seeds"
-"""The name of a multirun over seeds alone, as that of sweeps/seeds.yaml."""
+"""The name of a multirun over seeds alone."""
 
 LONGEST_SWEEP_NAME = 120
 """W&B refuses names of groups beyond 128 characters."""
 
 
 def write_out_globs(words: Sequence[str]) -> list[str]:
-    """Replace each `group=glob(pattern)` by the matching options.
-
-    Hydra itself finds only options directly below a group, and runs no job where it finds none.
-
-    Raises:
-        UserError: a glob matches nothing.
-    """
+    """Replace each `group=glob(pattern)` by the matching options: Hydra finds only those directly below a group."""
     return [_with_options(word, further_folders(words)) if "glob(" in word else word for word in words]
 
 
@@ -55,17 +49,14 @@ def _with_options(word: str, folders: Sequence[Path]) -> str:
 
 
 def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
-    """Put the swept keys, and the name of a multirun that no file names, into the environment of its jobs.
+    """Put the swept keys, and the name of a multirun without a file, into the environment of its jobs.
 
-    The name is made of the words, swept ones first, without the seed and keys that change no result: the same multirun
-    with one more seed has the same name, and its runs the same group in W&B.
+    The name is made of the words, swept ones first, without seeds and keys that change no result: with one more seed,
+    the runs stay in the same group of W&B.
 
     Args:
         words: the overrides.
         is_multirun: whether -m is stated.
-
-    Raises:
-        UserError: several files of sweeps/ are named.
     """
     files = [word for word in words if _key(word) == store.SWEEPS]
     if len(files) > 1 or any("," in word for word in files):
@@ -76,19 +67,17 @@ def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
     if files or not is_multirun:  # conf/train.yaml names a sweep after its file
         return
     in_order = sorted(own, key=lambda word: word not in swept)
-    name = " ".join(word for word in in_order if _is_named(_key(word))) or SEEDS
+    keys = {word: _key(word) for word in in_order}
+    named = [word for word, key in keys.items() if key != "seed" and (key.startswith("scale") or not is_neutral(key))]
+    name = " ".join(named) or SEEDS
     if len(name) > LONGEST_SWEEP_NAME:
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
         name = f"{name[: LONGEST_SWEEP_NAME - 12]}... {digest}"
     os.environ.setdefault(SWEEP_VARIABLE, name)
 
 
-def _is_named(key: str) -> bool:
-    return key != "seed" and (key.startswith("scale") or not is_neutral(key))
-
-
 def first_value(override: Override) -> str | None:
-    """The override of the first job, as Hydra would sweep it; None for an interval, a glob, or no values."""
+    """The override of the first job; None for an interval, a glob, or no values."""
     if not override.is_discrete_sweep() or isinstance(override.value(), Glob):
         return None
     value = next(iter(override.sweep_string_iterator()), None)

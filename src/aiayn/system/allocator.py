@@ -1,8 +1,4 @@
-"""Keep freed memory in the C allocator.
-
-Every training step frees and allocates the same large tensors. By default glibc returns such memory to the kernel and
-pays for new pages at the next step (measured in docs/log.md).
-"""
+"""Keep freed memory in the C allocator: glibc returns large tensors to the kernel at every step (docs/log.md)."""
 
 import ctypes
 import sys

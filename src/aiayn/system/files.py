@@ -30,11 +30,7 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Fill a folder that appears under `path` when the block ends without an error.
-
-    Raises:
-        OSError: `path` is a file or a folder that is not empty.
-    """
+    """Fill a folder that appears under `path` at the end; OSError if that is a file or a folder that is not empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
     try:

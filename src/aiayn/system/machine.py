@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -13,14 +14,12 @@ NVIDIA = Path("/proc/driver/nvidia/gpus")
 """Has a folder for each GPU if NVIDIA's driver is loaded."""
 
 NVIDIA_SMI_SECONDS = 30.0
-"""Timeout of nvidia-smi, which may have to load the driver of each GPU first."""
+"""nvidia-smi may have to load the driver of each GPU first."""
 
 
 def cores() -> list[int]:
     """The numbers of the cores that this thread may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
 
 
 def gpus() -> list[str]:
@@ -28,12 +27,9 @@ def gpus() -> list[str]:
     stated = os.environ.get(VISIBLE)
     if stated is None:
         return [str(index) for index in range(_count_gpus())]
-    found: dict[str, None] = {}
-    for name in map(str.strip, stated.split(",")):
-        if not re.fullmatch(r"\d+|(GPU|MIG)-\S+", name):
-            break  # CUDA ignores the rest after an invalid name
-        found[name] = None
-    return list(found)
+    names = (name.strip() for name in stated.split(","))
+    valid = takewhile(re.compile(r"\d+|(GPU|MIG)-\S+").fullmatch, names)  # CUDA ignores the rest after an invalid name
+    return list(dict.fromkeys(valid))
 
 
 def works_on_gpus(accelerator: object) -> bool:

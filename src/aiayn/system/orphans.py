@@ -7,8 +7,7 @@ import time
 
 from aiayn.system import machine
 
-INTERVAL = 1.0
-"""Seconds between two checks."""
+POLL_SECONDS = 1.0
 
 GRACE_SECONDS = 60.0
 """How long a process that was asked to stop may take to write its checkpoint."""
@@ -17,19 +16,18 @@ STARTER = "AIAYN_STARTER"
 """The environment variable with the process id of the command that started a run's workers."""
 
 PARENT_DIED = threading.Event()
-"""Set once the watched parent is gone."""
 
 
 def end_with_parent() -> None:
-    """Send this process SIGTERM once its parent or its `STARTER` has died: it stops at the next step with a checkpoint.
+    """Send this process SIGTERM once its parent or its `STARTER` has died.
 
-    Both are watched: the starter may die while this process loads libraries, and torchrun may stand between the two.
+    The starter may die while this process loads libraries, and torchrun may be between the two.
     """
     parent, starter = os.getppid(), int(os.environ.get(STARTER, "0"))
 
     def watch() -> None:
         while os.getppid() == parent and (not starter or machine.is_alive(starter)):
-            time.sleep(INTERVAL)
+            time.sleep(POLL_SECONDS)
         PARENT_DIED.set()
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(GRACE_SECONDS)  # ranks that have not stopped at the same step wait for each other
@@ -41,15 +39,14 @@ def end_with_parent() -> None:
 def begin_launcher_process() -> None:
     """Initialize a process of a launcher's pool (conf/hydra/joblib_launcher.yaml).
 
-    Ctrl-C or a closed terminal signals the whole foreground group. A pool process without a job would die, and the
-    pool would kill the others before they have written their checkpoints. A session of its own gets no such signal;
-    the parent stops the jobs one by one.
+    In a session of its own it gets no signals of the terminal: if one idle process died, the pool would kill the
+    others before their checkpoints. The parent stops the jobs one by one.
     """
     os.setsid()
     end_with_parent()
 
 
 def exit_if_orphaned() -> None:
-    """End this process at once if its parent has died: the launcher may have queued more jobs for it."""
+    """End this process if its parent has died: the launcher may have queued more jobs for it."""
     if PARENT_DIED.is_set():
         os._exit(1)

@@ -19,54 +19,49 @@ GROUP_VARIABLES = (
     "MASTER_PORT",
     "TORCHELASTIC_RUN_ID",
 )
-"""Environment variables of a process group, which a new group must not inherit."""
+"""Environment variables that a new process group must not inherit."""
+
+PROCESSES_PER_CORE = 4
+"""Most processes of a run without GPUs: more would exhaust the machine's memory and only wait for each other."""
 
 
 def by_torchrun() -> bool:
-    """Whether torchrun, or `aiayn.launch.group` in its place, started this process."""
+    """Whether torchrun or `aiayn.launch.group` started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
 def by_srun() -> bool:
-    """Whether Slurm started this process as one of several tasks of a job step.
-
-    A batch script sees the number of tasks too, but only the processes of a step have `SLURM_STEP_NUM_TASKS`.
-    """
+    """Whether Slurm started this process as one of several tasks of a job step."""
+    # A batch script has SLURM_NTASKS too, but not this variable.
     return not by_torchrun() and int(os.environ.get("SLURM_STEP_NUM_TASKS", "1")) > 1
 
 
 def is_rank() -> bool:
-    """Whether torchrun, or Slurm with several tasks, started this process as one of a group."""
+    """Whether this process was started as one of a group."""
     return by_torchrun() or by_srun()
 
 
 def rank() -> int:
     """This process's rank in its group; 0 without one."""
-    return _of_group("RANK", "SLURM_PROCID", default=0)
+    return _of_group("RANK", "SLURM_PROCID", 0)
 
 
 def local_rank() -> int:
-    """This process's rank among those of its group on this host; 0 without a group."""
-    return _of_group("LOCAL_RANK", "SLURM_LOCALID", default=0)
+    """This process's rank on this host; 0 without a group."""
+    return _of_group("LOCAL_RANK", "SLURM_LOCALID", 0)
 
 
 def group_size() -> int:
     """The number of processes of this one's group; 1 without one."""
-    return _of_group("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", default=1)
+    return _of_group("WORLD_SIZE", "SLURM_STEP_NUM_TASKS", 1)
 
 
-def _of_group(torchrun: str, slurm: str, *, default: int) -> int:
-    if by_torchrun():
-        return int(os.environ.get(torchrun, default))
-    return int(os.environ.get(slurm, default)) if by_srun() else default
+def _of_group(torchrun: str, slurm: str, default: int) -> int:
+    return int(os.environ.get(torchrun if by_torchrun() else slurm, default)) if is_rank() else default
 
 
 def stated_devices(trainer: Mapping[str, Any]) -> int | list[int] | None:
-    """The value of `trainer.devices`: a count, a list of indices, or None for "auto".
-
-    Raises:
-        UserError: it is none of these.
-    """
+    """The value of `trainer.devices`: a count, a list of indices, or None for "auto"."""
     devices = trainer.get("devices", 1)
     if isinstance(devices, str) and re.fullmatch(r"-?\d+", devices):
         devices = int(devices)
@@ -82,11 +77,7 @@ def stated_devices(trainer: Mapping[str, Any]) -> int | list[int] | None:
 
 
 def devices_per_node(trainer: Mapping[str, Any]) -> int:
-    """The number of processes that `trainer.devices` asks for on one host.
-
-    Raises:
-        UserError: `trainer.devices` cannot be used.
-    """
+    """The number of processes that `trainer.devices` asks for on one host."""
     devices = stated_devices(trainer)
     if devices is None:
         import torch
@@ -97,42 +88,30 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
 
 
 def num_nodes(trainer: Mapping[str, Any]) -> int:
-    """The number of hosts that `trainer.num_nodes` asks for.
-
-    Raises:
-        UserError: it is not a number from 1.
-    """
-    stated = trainer.get("num_nodes")
-    if stated is not None and (not isinstance(stated, int) or isinstance(stated, bool) or stated < 1):
-        raise UserError(f"trainer.num_nodes={stated}: state a number from 1")
-    return stated or 1
-
-
-def world_size(trainer: Mapping[str, Any]) -> int:
-    """The number of processes of the whole group."""
-    return devices_per_node(trainer) * num_nodes(trainer)
+    """The number of hosts that `trainer.num_nodes` asks for."""
+    return int(trainer.get("num_nodes") or 1)
 
 
 def check_group_size(trainer: Mapping[str, Any]) -> None:
-    """Check that as many processes were started as the configuration states.
-
-    Raises:
-        UserError: the numbers differ, or a command that starts processes on one host is asked for several.
-    """
+    """Check that this command can start the stated processes, or that torchrun or Slurm started as many."""
     devices, nodes = devices_per_node(trainer), num_nodes(trainer)
-    if isinstance(stated_devices(trainer), list) and not machine.works_on_gpus(trainer.get("accelerator")):
+    stated = f"trainer.devices={trainer.get('devices')}"
+    on_gpus = machine.works_on_gpus(trainer.get("accelerator"))
+    if isinstance(stated_devices(trainer), list) and not on_gpus:
+        raise UserError(f"{stated}: a list names GPUs; state the number of processes instead")
+    if is_rank():
+        if group_size() != devices * nodes:
+            starter = "torchrun" if by_torchrun() else "srun"
+            raise UserError(
+                f"{stated} trainer.num_nodes={nodes}: {devices * nodes} processes, but {starter} started "
+                f"{group_size()}: state as many devices as it starts processes on each host, and as many nodes as hosts"
+            )
+        return
+    if nodes > 1:
         raise UserError(
-            f"trainer.devices={trainer.get('devices')}: a list names GPUs; state the number of processes instead"
+            f"{stated} trainer.num_nodes={nodes}: this command starts processes on its own host alone: start it on "
+            "each host by torchrun, or all of them by hydra/launcher=slurm (docs/distributed.md)"
         )
-    asked = f"trainer.devices={trainer.get('devices')} trainer.num_nodes={nodes}"
-    if is_rank() and group_size() != devices * nodes:
-        starter = "torchrun" if by_torchrun() else "srun"
-        raise UserError(
-            f"{asked}: {devices * nodes} processes, but {starter} started {group_size()}: state as many devices as it "
-            "starts processes on each host, and as many nodes as hosts"
-        )
-    if not is_rank() and nodes > 1:
-        raise UserError(
-            f"{asked}: this command starts processes on its own host alone: start it on each host by torchrun, or all "
-            "of them by hydra/launcher=slurm (docs/distributed.md)"
-        )
+    most = PROCESSES_PER_CORE * len(machine.cores())
+    if devices > most and not on_gpus:
+        raise UserError(f"{stated}: a process each, and {len(machine.cores())} cores are here; state at most {most}")

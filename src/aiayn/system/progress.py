@@ -1,8 +1,8 @@
 """Progress on standard error: bars, and lines that do not break them.
 
 Below all lines, a terminal has one place that is redrawn: a bar, or the lines of a sweep, with the cursor at its
-beginning. A new line first clears from there on in the same write, so that the processes of one command can share the
-terminal. If standard error is not a terminal, there are lines only, without control codes.
+beginning. A new line clears it in the same write, so that several processes can share the terminal. Elsewhere there
+are lines only, without control codes.
 """
 
 import logging
@@ -34,9 +34,9 @@ class Shown(StrEnum):
     all = "all"
     """Bars; without a terminal, a line now and then."""
     lines = "lines"
-    """No bars and no remarks: the command of a sweep shows a line for each job instead."""
+    """No bars and no remarks: the command of a sweep shows a line for each job."""
     nothing = "nothing"
-    """No bars: another process shows the progress."""
+    """No bars."""
 
 
 def shown() -> Shown:
@@ -80,25 +80,26 @@ def draw_lines(lines: Sequence[str]) -> None:
 class Bar:
     """A progress bar on the terminal, shown once the work has taken `DELAY_SECONDS`; nothing if bars are off.
 
-    A bar that is opened while another is open hides that one until it is closed.
+    It hides a bar that is open already until it is closed.
 
     Args:
         description: the work, in a word or two.
         total: the amount of work; None if unknown.
         done: the part of it done already.
         unit: of the amount, with a space before it.
-        stays: whether the bar stays on the terminal when it is closed.
+        stays: whether the closed bar stays on the terminal.
     """
+
+    _bar: "tqdm[Any] | None" = None
 
     def __init__(
         self, description: str, *, total: int | None = None, done: int = 0, unit: str = "", stays: bool = False
     ) -> None:
-        self._bar: tqdm[Any] | None = None
         if not has_bars():
             return
-        from tqdm import tqdm as drawn  # imported only if needed
+        from tqdm import tqdm
 
-        self._bar = drawn(
+        self._bar = tqdm(
             desc=description,
             total=total,
             initial=done,
@@ -120,7 +121,7 @@ class Bar:
         self.close()
 
     def advance(self, count: float = 1) -> None:
-        """Add to the amount done; drawn at most ten times a second."""
+        """Add to the amount done."""
         if self._bar is not None:
             left = count if self._bar.total is None else self._bar.total - self._bar.n
             self._bar.update(min(count, left))  # ranks estimate the others' progress and may exceed the total
@@ -137,7 +138,7 @@ class Bar:
             self._bar.refresh()
 
     def close(self) -> None:
-        """Remove the bar, or leave it if it stays, and redraw the one that it hid."""
+        """End the bar, and redraw the one that it hid."""
         if self._bar is None:
             return
         self._bar.close()

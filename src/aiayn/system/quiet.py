@@ -25,7 +25,7 @@ LEVELS = {
 
 
 def quiet_libraries() -> None:
-    """Silence the libraries in this process, and this program's remarks on ranks other than the first."""
+    """Silence the libraries, and this program's remarks on ranks other than the first."""
     logging.raiseExceptions = False  # otherwise each line of run.log prints a traceback on a full disk
     os.environ.setdefault("WANDB_SILENT", "true")
     os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # W&B would send errors to its makers

@@ -25,14 +25,7 @@ OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|bad_alloc", re.
 
 @contextmanager
 def disk_errors_explained(setting: str) -> Iterator[None]:
-    """Turn a refused write into the user's error; every other error passes.
-
-    Args:
-        setting: the key and value that chose the folder, such as `paths.runs=runs`.
-
-    Raises:
-        UserError: nothing could be written.
-    """
+    """Turn a refused write into a UserError that names the setting, such as `paths.runs=runs`."""
     try:
         yield
     except OSError as error:
@@ -46,14 +39,7 @@ def disk_errors_explained(setting: str) -> Iterator[None]:
 
 @contextmanager
 def memory_errors_explained(remedy: str) -> Iterator[None]:
-    """Turn a shortage of memory into a failure of the run; every other error passes.
-
-    Args:
-        remedy: the settings to lower, such as `decoding.batch_tokens`.
-
-    Raises:
-        RunFailedError: memory did not suffice.
-    """
+    """Turn a shortage of memory into a RunFailedError that names the settings to lower."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:

@@ -15,11 +15,7 @@ _locks: dict[Path, int] = {}
 
 
 def make_scratch(parent: Path, *, prefix: str) -> Path:
-    """Make an empty folder for this process below `parent`, and remove those left by killed processes.
-
-    Raises:
-        OSError: it cannot be made.
-    """
+    """Make an empty folder for this process below `parent`, and remove those left by killed processes."""
     parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(parent, prefix=prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
@@ -36,9 +32,8 @@ def make_scratch(parent: Path, *, prefix: str) -> Path:
 def remove_scratch(folder: Path) -> None:
     """Remove a folder of `make_scratch`, if it still exists."""
     shutil.rmtree(folder, ignore_errors=True)
-    descriptor = _locks.pop(folder, None)
-    if descriptor is not None:
-        os.close(descriptor)
+    if folder in _locks:
+        os.close(_locks.pop(folder))
 
 
 def lock_of(folder: Path) -> int:

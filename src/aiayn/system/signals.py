@@ -23,16 +23,12 @@ class SignalledInterrupt(KeyboardInterrupt):
 
 @contextmanager
 def signals_as_interrupts() -> Iterator[None]:
-    """Let the signals of `ENDING` raise KeyboardInterrupt; by default they end the process at once.
+    """Let the signals of `ENDING` raise KeyboardInterrupt, except those ignored before, such as SIGHUP under nohup.
 
-    A SIGHUP that is ignored, as under nohup, stays ignored. Outside the main thread, where Python allows no handlers,
-    nothing changes.
+    Outside the main thread, where Python allows no handlers, nothing changes.
     """
-    previous = {}
-    if in_main_thread():
-        for number in ENDING:
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                previous[number] = signal.signal(number, _interrupt)
+    handled = [each for each in ENDING if in_main_thread() and signal.getsignal(each) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, _interrupt) for number in handled}
     try:
         yield
     finally:
@@ -44,8 +40,18 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     raise SignalledInterrupt(number)
 
 
+@contextmanager
+def ended_by_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C, unlike other signals, end the block without an error: it is how watching ends."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if isinstance(error, SignalledInterrupt):
+            raise
+
+
 def ignore_signals() -> None:
-    """Ignore all further requests to end; for a process that is ending already."""
+    """Ignore all further requests to end."""
     if in_main_thread():
         for number in INTERRUPTING:
             signal.signal(number, lambda *_: None)

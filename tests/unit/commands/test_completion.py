@@ -52,9 +52,6 @@ COMPLETIONS = {
     "aiayn evaluate checkp": {"checkpoint="},
     "aiayn reproduce t": set(COMMANDS["reproduce"].nouns),
     "aiayn reproduce table3 scale=n": {"scale=nano"},
-}
-
-EXPERIMENTS = {
     "aiayn train experiment=": options("experiment"),
     "aiayn train experiment=table3/c_": options("experiment", "table3/c_"),
 }
@@ -63,10 +60,9 @@ EXPERIMENTS = {
 @pytest.fixture(scope="module")
 def completed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """The completions of each line, by one shell."""
-    lines = [*COMPLETIONS, *EXPERIMENTS]
     result = subprocess.run(
         ["bash", "-c", COMPLETE],
-        input="".join(f"{line}\n" for line in lines),
+        input="".join(f"{line}\n" for line in COMPLETIONS),
         cwd=tmp_path_factory.mktemp("empty"),
         env={**os.environ, "PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
@@ -75,14 +71,9 @@ def completed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     )
     (rule,) = result.stderr.splitlines()
     assert rule.endswith(" aiayn"), "the name of the program"
-    return {line: set(answer.split()) for line, answer in zip(lines, result.stdout.splitlines(), strict=True)}
+    return {line: set(answer.split()) for line, answer in zip(COMPLETIONS, result.stdout.splitlines(), strict=True)}
 
 
 @pytest.mark.parametrize("line", COMPLETIONS)
 def test_a_line_is_completed(completed: dict[str, set[str]], line: str) -> None:
     assert completed[line] == COMPLETIONS[line]
-
-
-@pytest.mark.parametrize("line", EXPERIMENTS)
-def test_experiments_are_completed(completed: dict[str, set[str]], line: str) -> None:
-    assert completed[line] == EXPERIMENTS[line]

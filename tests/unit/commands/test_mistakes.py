@@ -23,6 +23,7 @@ MISTAKES = {
     "train seed=1,2": "seed=1,2: several values need -m",
     "train --cfg": "argument --cfg/-c: expected one argument; see --help",
     "train --package model": "--package: chooses what --cfg shows; state --cfg job as well",
+    "train --config-dir nowhere": "--config-dir nowhere: no such folder",
     "-sc install=tcsh": "-sc install=tcsh: state -sc install=bash, or zsh, or fish",
     # keys and options
     "train model.d_modell=3": "model.d_modell: no such key; did you mean model.d_model?",
@@ -39,6 +40,7 @@ MISTAKES = {
     "train experiment=table3/nope": "experiment=table3/nope: no such option; choose from attention/additive, ",
     "train data=qwxyz": f"data=qwxyz: no such option; choose from {', '.join(options('data'))}\n",
     "train -m hydra/launcher=jobib": "hydra/launcher=jobib: no such option; did you mean joblib?",
+    "train -m hydra/launcher=slurm hydra.launcher.partitoin=main": "hydra.launcher.partitoin: no such key",
     # computed keys, and folders in which a command writes nothing
     "train identity.name=../../x": "identity.name=../../x: computed, not stated: it follows from experiment, ",
     "train hydra.run.dir=elsewhere": "hydra.run.dir=elsewhere: runs do not lie there; state paths.runs instead",
@@ -56,11 +58,17 @@ MISTAKES = {
     "train init_from=nowhere": "init_from=",
     "plan hardware.memory_gib=-1": "hardware.memory_gib=-1.0: must be greater than 0, or null",
     "evaluate run=x launch.timeout_seconds=0": "launch.timeout_seconds=0: must be at least 1",
+    "sync retries=0": "retries=0: must be at least 1",
+    "sync run=nowhere": "run=nowhere: not a run directory",
+    "status paths.cache=elsewhere": "paths.cache: no such key; it has runs",
     # reports
     "report paper table=5": "table=5: the paper has tables 1, 2, 3, 4",
     "report table3 output=table3.pdf": "output=table3.pdf: the suffix says the format; choose from .md, ",
     "report table3 paths.runs=nowhere": "paths.runs=nowhere: no such folder",
     "report table3 only.experiment=x": "only.experiment=x: report table3 chooses runs by only.scale, ",
+    "report table1 resamples=200": "resamples=200: is for report comparison, page, table2, table3; leave it out",
+    "report run table=3": "table=3: is for report paper; leave it out",
+    "report sharpness sentences=0": "sentences=0: must be at least 1",
     # no folder is made above an output
     "report parameters output=no/where/x.md": "output=no/where/x.md: there is no folder no/where; make it",
     "reproduce table3 output=no/x.md": "output=no/x.md: there is no folder no; make it",

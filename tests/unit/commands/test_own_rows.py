@@ -25,6 +25,7 @@ BROKEN = {
     "typed": ("# @package _global_\nmodel: 3\n", "In 'experiment/typed': "),
     "listed": ("# @package _global_\n- 3\n", "In 'experiment/listed': "),
     "worded": ("# @package _global_\nmodel:\n  dropout: x\n", "model.dropout: Value 'x' "),
+    "torn": ("# @package _global_\nmodel: [\n", "{path}, line 3: not YAML ("),
 }
 
 
@@ -57,11 +58,6 @@ def test_an_unknown_row_is_answered_with_the_users_too(aiayn: CommandLine, own: 
     said = aiayn("train", "--config-dir", str(own), "experiment=qwxyz")
     everything = ", ".join(sorted([*options("experiment"), "mine", "own/x"]))
     assert said == (2, "", f"aiayn: experiment=qwxyz: no such option; choose from {everything}\n")
-    said = aiayn("train", "--config-dir", str(own), "experiment=mien")
-    assert said.err == "aiayn: experiment=mien: no such option; did you mean mine?\n"
-
-
-def test_a_search_path_serves_as_well(aiayn: CommandLine, own: Path) -> None:
     said = aiayn("train", f"hydra.searchpath=[file://{own.absolute()}]", "experiment=mien")
     assert said.err == "aiayn: experiment=mien: no such option; did you mean mine?\n"
 
@@ -69,21 +65,8 @@ def test_a_search_path_serves_as_well(aiayn: CommandLine, own: Path) -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_row_that_cannot_be_used_is_named_in_one_line(aiayn: CommandLine, own: Path, name: str) -> None:
     text, answer = BROKEN[name]
-    (own / "experiment" / f"{name}.yaml").write_text(text)
+    path = own / "experiment" / f"{name}.yaml"
+    path.write_text(text)
     said = aiayn("train", "--config-dir", str(own), f"experiment={name}")
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert said.err.startswith(f"aiayn: {answer}")
-
-
-def test_a_row_that_is_no_yaml_is_named_with_its_line(aiayn: CommandLine, own: Path) -> None:
-    path = own / "experiment" / "torn.yaml"
-    path.write_text("# @package _global_\nmodel: [\n")
-    said = aiayn("train", "--config-dir", str(own), "experiment=torn")
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert said.err.startswith(f"aiayn: {path.absolute()}, line ")
-    assert ": not YAML (" in said.err
-
-
-def test_a_folder_that_is_not_there_is_named(aiayn: CommandLine) -> None:
-    said = aiayn("train", "--config-dir", "nowhere")
-    assert said == (2, "", "aiayn: --config-dir nowhere: no such folder\n")
+    assert said.err.startswith(f"aiayn: {answer.format(path=path.absolute())}")

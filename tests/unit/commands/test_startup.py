@@ -44,7 +44,6 @@ def imported(*words: str, folder: Path, **environment: str) -> set[str]:
         ["prepare", "--cfg", "job"],
         ["evaluate", "run=here", "--cfg", "job"],
         ["attention", "run=here", "--cfg", "job"],
-        ["export", "run=here", "output=there", "--cfg", "job"],
         ["sync", "--cfg", "job"],
         ["report", "run", "--cfg", "job"],
         ["dashboard", "--cfg", "job"],
@@ -60,19 +59,18 @@ def test_the_list_of_commands_needs_no_hydra(words: list[str], tmp_path: Path) -
     assert not imported(*words, folder=tmp_path) & {"hydra", "omegaconf", "yaml", "antlr4"}
 
 
-@pytest.mark.parametrize("words", [["plan"], ["status"]], ids=" ".join)
-def test_plan_and_status_need_no_torch(words: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "needed"),
+    [
+        (["plan"], {"rich"}),
+        (["status"], {"rich"}),
+        (["report", "paper"], {"rich"}),
+        (["report", "table3"], {"rich", "numpy"}),
+    ],
+)
+def test_tables_need_no_torch(words: list[str], needed: set[str], tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    assert not imported(*words, folder=tmp_path) & (HEAVY - {"rich"})
-
-
-def test_a_report_on_runs_needs_no_torch(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-    assert not imported("report", "table3", folder=tmp_path) & (HEAVY - {"rich", "numpy"})
-
-
-def test_the_papers_own_tables_need_no_torch(tmp_path: Path) -> None:
-    assert not imported("report", "paper", folder=tmp_path) & (HEAVY - {"rich"})
+    assert not imported(*words, folder=tmp_path) & (HEAVY - needed)
 
 
 def test_completion_needs_no_torch(tmp_path: Path) -> None:

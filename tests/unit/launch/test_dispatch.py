@@ -6,48 +6,27 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from tiny_run import TINY
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import RunFailedError
-from aiayn.launch.dispatch import launch_run, without_group
+from aiayn.launch.dispatch import launch_run
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, read_record
-from aiayn.system import processes
 
-TINY = (
-    "data.sentences=200",
-    "data.dev_sentences=5",
-    "data.test_sentences=5",
-    "data.max_length=60",
-    "tokenizer.vocabulary_size=300",
-    "model.d_model=16",
-    "model.d_ff=32",
-    "model.num_layers=1",
-    "model.num_heads=2",
+ENDLESS = (
+    *TINY,
     "optimization.max_steps=100000",
-    "optimization.source_tokens=300",
-    "optimization.target_tokens=300",
-    "trainer.log_every_n_steps=1",
+    "optimization.validation_interval=50000",
     "trainer.accelerator=cpu",
     "logger=none",
 )
-
-names = st.one_of(st.sampled_from(processes.GROUP_VARIABLES), st.text(max_size=12))
-
-
-@given(st.dictionaries(names, st.text(max_size=5)))
-def test_a_new_group_inherits_everything_but_the_old_group(environment: Mapping[str, str]) -> None:
-    clean = without_group(environment)
-    assert not clean.keys() & set(processes.GROUP_VARIABLES)
-    assert {key: environment[key] for key in environment.keys() - set(processes.GROUP_VARIABLES)} == clean
 
 
 def await_worker(folder: Path, *, seconds: float = 60.0) -> Path:
@@ -78,7 +57,7 @@ def kill_workers(run: Path) -> list[int]:
 @pytest.mark.slow
 def test_a_killed_worker_fails_its_run_and_unlocks_the_directory(tmp_path: Path) -> None:
     paths = (f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path / 'cache'}")
-    config = to_dataclass(compose_command("train", [*TINY, *paths]), TrainConfig)
+    config = to_dataclass(compose_command("train", [*ENDLESS, *paths]), TrainConfig)
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     killer = threading.Thread(target=lambda: kill_workers(await_worker(tmp_path)))
     killer.start()
@@ -103,18 +82,10 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[bytes]
     started: list[subprocess.Popen[bytes]] = []
 
     def start() -> tuple[subprocess.Popen[bytes], Path]:
-        command = [sys.executable, "-m", "aiayn", "train", "-m", *TINY, "paths.runs=runs", "paths.cache=cache"]
+        command = [sys.executable, "-m", "aiayn", "train", "-m", *ENDLESS, "paths.runs=runs", "paths.cache=cache"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         with (tmp_path / "said").open("wb") as said:
-            started.append(
-                subprocess.Popen(
-                    command,
-                    cwd=tmp_path,
-                    env=environment,
-                    stdout=said,
-                    stderr=said,
-                )
-            )
+            started.append(subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=said, stderr=said))
         return started[0], await_worker(tmp_path)
 
     yield start

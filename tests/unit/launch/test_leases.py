@@ -126,12 +126,6 @@ def test_a_lease_lives_as_long_as_its_workers(worker: tuple["subprocess.Popen[st
         assert lease.names == ("0",)
 
 
-def test_devices_can_be_leased_again() -> None:
-    for _ in range(3):
-        with leased(Share("core", ("0", "1"), 2)) as lease:
-            assert lease.names == ("0", "1")
-
-
 @pytest.mark.parametrize("kind", ["readable", "file", "link"])
 def test_a_folder_that_others_may_write_to_is_refused(kind: str, tmp_path: Path) -> None:
     folder = tmp_path / f"aiayn-leases-{os.getuid()}"

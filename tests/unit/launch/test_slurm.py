@@ -47,7 +47,7 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slurm]:
     def make(*, state: str = "RUNNING", requeue: int = 1, restarts: int = 0, preempted: str = "None") -> Path:
         shown, asked = tmp_path / "shown", tmp_path / "asked"
         shown.write_text(SHOWN.format(state=state, requeue=requeue, restarts=restarts, preempted=preempted))
-        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin").mkdir(exist_ok=True)
         program = tmp_path / "bin" / "scontrol"
         program.write_text(f'#!/bin/sh\necho "$@" >> {asked}\n[ "$1" != show ] || cat {shown}\n')
         program.chmod(0o755)
@@ -107,43 +107,47 @@ def test_a_job_state_is_parsed() -> None:
     assert JobState.read(shown) == JobState("COMPLETING", 0, may_be_requeued=False, is_preempted=False)
 
 
+PREEMPTED = {"preempted": "2026-03-01T12:30:00"}
+
+
+@pytest.mark.parametrize("has_advanced", [True, False])
 @pytest.mark.parametrize(
     ("stopped_by", "shown", "is_requeued", "is_asked"),
     [
-        (signal.SIGUSR1, {}, True, True),
-        (signal.SIGUSR1, {"preempted": "2026-03-01T12:30:00"}, True, True),
-        (signal.SIGTERM, {"preempted": "2026-03-01T12:30:00"}, True, True),
+        (signal.SIGUSR1, PREEMPTED, True, True),
+        (signal.SIGTERM, PREEMPTED, True, True),
         (signal.SIGTERM, {}, False, False),
         (signal.SIGTERM, {"state": "COMPLETING"}, False, False),
         (signal.SIGTERM, {"state": "COMPLETING", "restarts": 1}, True, False),
         (signal.SIGUSR1, {"state": "CANCELLED"}, False, False),
-        (signal.SIGINT, {"preempted": "2026-03-01T12:30:00"}, False, False),
+        (signal.SIGINT, PREEMPTED, False, False),
     ],
 )
 def test_a_job_is_requeued_if_slurm_stopped_it(
-    slurm: Slurm, stopped_by: signal.Signals, shown: dict[str, str], is_requeued: bool, is_asked: bool
+    slurm: Slurm,
+    stopped_by: signal.Signals,
+    shown: dict[str, str],
+    is_requeued: bool,
+    is_asked: bool,
+    has_advanced: bool,
 ) -> None:
     asked = slurm(**shown)
-    assert requeue(stopped_by, has_advanced=True) is is_requeued
+    assert requeue(stopped_by, has_advanced=has_advanced) is is_requeued
     assert ("requeue 12_1" in asked.read_text().splitlines() if asked.exists() else False) is is_asked
 
 
-def test_a_job_without_progress_is_requeued_only_after_preemption(slurm: Slurm) -> None:
-    asked = slurm()
-    with pytest.raises(RunFailedError, match="made no step in its time"):
-        requeue(signal.SIGUSR1, has_advanced=False)
+@pytest.mark.parametrize(
+    ("may_be", "has_advanced", "reason"),
+    [(1, False, "made no step in its time"), (0, True, r"hydra\.launcher\.requeue=true")],
+)
+def test_a_job_that_cannot_resume_is_not_requeued(slurm: Slurm, may_be: int, has_advanced: bool, reason: str) -> None:
+    asked = slurm(requeue=may_be)
+    with pytest.raises(RunFailedError, match=reason):
+        requeue(signal.SIGUSR1, has_advanced=has_advanced)
     assert "requeue" not in asked.read_text()
-
-
-def test_a_preempted_job_is_requeued_without_progress(slurm: Slurm) -> None:
-    slurm(preempted="2026-03-01T12:30:00")
-    assert requeue(signal.SIGUSR1, has_advanced=False)
-
-
-def test_a_job_that_may_not_be_requeued_is_not(slurm: Slurm) -> None:
-    slurm(requeue=0)
-    with pytest.raises(RunFailedError, match=r"hydra\.launcher\.requeue=true"):
-        requeue(signal.SIGUSR1, has_advanced=True)
+    slurm_requeues = slurm(requeue=1)
+    assert requeue(signal.SIGUSR1, has_advanced=True)
+    assert "requeue 12_1" in slurm_requeues.read_text()
 
 
 def test_steps_count_from_where_the_attempt_began(slurm: Slurm, tmp_path: Path) -> None:

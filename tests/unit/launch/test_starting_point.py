@@ -8,28 +8,17 @@ from typing import Any
 
 import pytest
 import torch
+from example_record import example_record
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
 from aiayn.launch.starting_point import misses_validation, newest_whole_checkpoint
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import Record, Status
+from aiayn.runs.record import Status
 from aiayn.training.checkpoint_io import ForeignCheckpointError
 
-RECORD = Record(
-    schema_version=1,
-    run_id="0",
-    name="table3/base/demo-seed1-0",
-    experiment="table3/base",
-    scale="demo",
-    fidelity="paper",
-    seed=1,
-    command="aiayn train",
-    config_hash="0",
-    data="grammar",
-    status=Status.interrupted,
-)
+RECORD = example_record(Status.interrupted)
 
 
 def content(step: int) -> dict[str, Any]:
@@ -68,16 +57,19 @@ def test_a_new_run_has_none(tmp_path: Path) -> None:
 
 
 @given(
-    st.dictionaries(st.tuples(st.sampled_from(["step", "best"]), st.sampled_from([3, 6, 9])), st.booleans(), min_size=1)
+    st.dictionaries(
+        st.tuples(st.sampled_from(["step", "best"]), st.sampled_from([3, 6, 9])), st.booleans(), min_size=1
+    ),
+    st.integers(1, min(map(len, WHOLE.values()))),
 )
 def test_the_newest_whole_checkpoint_is_taken_and_newer_damaged_ones_are_renamed(
-    written: dict[tuple[str, int], bool],
+    written: dict[tuple[str, int], bool], lost: int
 ) -> None:
     def name(kind: str, step: int) -> str:
         return f"{kind}-{step:07d}.ckpt"
 
     with tempfile.TemporaryDirectory() as folder:
-        files = {f"{kind}_{step}": WHOLE[step][: None if whole else -1] for (kind, step), whole in written.items()}
+        files = {f"{kind}_{step}": WHOLE[step][: None if whole else -lost] for (kind, step), whole in written.items()}
         directory = run_with(Path(folder), **files)
         before = files_of(directory)
         newest_first = sorted(written, key=lambda each: (each[1], each[0]), reverse=True)
@@ -110,13 +102,6 @@ def test_damaged_checkpoints_are_logged(tmp_path: Path, caplog: pytest.LogCaptur
         assert line.startswith(f"{directory.checkpoints / name}: not a readable checkpoint (")
         assert line.endswith(f"); renamed to {name}.damaged; resuming from step-0000003.ckpt")
     assert {record.levelname for record in caplog.records} == {"WARNING"}
-
-
-@given(st.integers(0, len(WHOLE[9]) - 1))
-def test_a_truncated_checkpoint_gives_way_to_the_one_before(length: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        directory = run_with(Path(folder), step_6=WHOLE[6], step_9=WHOLE[9][:length])
-        assert newest_whole_checkpoint(directory, RECORD) == (6, directory.checkpoints / "step-0000006.ckpt")
 
 
 def test_a_validation_that_was_due_and_is_not_logged_is_missed(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def with_checkpoints(path: Path, *, steps: set[int], best: set[int]) -> RunDirec
     return directory
 
 
-@given(steps=step_numbers, best=step_numbers, asked=st.integers(0, 10**8))
-def test_checkpoints_are_found_by_name(steps: set[int], best: set[int], asked: int) -> None:
+@given(steps=step_numbers, best=step_numbers)
+def test_checkpoints_are_found_by_name(steps: set[int], best: set[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = with_checkpoints(Path(folder), steps=steps, best=best)
         assert list(directory.steps()) == sorted(steps)
@@ -47,12 +47,9 @@ def test_checkpoints_are_found_by_name(steps: set[int], best: set[int], asked: i
             assert directory.checkpoint("best") == (max(best), directory.steps("best")[max(best)])
         for number in {*steps, *best}:
             assert directory.checkpoint(str(number))[0] == number
-        if asked not in {*steps, *best}:
-            with pytest.raises(UserError, match=f"^checkpoint={asked}: "):
-                directory.checkpoint(str(asked))
 
 
-@given(steps=step_numbers, best=step_numbers, asked=st.sampled_from(["newest", "", "-1", "1.0", "last", "best"]))
+@given(steps=step_numbers, best=step_numbers, asked=st.sampled_from(["newest", "", "-1", "1.0", "7", "last", "best"]))
 def test_a_refusal_lists_the_existing_checkpoints(steps: set[int], best: set[int], asked: str) -> None:
     there = {*(["last"] if steps else []), *(["best"] if best else []), *map(str, steps | best)}
     with tempfile.TemporaryDirectory() as folder:

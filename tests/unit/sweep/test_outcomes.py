@@ -27,7 +27,7 @@ def test_an_outcome_is_read_as_it_was_written(
 ) -> None:
     swept = SweptJob("table3/base", number, overrides, RunDirectory(Path("/runs/table3/base")))
     for job in (swept, None):
-        outcome = Outcome(number, overrides, 1, "here", job, has_ended=has_ended, failure=failure, result={"a": [1.5]})
+        outcome = Outcome(number, overrides, 1, job, has_ended=has_ended, failure=failure, result={"a": [1.5]})
         folder = OutcomeFolder.make(tmp_path_factory.mktemp("runs"))
         folder.write(outcome)
         assert folder.read() == [outcome]
@@ -37,18 +37,18 @@ def test_an_outcome_is_read_as_it_was_written(
 def test_a_multirun_reads_its_jobs_in_order_and_leaves_nothing(tmp_path: Path) -> None:
     folder = OutcomeFolder.make(tmp_path / "runs")
     for number in (10, 2, 1):
-        folder.write(Outcome(number, (), 1, "here", None))
+        folder.write(Outcome(number, (), 1, None))
     assert [outcome.number for outcome in folder.read()] == [1, 2, 10]
     before = folder.is_stopped
     folder.stop()
     assert (before, folder.is_stopped) == (False, True)
     folder.remove()
-    folder.write(Outcome(3, (), 1, "here", None))
+    folder.write(Outcome(3, (), 1, None))
     assert list((tmp_path / "runs").iterdir()) == [], "the folder has been removed"
 
 
 def test_outcomes_of_a_killed_command_are_not_read(tmp_path: Path) -> None:
-    OutcomeFolder.make(tmp_path).write(Outcome(1, (), 1, "here", None))
+    OutcomeFolder.make(tmp_path).write(Outcome(1, (), 1, None))
     assert OutcomeFolder.make(tmp_path).read() == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_record import example_record
 from hydra._internal.core_plugins.basic_launcher import BasicLauncher
 from hydra.core.hydra_config import HydraConfig
 from hypothesis import given
@@ -18,7 +19,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.sweep_schema import Objective
 from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.score import Score
-from aiayn.runs.record import SCHEMA_VERSION, Record, SplitScores, Status
+from aiayn.runs.record import Record, SplitScores, Status
 
 CommandLine = Callable[..., Any]
 
@@ -69,35 +70,23 @@ def test_the_value_of_a_run_is_short_and_near_the_chosen_one(rate: float, steps:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["sweeps=search"], "aiayn prepare sweeps=search: only aiayn train searches; leave it out"),
         (["sweeps=search", "hydra.sweeper.trials=0"], "hydra.sweeper.trials=0: must be at least 1"),
-        (["sweeps=search", "hydra.sweeper.seed=-1"], "hydra.sweeper.seed=-1: must not be negative"),
+        (["sweeps=search", "hydra.sweeper.seed=-1"], "hydra.sweeper.seed=-1: must be at least 0"),
         (["sweeps=search", *STATED], "nothing to choose"),
         (["sweeps=search", "seed=1,2"], "sweeps=search: a search would choose the luckiest seed"),
         (["sweeps=search", "model.dropout=interval(0.3, 0.1)"], "model.dropout=interval(0.3, 0.1): "),
-        (
-            ["sweeps=search", "model.dropuot=interval(0.1, 0.3)"],
-            "model.dropuot: no such key; did you mean model.dropout?",
-        ),
-        (
-            ["sweeps=search", "hydra.sweeper.storage=sqlite:////proc/no/x.db"],
-            "hydra.sweeper.storage=sqlite:////proc/no",
-        ),
-        (["sweeps=search", "hydra.sweeper.storage=nonsense"], "hydra.sweeper.storage=nonsense: "),
+        (["sweeps=search", "model.dropuot=interval(0.1, 0.3)"], "model.dropuot: no such key; did you mean model."),
+        (["sweeps=search", "hydra.sweeper.storage=sqlite:////proc/no/x"], "hydra.sweeper.storage=sqlite:////proc/no"),
     ],
 )
 def test_a_mistake_is_one_line_and_keeps_nothing(
     aiayn: CommandLine, tmp_path: Path, words: list[str], said: str
 ) -> None:
-    answer = aiayn("train", *words)
+    answer = aiayn("prepare" if "only aiayn train" in said else "train", *words)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert said in answer.err
     assert not list(tmp_path.rglob("*.db"))
-
-
-def test_only_training_searches(aiayn: CommandLine) -> None:
-    said = aiayn("prepare", "sweeps=search")
-    assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "only aiayn train searches" in said.err
 
 
 @pytest.mark.parametrize("scale", ["demo", "nano", "small", "paper"])
@@ -112,20 +101,7 @@ def test_the_recipe_lies_within_the_space_at_every_scale(scale: str) -> None:
 
 def a_record(status: Status, *, ppl: float = 3.0, bleu: float = 20.0) -> Record:
     dev = SplitScores(ppl, Score(bleu, "tok:13a"), Score(50.0, "chrF"), 12, 12, 1.0, "dev.txt")
-    return Record(
-        schema_version=SCHEMA_VERSION,
-        run_id="0",
-        name="run",
-        experiment="table3/base",
-        scale="demo",
-        fidelity="paper",
-        seed=1,
-        command="aiayn train",
-        config_hash="0",
-        data="grammar",
-        status=status,
-        scores={"dev": dev} if status is Status.finished else {},
-    )
+    return example_record(status, scores={"dev": dev} if status is Status.finished else {})
 
 
 @pytest.fixture
@@ -176,7 +152,7 @@ def test_only_ended_trials_are_reported_to_optuna(searched: Callable[..., Search
     assert states.pop(Status.finished) == optuna.trial.TrialState.COMPLETE
     assert states.pop(Status.failed) == optuna.trial.TrialState.FAIL
     assert set(states.values()) == {running}, "to be resumed"
-    with pytest.raises(RunFailedError, match=r"^3 trials are not done of 5; rerun the command to resume them$"):
+    with pytest.raises(RunFailedError, match=r"^2 of 5 trials are done; rerun the command to resume the others$"):
         found.show()
 
 
@@ -185,16 +161,13 @@ def test_a_search_without_a_finished_trial_has_failed(searched: Callable[..., Se
         searched(a_record(Status.failed)).show()
 
 
-def test_a_study_of_another_kind_of_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "search.db").write_text("not a database")
-    with pytest.raises(UserError, match=r"^hydra\.sweeper\.storage=sqlite:///.*search\.db: ") as caught:
-        open_study(f"sqlite:///{tmp_path}/search.db", "study", Objective.ppl)
-    assert len(str(caught.value).splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     ("storage", "said"),
-    [("redis://here", "Can't load plugin"), ("sqlite://", "a study in memory cannot be resumed; name a file")],
+    [
+        ("redis://here", "Can't load plugin"),
+        ("sqlite://", "a study in memory cannot be resumed; name a file"),
+        ("nonsense", ""),
+    ],
 )
 def test_a_storage_that_cannot_hold_a_study_is_refused(storage: str, said: str) -> None:
     with pytest.raises(UserError, match=f"^hydra.sweeper.storage={storage}: {said}"):
@@ -212,7 +185,7 @@ def test_no_connection_to_the_storage_stays_open(tmp_path: Path, content: str | 
         if content is None:
             open_study(f"sqlite:///{path}", "study", Objective.ppl).ask()
         else:
-            with pytest.raises(UserError, match="file is not a database"):
+            with pytest.raises(UserError, match=r"^hydra\.sweeper\.storage=sqlite:///.*search\.db: .*not a database"):
                 open_study(f"sqlite:///{path}", "study", Objective.ppl)
         opened = {descriptor.resolve() for descriptor in Path("/proc/self/fd").iterdir()}
     finally:

@@ -5,11 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
+from example_record import example_record
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record
+from aiayn.runs.record import Status, read_record
 from aiayn.sweep.slurm_queue import FINAL, GONE, Queue, QueuedJob, explain_end, lost_task, read_queue
 
 jobs = st.from_regex(r"[1-9][0-9]{0,6}(_[0-9]{1,3})?", fullmatch=True)
@@ -79,8 +80,7 @@ def test_the_rank_that_was_killed_is_named_for_the_last_attempt(tmp_path: Path, 
 
 def record_in(path: Path, status: Status) -> RunDirectory:
     directory = RunDirectory(path)
-    record = Record(SCHEMA_VERSION, "0", "a", "table3/base", "demo", "paper", 1, "aiayn train", "0", "grammar", status)
-    record.write(directory.record)
+    example_record(status).write(directory.record)
     return directory
 
 

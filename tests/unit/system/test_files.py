@@ -32,14 +32,6 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "folder"
-    path.mkdir()
-    with pytest.raises(IsADirectoryError):
-        files.write_bytes(path, b"new")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["folder"]
-
-
 def test_a_new_folder_appears_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "above" / "folder"
     with files.new_folder(path) as partial:

@@ -1,6 +1,5 @@
 """Bars appear on a terminal for slow work, unbroken by lines; elsewhere there are lines without control codes."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -132,11 +131,6 @@ def test_the_emulated_screen_behaves_like_a_terminal() -> None:
 def test_without_standard_error_nothing_is_written(tmp_path: Path) -> None:
     program = "sys.stderr = None; say('lost'); work(QUICK); print('done')"
     result = subprocess.run(
-        [sys.executable, "-c", WORK + program],
-        cwd=tmp_path,
-        env={**os.environ},
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", WORK + program], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert (result.stdout, result.stderr) == ("done\n", "")

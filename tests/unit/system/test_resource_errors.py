@@ -31,16 +31,6 @@ def test_any_other_error_passes(error: Exception) -> None:
     assert caught.value is error
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")  # noqa: PTH110
-def test_a_full_device_is_a_refusal() -> None:
-    with (
-        pytest.raises(UserError, match="No space left on device"),
-        disk_errors_explained("paths.runs=/full"),
-        open("/dev/full", "w") as stream,  # noqa: PTH123
-    ):
-        stream.write("x")
-
-
 def test_what_torch_cannot_allocate_is_explained() -> None:
     with pytest.raises(RunFailedError, match=r"^memory does not suffice: lower decoding\.batch_tokens$"):  # noqa: SIM117
         with memory_errors_explained("decoding.batch_tokens"):

@@ -41,7 +41,6 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             files={name: SplitFiles(source=split.source, target=split.target) for name, split in splits.items()},
             source_language=config.source_language,
             target_language=config.target_language,
-            cache_directory=cache / "corpora",
         )
     if isinstance(config, TreesDataConfig):
         return TreebankCorpus(
@@ -50,7 +49,6 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             tags=config.tags,
             gold_times=config.gold_times,
             language=config.source_language,
-            cache_directory=cache / "corpora",
         )
     if isinstance(config, ToyTreesDataConfig):
         return ToyTreesCorpus(

@@ -42,7 +42,7 @@ BROKEN: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
     "damaged gzip": (
         {"train.en": gzip.compress(GOOD)[:-5]},
         [],
-        "data.train.source: {here}/train.en is a damaged gzip file after line ",
+        "data.train.source: {here}/train.en is a damaged gzip file; fetch it again",
     ),
 }
 

@@ -120,12 +120,13 @@ FILES = {
 
 PROGRAM = """
 import json, sys
+from pathlib import Path
 from aiayn.errors import UserError
 from aiayn.data.corpora.hub_data_set import HubDataSet
 
 for asked in json.loads(sys.argv[1]):
     asked = {"path": "some/corpus", "subset": "de-en", "revision": None, **asked}
-    data_set = HubDataSet(**asked, scratch_directory=None)
+    data_set = HubDataSet(**asked, scratch_directory=Path())
     try:
         print(json.dumps([data_set.content, list(data_set.table("train", key="data.splits.train")["en"])]))
     except UserError as error:
@@ -235,7 +236,7 @@ def test_the_error_of_a_proxy_is_reported(tmp_path: Path) -> None:
 
 def test_a_pinned_commit_needs_no_request() -> None:
     """So a prepared corpus of a pinned data set needs neither the hub nor its cache."""
-    pinned = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=None)
+    pinned = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=Path())
     assert pinned.content == {"data set": ["some/corpus", None, COMMIT]}
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_letters
 from typing import TYPE_CHECKING
@@ -84,9 +84,9 @@ def test_the_manifest_counts_kept_and_dropped_pairs(corpus: Corpus, prepared: Pr
         assert counts[name]["pairs"] == len(split)
         assert counts[name]["source_tokens"] == sum(len(ids) for ids in split.source) == split.source.lengths.sum()
         assert counts[name]["target_tokens"] == sum(len(ids) for ids in split.target) == split.target.lengths.sum()
-    assert PreparationSettings(**prepared.manifest["settings"]) == SETTINGS
+    assert prepared.manifest["settings"] == asdict(SETTINGS)
     assert prepared.pretokenized is SETTINGS.pretokenized
-    about = {"identity": corpus.identity, "source_language": "en", "target_language": "de"}
+    about = {"identity": corpus.identity, "source_language": "en", "target_language": "de", "task": "translation"}
     assert prepared.manifest["corpus"] == about
 
 
@@ -186,7 +186,6 @@ def test_the_fingerprint_does_not_depend_on_place_and_time(
 @pytest.mark.parametrize(
     ("limits", "train", "dev", "message"),
     [
-        (PreparationSettings(270, 1), TRAIN, [("a", "b")], r"data\.max_length=1 "),
         (PreparationSettings(100, 9), TRAIN, [("a", "b")], r"tokenizer\.vocabulary_size=100 "),
         (
             PreparationSettings(259, 3),
@@ -197,7 +196,6 @@ def test_the_fingerprint_does_not_depend_on_place_and_time(
         (SETTINGS, [("", "b"), ("a", " ")], [("a", "b")], r"no .* left, 2 empty on one side were dropped; choose"),
         (SETTINGS, [], [("a", "b")], r"train split has no sentence pairs; choose"),
         (SETTINGS, TRAIN, [], r"dev split has no sentence pairs"),
-        (SETTINGS, TRAIN, [("a\nb", "c")], r"dev\.source contains a line break: 'a\\nb'"),
     ],
 )
 def test_impossible_preparations_are_refused(
@@ -228,14 +226,12 @@ from pathlib import Path
 from aiayn.errors import UserError
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 
-class Table(list):
-    def __getitem__(self, rows):
-        return {"source": super().__getitem__(rows), "target": super().__getitem__(rows)}
-
 class Numbers:
     task, source_language, target_language, identity, origin = "translation", "en", "de", "0123", {}
-    def split(self, split):
-        return Table(map(str, range(5_000 if split == "train" else 5)))
+    def rows(self, split, *, start=0):
+        return ((str(number),) * 2 for number in range(start, 5_000 if split == "train" else 5))
+    def size(self, split):
+        return None
 
 def progress(stage, pairs, total):
     with open(sys.argv[2], "a") as log:

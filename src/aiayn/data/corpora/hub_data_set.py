@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import re
@@ -15,10 +14,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import yaml
 
-from aiayn.data.corpora.files import scratch_folder
+from aiayn.data.corpora.files import file_entry
 from aiayn.errors import UserError
 from aiayn.system.progress import has_bars
-from aiayn.system.scratch import remove_scratch
+from aiayn.system.scratch import make_scratch, remove_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,11 +43,11 @@ class HubDataSet:
             `save_to_disk`. An existing folder takes precedence.
         subset: Configuration of the data set, or None.
         revision: Commit, branch or tag on the hub; None: the newest.
-        scratch_directory: Where tables of a folder are kept while this object lives; None: the system's temporary
-            folder. Data from the hub stays in the hub's own cache.
+        scratch_directory: Where tables of a folder are kept while this object lives. Data from the hub stays in the
+            hub's own cache.
     """
 
-    def __init__(self, *, path: str, subset: str | None, revision: str | None, scratch_directory: Path | None) -> None:
+    def __init__(self, *, path: str, subset: str | None, revision: str | None, scratch_directory: Path) -> None:
         self._path, self._subset, self._revision = path, subset, revision
         self._scratch_directory = scratch_directory
         folder = Path(path).expanduser()
@@ -68,8 +67,8 @@ class HubDataSet:
             return {"data set": [self._path, self._subset, self._revision if pinned else str(self._on_hub.hash)]}
         with self.one_line_errors(), tempfile.TemporaryDirectory() as unused:
             data_files = self._in_folder(self._folder, cache=unused).config.data_files
-            files = {str(split): [_digest(Path(file)) for file in files] for split, files in data_files.items()}
-            described = [_digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
+            files = {str(split): [self._digest(Path(file)) for file in files] for split, files in data_files.items()}
+            described = [self._digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
         return {"files": files, "described by": described, "subset": self._subset}
 
     def table(self, split: str, *, key: str) -> datasets.Dataset:
@@ -139,7 +138,10 @@ class HubDataSet:
         if self._folder is None:
             return self._on_hub
         # Not the cache of `datasets`: it identifies files by their times, and keeps a copy of the rows for ever.
-        scratch = scratch_folder(self._scratch_directory, "hub-")
+        try:
+            scratch = make_scratch(self._scratch_directory, prefix="hub-")
+        except OSError as error:
+            raise UserError(f"cannot create {error.filename} ({error.strerror}); change paths.cache") from error
         weakref.finalize(self, remove_scratch, scratch)
         return self._in_folder(self._folder, cache=str(scratch))
 
@@ -168,6 +170,9 @@ class HubDataSet:
             if saved:
                 return datasets.load_dataset_builder("arrow", data_files=saved, cache_dir=cache)
             return datasets.load_dataset_builder(str(folder), self._subset, cache_dir=cache)
+
+    def _digest(self, path: Path) -> str:
+        return file_entry(path, f"data.path={self._path}")["sha256"]
 
     def _check_name(self) -> None:
         if not self._path:
@@ -232,11 +237,6 @@ def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
         name: [str(part / file["filename"]) for file in json.loads((part / "state.json").read_bytes())["_data_files"]]
         for name, part in parts.items()
     }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _first_line(error: BaseException) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from aiayn.data.batches.prefetch import parallel_map
-from aiayn.data.corpora.corpus import Corpus, Split, Task
-from aiayn.data.corpora.streamed import size_of, text_of
+from aiayn.data.corpora.corpus import SPLITS, Corpus, Split, Task
 from aiayn.data.lines import TextPairs
 from aiayn.data.preparation.atomic_cache import (
     MANIFEST,
@@ -22,7 +22,7 @@ from aiayn.data.preparation.atomic_cache import (
     shard_directory,
 )
 from aiayn.data.preparation.filters import HELD_OUT, Filters, HeldOut, check_languages
-from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, unfinished
+from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
 from aiayn.data.preparation.workers import encoding_processes
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, load_tokenizer, train_tokenizer
@@ -31,7 +31,7 @@ from aiayn.errors import UserError
 Progress: TypeAlias = Callable[[str, int, int | None], object]
 """Called with the stage (`tokenizer`, `train`, `dev` or `test`), the pairs done so far, and their total if known."""
 
-FORMAT_VERSION = 3  # of the files' layout; part of every key
+FORMAT_VERSION = 4  # of the files; part of every key
 _CHUNK = 2_000  # pairs read at a time outside shards
 _TOKENIZER = "tokenizer.json"
 
@@ -56,13 +56,6 @@ class PreparationSettings:
     pretokenized: bool = False
     filters: Filters = field(default_factory=Filters)
 
-    def as_json(self) -> dict[str, Any]:
-        """The settings by name, without filters where there are none."""
-        settings = asdict(self)
-        if self.filters == Filters():
-            del settings["filters"]
-        return settings
-
 
 @final
 class PreparedData:
@@ -86,13 +79,13 @@ class PreparedData:
     @property
     def task(self) -> Task:
         """The kind of the targets."""
-        task: Task = self.manifest["corpus"].get("task", "translation")
+        task: Task = self.manifest["corpus"]["task"]
         return task
 
     @property
     def tags(self) -> bool:
         """Whether targets are trees with the words' tags."""
-        return bool(self.manifest.get("origin", {}).get("tags"))
+        return bool(self.manifest["origin"].get("tags"))
 
     @property
     def pretokenized(self) -> bool:
@@ -145,18 +138,15 @@ def prepare(
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.
     """
-    if settings.max_length < 2:
-        raise UserError(f"data.max_length={settings.max_length} leaves no room for a token and its eos; give 2 or more")
     if settings.filters.language:
         check_languages(corpus.source_language, corpus.target_language)
     described = {
         "identity": corpus.identity,
         "source_language": corpus.source_language,
         "target_language": corpus.target_language,
+        "task": corpus.task,
     }
-    if corpus.task != "translation":
-        described["task"] = corpus.task
-    directory = cache / "prepared" / _key(described, settings.as_json())
+    directory = cache / "prepared" / _key(described, asdict(settings))
     job = _Job(corpus, described, settings, cache, shard_directory(directory), processes, progress)
     try:
         return PreparedData(directory, open_or_build(directory, partial(_build_prepared, job)))
@@ -170,7 +160,8 @@ def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
     """Return the prepared corpus with a fingerprint if the cache has it undamaged; does not read the corpus."""
     for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
         with suppress(OSError, DamagedFolderError, ValueError, LookupError):
-            if json.loads(path.read_bytes())["fingerprint"] == fingerprint:
+            manifest = json.loads(path.read_bytes())
+            if (manifest["fingerprint"], manifest["format"]) == (fingerprint, FORMAT_VERSION):
                 return PreparedData(path.parent, read_verified(path.parent))
     return None
 
@@ -187,26 +178,28 @@ class _Job:
 
 
 def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
+    for split in SPLITS:  # before hours of work
+        if next(job.corpus.rows(split), None) is None:
+            raise UserError(f"data: the {split} split has no sentence pairs; choose another corpus")
     tokenizer = _shared_tokenizer(job)
     tokenizer.save(directory / _TOKENIZER)
     _encode_train(job, tokenizer)
     counts, contamination = join(job.shards, directory / "train", drops_duplicates=job.settings.filters.duplicates)
-    splits: dict[Split, dict[str, int]] = {"train": {**counts, "contaminated": contamination.pairs}}
+    if not counts["pairs"]:
+        raise UserError(f"data: the train split has no sentence pairs left, {_explain_drops(counts, job.settings)}")
+    splits: dict[Split, dict[str, int]] = {"train": counts}
     for split in HELD_OUT:
-        splits[split] = write_split(_chunks(job, split, split), tokenizer, directory / split)
+        splits[split] = write_split(_reported(job, split, split), tokenizer, directory / split)
         if job.corpus.task == "parsing":
-            trees = job.corpus.split(split)["tree"]
-            (directory / f"{split}.{TREES}").write_bytes("".join(f"{tree}\n" for tree in trees).encode())
-    for split, counts in splits.items():
-        if not counts["pairs"]:
-            raise UserError(f"data: the {split} split has no sentence pairs{_explain_drops(counts, job.settings)}")
+            trees = "".join(f"{tree}\n" for *_, tree in job.corpus.rows(split))
+            (directory / f"{split}.{TREES}").write_bytes(trees.encode())
     return {
         "format": FORMAT_VERSION,
-        "settings": job.settings.as_json(),
+        "settings": asdict(job.settings),
         "corpus": job.described,
         "origin": job.corpus.origin,
         "splits": splits,
-        "contamination": asdict(contamination),
+        "contamination": contamination,
     }
 
 
@@ -221,23 +214,22 @@ def _encode_train(job: _Job, tokenizer: AnyTokenizer) -> None:
         HeldOut.of({split: _identifying(job, split) for split in HELD_OUT}),
         job.shards,
     )
-    done = finished(job.shards)
-    start = first_missing(done)
+    start = first_missing(job.shards)
     if start:
         logger.info("resuming an earlier preparation from training pair %s", f"{start:,}")
-    table = job.corpus.split("train")
-    texts = unfinished(text_of(table, SHARD, start=start), done, start=start)
+    texts = map(ShardText, count(start, SHARD), _chunks(job, "train", SHARD, start=start))
+    size = job.corpus.size("train")
     with ExitStack() as stack:
         write: Callable[[ShardText], int] = encoder.write
         if job.processes > 1:
             write = stack.enter_context(encoding_processes(encoder, job.processes))
         for end in parallel_map(write, texts, num_threads=max(ENCODING_THREADS, job.processes)):
-            job.progress("train", end, size_of(table))
+            job.progress("train", end, size)
 
 
 def _identifying(job: _Job, split: Split) -> Iterator[TextPairs]:
     """The text that identifies held-out pairs in train: not linearised trees, which many sentences share."""
-    for sources, targets in text_of(job.corpus.split(split), _CHUNK):
+    for sources, targets in _chunks(job, split, _CHUNK):
         yield sources, targets if job.corpus.task == "translation" else []
 
 
@@ -250,11 +242,11 @@ def _explain_drops(counts: Mapping[str, int], settings: PreparationSettings) -> 
         "contaminated": "in dev or test",
         "duplicate": "duplicates",
     }
-    dropped = " and ".join(
-        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in reasons.items() if counts.get(f"dropped_{reason}")
-    )
-    remedy = f"{'raise data.max_length or ' if counts.get('dropped_too_long') else ''}choose another corpus"
-    return f" left, {dropped} were dropped; {remedy}" if dropped else f"; {remedy}"
+    dropped = [
+        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in reasons.items() if counts[f"dropped_{reason}"]
+    ]
+    remedy = f"{'raise data.max_length or ' if counts['dropped_too_long'] else ''}choose another corpus"
+    return f"{' and '.join(dropped)} were dropped; {remedy}"
 
 
 def _shared_tokenizer(job: _Job) -> AnyTokenizer:
@@ -264,7 +256,7 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
 
     def train(folder: Path) -> dict[str, Any]:
         tokenizer = train_tokenizer(
-            _chunks(job, "train", "tokenizer"),
+            _reported(job, "train", "tokenizer"),
             vocabulary_size=job.settings.vocabulary_size,
             kind=job.settings.tokenizer,
             pretokenized=job.settings.pretokenized,
@@ -276,14 +268,22 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
     return load_tokenizer(directory / _TOKENIZER)
 
 
-def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
+def _chunks(job: _Job, split: Split, size: int, *, start: int = 0) -> Iterator[TextPairs]:
+    """Yield the text of a split from pair `start` on, `size` pairs at a time."""
+    rows = job.corpus.rows(split, start=start)
+    while chunk := list(islice(rows, size)):
+        sources, targets, *_ = map(list, zip(*chunk, strict=True))
+        yield sources, targets
+
+
+def _reported(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
     """Yield the text of a split in chunks, reporting progress."""
-    table = job.corpus.split(split)
+    size = job.corpus.size(split)
     done = 0
-    for pairs in text_of(table, _CHUNK):
+    for pairs in _chunks(job, split, _CHUNK):
         yield pairs
         done += len(pairs[0])
-        job.progress(stage, done, size_of(table))
+        job.progress(stage, done, size)
 
 
 def _key(*parts: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ import pytest
 
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
+from aiayn.data.corpora.hub_data_set import HubDataSet
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
 from aiayn.errors import UserError
 
@@ -43,15 +44,12 @@ def corpus_in(
     streaming: bool = False,
 ) -> HubCorpus:
     return HubCorpus(
-        path=str(folder),
-        subset=subset,
-        revision=None,
+        HubDataSet(path=str(folder), subset=subset, revision=None, scratch_directory=folder.parent / "scratch"),
         source_language=source,
         target_language=target,
         splits=splits,
         sentences=sentences or {},
         streaming=streaming,
-        scratch_directory=folder.parent / "scratch",
     )
 
 
@@ -326,17 +324,7 @@ def test_unusable_folders_are_explained(make: Any, said: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("path", ["/no/such/folder", "./no-such-folder", "a/b/c", "", __file__])
 def test_invalid_paths_are_refused_without_a_request(path: str) -> None:
-    corpus = HubCorpus(
-        path=path,
-        subset=None,
-        revision=None,
-        source_language="a",
-        target_language="b",
-        splits=NAMES,
-        sentences={},
-        streaming=False,
-        scratch_directory=Path(),
-    )
+    data_set = HubDataSet(path=path, subset=None, revision=None, scratch_directory=Path())
     with pytest.raises(UserError, match=f"data.path={path}: |data.path has no value") as caught:
-        _ = corpus.identity
+        _ = data_set.content
     assert ("a file: name its folder" in str(caught.value)) == (path == __file__)

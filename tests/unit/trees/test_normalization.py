@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tree_strategies import DEEP, TREES, WORDS, treebank_lines
 
 from aiayn.trees.normalization import ROOT, normalize, strip_function
-from aiayn.trees.reading import read_tree, read_trees, write_tree
+from aiayn.trees.reading import read_tree, read_trees
 from aiayn.trees.tree import Tree
 
 
@@ -28,7 +28,7 @@ from aiayn.trees.tree import Tree
 def test_normalization_of_examples(written: str, normalized: str) -> None:
     tree = normalize(read_tree(written))
     assert tree is not None
-    assert write_tree(tree) == normalized
+    assert str(tree) == normalized
 
 
 @given(TREES)

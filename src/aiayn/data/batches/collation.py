@@ -80,10 +80,8 @@ def collate(
 ) -> TranslationBatch:
     """Gather the pairs with the given indices `[batch]` into padded tensors; by default the batch is a whole step.
 
-    Without indices, the batch has weight zero, so that every rank takes part in every step: pair 0, with no token to
-    predict and none counted.
-
-    The tensors' lengths are multiples of `length_multiple`, for compiled models.
+    Without indices, the batch is pair 0 with weight zero, so that every rank takes part in every step. The tensors'
+    lengths are multiples of `length_multiple`, for compiled models.
     """
     weightless = len(indices) == 0
     if weightless:
@@ -119,13 +117,7 @@ def collate(
 
 
 def padded_size(lengths: NDArray[np.integer[Any]], indices: NDArray[np.int64], *, length_multiple: int = 1) -> int:
-    """Return the number of positions of one side of a batch of `collate`, padding included.
-
-    Args:
-        lengths: Tokens of every sentence, `[sentences]`.
-        indices: Sentences of the batch, `[batch]`.
-        length_multiple: Of the tensors' lengths.
-    """
+    """Return the number of positions of one side of a batch of `collate`, padding included."""
     longest = int(lengths[indices].max() if len(indices) else lengths[0])
     return max(1, len(indices)) * _rounded_up(longest, length_multiple)
 

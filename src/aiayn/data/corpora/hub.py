@@ -25,40 +25,27 @@ class HubCorpus:
     A line break inside a sentence is read as a space.
 
     Args:
-        path: Repository on the hub, such as `wmt/wmt14`, or a local folder; see `HubDataSet`.
-        subset: Configuration of the data set, or None.
-        revision: Commit, branch or tag on the hub; None: the newest.
-        source_language: ISO 639-1 code.
-        target_language: ISO 639-1 code.
         splits: The data set's name of each split; may be a slice such as `train[:1%]`.
         sentences: Required number of pairs per split; None or absent: any.
         streaming: Read the splits as streams, without storing tables.
-        scratch_directory: Where the tables of a local folder are kept while in use.
     """
 
     task: ClassVar[Task] = "translation"
 
     def __init__(
         self,
+        data_set: HubDataSet,
         *,
-        path: str,
-        subset: str | None,
-        revision: str | None,
         source_language: str,
         target_language: str,
         splits: Mapping[Split, str],
         sentences: Mapping[Split, int | None],
         streaming: bool,
-        scratch_directory: Path,
     ) -> None:
         self.source_language = source_language
         self.target_language = target_language
-        self._path = path
-        self._splits = dict(splits)
-        self._sentences = dict(sentences)
-        self._subset = subset
+        self._data_set, self._splits, self._sentences = data_set, dict(splits), dict(sentences)
         self._streaming = streaming
-        self._data_set = HubDataSet(path=path, subset=subset, revision=revision, scratch_directory=scratch_directory)
 
     @cached_property
     def identity(self) -> str:
@@ -78,9 +65,9 @@ class HubCorpus:
     @property
     def origin(self) -> dict[str, Any]:
         """The data set, its subset and splits, and its commit or the checksums of its files."""
-        name = Path(self._path).name if Path(self._path).expanduser().is_dir() else self._path
-        content = self._data_set.content
-        return {"kind": "hub", "path": name, "subset": self._subset, "splits": self._splits, "content": content}
+        path, subset, content = self._data_set.path, self._data_set.subset, self._data_set.content
+        name = Path(path).name if Path(path).expanduser().is_dir() else path
+        return {"kind": "hub", "path": name, "subset": subset, "splits": self._splits, "content": content}
 
     def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str]]:
         """Read the pairs of a split; the size of a stream is compared at its end.
@@ -132,7 +119,7 @@ class HubCorpus:
             elif size == _FILTERED_NEWSTEST2014:
                 why = ", probably the filtered newstest2014 and not the full one of 3003"
             raise UserError(
-                f"data.sentences.{split}={stated}: data.path={self._path} ({name}) has {size} pairs{why}; set "
+                f"data.sentences.{split}={stated}: data.path={self._data_set.path} ({name}) has {size} pairs{why}; set "
                 f"data.sentences.{split}={size} to accept them, null not to compare"
             )
 
@@ -145,7 +132,7 @@ class HubCorpus:
 
     def _texts(self, split: Split, batch: Mapping[str, Sequence[Any]], language: str, first: int) -> list[str]:
         """Return one language of consecutive rows, the first of which has the given number."""
-        place = f"data.path={self._path} ({self._splits[split]})"
+        place = f"data.path={self._data_set.path} ({self._splits[split]})"
         if "translation" in batch:
             texts = [row.get(language) for row in batch["translation"]]
         elif language in batch:

@@ -46,20 +46,14 @@ class TreebankCorpus:
         folder: Their parent folder; None: `files` are complete paths.
         tags: Whether targets have the words' tags instead of XX.
         gold_times: How often the trees of train are repeated; silver trees follow once.
-        language: ISO 639-1 code of the words.
+        language: ISO 639-1 code.
     """
 
     task: ClassVar[Task] = "parsing"
     target_language = TARGET_LANGUAGE
 
     def __init__(
-        self,
-        *,
-        files: Mapping[Part, object],
-        folder: str | None,
-        tags: bool,
-        gold_times: int,
-        language: str,
+        self, *, files: Mapping[Part, object], folder: str | None, tags: bool, gold_times: int, language: str
     ) -> None:
         self.source_language = language
         self._named = {part: named for part, named in files.items() if named is not None}
@@ -156,11 +150,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _trees(path: Path, key: str) -> Iterator[Tree]:
-    """Yield the normalised trees of a file.
-
-    Raises:
-        UserError: The file cannot be read, or contains something else.
-    """
+    """Yield the normalised trees of a file."""
     try:
         for tree in read_trees(file_lines(path, key)):
             if (normalized := normalize(tree)) is not None:

@@ -6,7 +6,8 @@ English sentence has one German translation.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar, TypeAlias, final
@@ -25,9 +26,8 @@ GRAMMAR_VERSION = 1
 TREES_VERSION = 1
 """Likewise, for the trees of the same sentences."""
 MAX_PAIRS = 1_000_000
-"""The grammar yields few more different pairs; they are held in memory."""
+"""The grammar yields few more different pairs; their texts are held in memory."""
 MAX_TREES = 200_000
-"""They are held in memory."""
 
 _SHORTEST, _LONGEST = 4, 30  # words of a side
 
@@ -49,42 +49,36 @@ def trees(seed: str) -> Iterator[Tree]:
         yield english.parse(sampler.sentence())
 
 
-class _GeneratedCorpus:
+class _GeneratedCorpus(ABC):
     """Rows drawn from one stream per split, without repetition within and across splits.
 
     Dev has the first rows of its stream, so it depends on the seed and its own size only. Test excludes dev, and train
     excludes both: the size of train never changes dev or test.
-
-    Args:
-        sentences: Rows of train.
-        dev_sentences: Rows of dev.
-        test_sentences: Rows of test.
-        most: Largest sum of these, and its unit for error messages.
-        unique: How many texts of a row, from the first, must not repeat.
-        stream: Generates rows from a seed.
-        origin: Kind, versions and settings.
     """
 
-    def __init__(
-        self,
-        sentences: int,
-        dev_sentences: int,
-        test_sentences: int,
-        *,
-        most: tuple[int, str],
-        unique: int,
-        stream: Callable[[str], Iterator[Row]],
-        origin: dict[str, Any],
-    ) -> None:
-        if sentences + dev_sentences + test_sentences > most[0]:
+    source_language = "en"
+    _most: ClassVar[tuple[int, str]]
+    """Largest number of rows, and their name in errors."""
+    _num_unique: ClassVar[int]
+    """How many texts of a row, from the first, must not repeat."""
+
+    def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int) -> None:
+        if sentences + dev_sentences + test_sentences > self._most[0]:
             raise UserError(
                 f"data.sentences={sentences}, with data.dev_sentences={dev_sentences} and data.test_sentences="
-                f"{test_sentences}, is more than {most[0]} {most[1]}; ask for fewer"
+                f"{test_sentences}, is more than {self._most[0]} {self._most[1]}; ask for fewer"
             )
         self._sizes: dict[Split, int] = {"train": sentences, "dev": dev_sentences, "test": test_sentences}
-        self._unique, self._stream = unique, stream
-        self.origin = {**origin, "sizes": self._sizes}
+        self._seed = seed
+
+    @property
+    @abstractmethod
+    def origin(self) -> dict[str, Any]:
         """The grammar's versions and the settings."""
+
+    @abstractmethod
+    def _stream(self, seed: str) -> Iterator[Row]:
+        """Generate endless rows."""
 
     @property
     def identity(self) -> str:
@@ -111,12 +105,13 @@ class _GeneratedCorpus:
 
     def _draw(self, split: Split, excluded: list[Row]) -> Iterator[Row]:
         """Generate rows whose unique texts are neither repeated nor excluded."""
-        seen = [{texts[column] for texts in excluded} for column in range(self._unique)]
+        seen = [{texts[column] for texts in excluded} for column in range(self._num_unique)]
 
         def new_rows() -> Iterator[Row]:
-            for texts in self._stream(f"{self.origin['seed']}/{split}"):
-                if not any(text in known for text, known in zip(texts, seen, strict=False)):
-                    for text, known in zip(texts, seen, strict=False):
+            for texts in self._stream(f"{self._seed}/{split}"):
+                unique = list(zip(texts, seen, strict=False))
+                if not any(text in known for text, known in unique):
+                    for text, known in unique:
                         known.add(text)
                     yield texts
 
@@ -132,19 +127,17 @@ class GrammarCorpus(_GeneratedCorpus):
     """
 
     task: ClassVar[Task] = "translation"
-    source_language = "en"
     target_language = "de"
+    _most = MAX_PAIRS, "pairs of the grammar"
+    _num_unique = 2
 
-    def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int) -> None:
-        super().__init__(
-            sentences,
-            dev_sentences,
-            test_sentences,
-            most=(MAX_PAIRS, "pairs of the grammar"),
-            unique=2,
-            stream=sentence_pairs,
-            origin={"kind": "grammar", "version": GRAMMAR_VERSION, "seed": seed},
-        )
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The grammar's version and the settings."""
+        return {"kind": "grammar", "version": GRAMMAR_VERSION, "seed": self._seed, "sizes": self._sizes}
+
+    def _stream(self, seed: str) -> Iterator[Row]:
+        return sentence_pairs(seed)
 
 
 @final
@@ -156,17 +149,19 @@ class ToyTreesCorpus(_GeneratedCorpus):
     """
 
     task: ClassVar[Task] = "parsing"
-    source_language = "en"
     target_language = TARGET_LANGUAGE
+    _most = MAX_TREES, "trees"
+    _num_unique = 1
 
-    def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int, tags: bool) -> None:
+    def __init__(self, *, tags: bool, **sizes_and_seed: int) -> None:
+        super().__init__(**sizes_and_seed)
+        self._tags = tags
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The grammar's versions and the settings."""
         versions = {"version": GRAMMAR_VERSION, "trees_version": TREES_VERSION}
-        super().__init__(
-            sentences,
-            dev_sentences,
-            test_sentences,
-            most=(MAX_TREES, "trees"),
-            unique=1,
-            stream=lambda seed: (row(tree, tags=tags) for tree in trees(seed)),
-            origin={"kind": "toy_trees", **versions, "seed": seed, "tags": tags},
-        )
+        return {"kind": "toy_trees", **versions, "seed": self._seed, "tags": self._tags, "sizes": self._sizes}
+
+    def _stream(self, seed: str) -> Iterator[Row]:
+        return (row(tree, tags=self._tags) for tree in trees(seed))

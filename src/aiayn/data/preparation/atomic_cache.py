@@ -36,8 +36,8 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
 
     Args:
         directory: The folder; `<directory>.lock`, `.partial` and `.shards` beside it are used for building.
-        build: Fills an empty folder and returns the manifest's entries. Files in `shard_directory(directory)` survive
-            a kill, so that the next build can resume; they are removed after success, a full disk or wrong input.
+        build: Fills an empty folder and returns entries of the manifest. Files in `shard_directory(directory)` survive
+            a kill, for the next build; they are removed after success, a full disk or wrong input.
 
     Returns:
         The entries of `build`, `files` (bytes and sha256 of each) and `fingerprint` (sha256 over those checksums).
@@ -100,9 +100,9 @@ def _build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -> Manif
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Remove partial folders of killed builds, here and of neighbours that are not being built.
+    """Remove what killed builds have left, of this folder and of others that are not being built.
 
-    Shards of a folder that does not exist yet stay, so that its next build can resume.
+    Shards of a folder that does not exist yet stay.
     """
     shards = (path for path in directory.parent.glob("*.shards") if path.with_suffix("").exists())
     for leftover in (*directory.parent.glob("*.partial"), *shards):

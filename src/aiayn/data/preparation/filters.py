@@ -50,26 +50,22 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Filters:
-    """Requirements on training pairs, in addition to sides that are not empty and not too long.
-
-    Attributes:
-        max_ratio: Largest ratio of the numbers of sub-words of both sides; None: any.
-        language: Whether to drop pairs with a side in another language; see `is_in_another_language`.
-        duplicates: Whether to drop pairs that repeat an earlier one, byte for byte.
-        contaminated: Whether to drop pairs with a side in dev or test; see `HeldOut`.
-    """
+    """Requirements on training pairs, in addition to sides that are not empty and not too long."""
 
     max_ratio: float | None = None
+    """Largest ratio of the numbers of sub-words of both sides; None: any."""
     language: bool = False
+    """Drop pairs with a side in another language; see `is_in_another_language`."""
     duplicates: bool = False
+    """Drop pairs that repeat an earlier one, byte for byte."""
     contaminated: bool = False
+    """Drop pairs with a side in dev or test; see `HeldOut`."""
 
 
 def is_in_another_language(sentence: str, language: str) -> bool:
-    """Detect a sentence of another supported language than its own.
+    """Whether a sentence has three function words of another language, and more than twice as many as of its own.
 
-    It has at least three function words of another language, and more than twice as many as of its own. So most short
-    sentences, and all sentences of unsupported languages, pass.
+    Most short sentences, and all of unsupported languages, pass.
     """
     words = _LETTERS.findall(sentence.casefold())
     own = sum(map(FUNCTION_WORDS[language].__contains__, words))
@@ -81,11 +77,7 @@ def is_in_another_language(sentence: str, language: str) -> bool:
 
 
 def check_languages(*languages: str) -> None:
-    """Check that `is_in_another_language` supports the languages.
-
-    Raises:
-        UserError: It does not.
-    """
+    """Raise a UserError if `is_in_another_language` does not support a language."""
     if unknown := sorted({*languages} - FUNCTION_WORDS.keys()):
         raise UserError(
             f"data.filters.language=true supports {', '.join(FUNCTION_WORDS)}, not {' and '.join(unknown)}; "
@@ -129,10 +121,7 @@ class HeldOut:
 
 
 def pair_hashes(pairs: TextPairs) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each pair: uint64 `[pairs]`.
-
-    A corpus of 36 million different pairs has a collision with probability 1/28,000.
-    """
+    """Return a hash of each pair, uint64 `[pairs]`; 36 million pairs have a collision with probability 1/28,000."""
     digests = (
         blake2b(f"{source}\n{target}".encode(), digest_size=8).digest() for source, target in zip(*pairs, strict=True)
     )

@@ -40,32 +40,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PreparationSettings:
-    """All settings, besides the corpus itself, that the prepared files depend on.
-
-    Attributes:
-        vocabulary_size: Tokens of the shared vocabulary, special ones included.
-        max_length: Longest side of a training pair in tokens, eos included; longer pairs are dropped.
-        tokenizer: How words are split into tokens.
-        pretokenized: Whether the text is already split into words by spaces.
-        filters: Further requirements on training pairs.
-    """
+    """All settings, besides the corpus itself, that the prepared files depend on."""
 
     vocabulary_size: int
     max_length: int
+    """Longest side of a training pair in tokens, eos included; longer pairs are dropped."""
     tokenizer: AnyKind = "byte_pair"
     pretokenized: bool = False
+    """Whether the text is already split into words by spaces."""
     filters: Filters = field(default_factory=Filters)
 
 
 @final
 class PreparedData:
-    """A prepared corpus on disk, verified when opened.
-
-    Attributes:
-        directory: Its folder.
-        manifest: Settings; identity, languages and origin of the corpus; counts per split; overlap of training pairs
-            with dev and test; checksum of every file.
-    """
+    """A prepared corpus on disk, verified when opened; see `_build_prepared` for the manifest."""
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any]) -> None:
         self.directory = directory
@@ -125,15 +113,14 @@ def prepare(
 
     Safe for concurrent calls: one process prepares, the others wait. All bytes are verified; a damaged folder is
     prepared again with a warning. After a kill, the next call resumes after the training pairs already encoded. Memory
-    does not grow with the corpus, except for training the tokenizer and for some twenty bytes a pair where duplicates
-    are dropped.
+    does not grow with the corpus, except for training the tokenizer and, to drop duplicates, twenty bytes a pair.
 
     Args:
         corpus: The sentence pairs.
-        settings: See `PreparationSettings`.
+        settings: What the files depend on.
         cache: Folder of all prepared corpora and tokenizers.
-        processes: Processes that encode training pairs; 1: threads of this one. The files do not depend on it.
-        progress: See `Progress`.
+        processes: Processes that encode training pairs; 1: threads of this one.
+        progress: Called while pairs are read.
 
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.

@@ -25,12 +25,7 @@ ENCODING_THREADS = 2
 
 @final
 class TokenArray:
-    """One side of a split: token ids of all sentences end to end, each ending with eos, memory-mapped.
-
-    Attributes:
-        tokens: int32 `[tokens]`.
-        offsets: int64 `[sentences + 1]`; sentence i is `tokens[offsets[i] : offsets[i + 1]]`.
-    """
+    """One side of a split, memory-mapped; see `Sentences`."""
 
     def __init__(self, stem: Path, limit: int | None = None) -> None:
         self._stem, self._limit = stem, limit
@@ -62,12 +57,7 @@ class TokenArray:
 
 @final
 class PreparedSplit:
-    """The sentence pairs of one split; text and trees are stored for dev and test only.
-
-    Attributes:
-        source: Token ids of the source side.
-        target: Token ids of the target side.
-    """
+    """The sentence pairs of one split; text and trees are stored for dev and test only."""
 
     def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
         self._stem = directory / name
@@ -116,12 +106,7 @@ def _encode(tokenizer: AnyTokenizer, text: TextPairs) -> tuple[list[SentencesInM
 
 @final
 class SideWriter:
-    """Appends sentences to the files of one side of a split.
-
-    Attributes:
-        sentences: Number of sentences written.
-        tokens: Number of tokens written.
-    """
+    """Appends sentences to the files of one side of a split, and counts sentences and tokens."""
 
     def __init__(self, stack: ExitStack, stem: Path, *, keeps_text: bool = False) -> None:
         self.sentences = self.tokens = 0

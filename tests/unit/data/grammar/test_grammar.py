@@ -26,7 +26,6 @@ from aiayn.data.grammar.lexicon import ADJECTIVES, COLOURS, KINDS, VERBS
 from aiayn.data.grammar.sampler import SentenceSampler
 from aiayn.errors import UserError
 from aiayn.trees.normalization import normalize
-from aiayn.trees.reading import write_tree
 
 PINNED = {
     1: "d5f126c746d3097848982fcc4b20ec3edff86ffc4983dec8d436f68148922e90",
@@ -105,7 +104,7 @@ def test_trees_have_the_constituents_of_a_treebank() -> None:
 
 
 def test_a_changed_tree_has_a_new_version() -> None:
-    text = "\n".join(map(write_tree, islice(trees("pin"), 500)))
+    text = "\n".join(map(str, islice(trees("pin"), 500)))
     digest = hashlib.sha256(text.encode()).hexdigest()
     assert PINNED_TREES.get((GRAMMAR_VERSION, TREES_VERSION)) == digest, (
         "the trees changed: raise TREES_VERSION (GRAMMAR_VERSION if sentences changed) and pin the new checksum"

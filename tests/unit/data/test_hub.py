@@ -124,8 +124,8 @@ def test_subsets_are_defined_by_the_readme(tmp_path: Path) -> None:
     assert german.identity != french.identity
     for asked in (None, "en-de"):
         said = refusal(corpus_in(folder, subset=asked))
-        assert f"data.subset={asked or 'null'}" in said
-        assert "de-en, fr-en" in said
+        assert f"fix it or data.subset={asked or 'null'}" in said
+        assert "['de-en', 'fr-en']" in said
 
 
 def test_one_saved_table_can_be_cut_into_splits(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_wrong_size_is_explained(name: str, size: int, said: str, tmp_path: Pa
     [
         ({"splits": {**NAMES, "test": "prova"}}, "data.splits.test=prova: no such split; .* train, validation, test"),
         ({"splits": {**NAMES, "dev": "train[1"}}, r"data\.splits\.dev=train\[1: .* train, validation"),
-        ({"subset": "wmt"}, "data.subset=wmt: .*/set has default"),
+        ({"subset": "wmt"}, "cannot be read .*\\['default'\\].*; fix it or data.subset=wmt, or read files"),
         ({"source": "fr"}, r"\(train\) has no text in the language fr in row 0; fix data.source_language"),
     ],
     ids=["split", "slice", "subset", "language"],
@@ -309,7 +309,7 @@ def with_a_torn_readme(folder: Path) -> None:
     [
         (broken, "cannot be read (JSON parse error"),
         (without_data, "cannot be read ("),
-        (with_a_script, "a loading script"),
+        (with_a_script, "cannot be read (Dataset scripts are no longer supported, but found set.py"),
         (with_another_readme, "holds other splits or sizes than its README.md states"),
         (with_a_torn_readme, "cannot be read (while parsing"),
     ],

@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import tempfile
+import textwrap
 import weakref
 from contextlib import contextmanager
 from functools import cached_property
@@ -28,8 +29,6 @@ _INSTEAD = "or read files: data=text_files data.train.source=... data.train.targ
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DESCRIPTIONS = ("README.md", ".huggingface.yaml", "dataset_infos.json")
 """Files that decide how the data files are read."""
-_SUBSETS = re.compile(r"[Aa]vailable[^\[]*\[([^\]]+)\]|configurations in the cache: (.+)")
-_SCRIPT = re.compile(r"trust_remote_code|scripts are no longer supported")
 
 logger = logging.getLogger(__name__)
 
@@ -182,18 +181,10 @@ class HubDataSet:
         from datasets import config
         from datasets.exceptions import DatasetNotFoundError, SplitsVerificationError
 
-        chain = list(_chain(error))
         path = f"data.path={self.path}"
-        text = "\n".join(map(str, chain))
-        if subsets := _SUBSETS.search(text):
-            named = (subsets[1] or subsets[2]).replace("'", "")
-            where = f"the copy of {path} in the hub's cache" if "in the cache" in text else path
-            return f"data.subset={self.subset or 'null'}: no such subset; {where} has {named}: name one"
-        if _SCRIPT.search(text):
-            return f"{path}: a loading script, which is not run; name a copy in parquet or JSON lines, {_INSTEAD}"
         if isinstance(error, DatasetNotFoundError):
             return f"{path}: {_first_line(error)} Fix data.path or data.revision, log in (hf auth login), {_INSTEAD}"
-        unreachable = None if self._folder else _connection_error(chain)
+        unreachable = None if self._folder else _connection_error(error)
         if unreachable is not None:
             # The error that `datasets` itself raises says less than ours.
             why = "" if isinstance(unreachable, ConnectionError) else f" ({_first_line(unreachable)})"
@@ -205,7 +196,8 @@ class HubDataSet:
         if isinstance(error, SplitsVerificationError):
             return f"{path}: holds other splits or sizes than its README.md states; fetch it again, or fix README.md"
         # The cause is more specific than the error about generating rows.
-        return f"{path}: cannot be read ({_first_line(error.__cause__ or error)}); fix it, {_INSTEAD}"
+        said = textwrap.shorten(str(error.__cause__ or error), 300) or type(error).__name__
+        return f"{path}: cannot be read ({said}); fix it or data.subset={self.subset or 'null'}, {_INSTEAD}"
 
 
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
@@ -226,12 +218,12 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _connection_error(chain: list[BaseException]) -> BaseException | None:
-    """Return the innermost failure to connect."""
+def _connection_error(error: BaseException) -> BaseException | None:
+    """Return the innermost failure to connect among an error and its causes."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     kinds = (ConnectionError, LocalEntryNotFoundError, *_network())
-    return next((error for error in reversed(chain) if isinstance(error, kinds)), None)
+    return next((cause for cause in reversed(list(_chain(error))) if isinstance(cause, kinds)), None)
 
 
 def _network() -> tuple[type[BaseException], ...]:

@@ -2,10 +2,6 @@
 
 import pickle
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -88,22 +84,6 @@ def test_the_manifest_counts_kept_and_dropped_pairs(corpus: Corpus, prepared: Pr
     assert prepared.pretokenized is SETTINGS.pretokenized
     about = {"identity": corpus.identity, "source_language": "en", "target_language": "de", "task": "translation"}
     assert prepared.manifest["corpus"] == about
-
-
-PARTS = st.sampled_from(["a", "b", " ", "⟨eos⟩", "ü", "\x85", "\xa0", "\u2028", "\r"])
-
-
-@settings(max_examples=10)
-@given(st.lists(st.lists(PARTS, max_size=9).map("".join), min_size=1, max_size=6), st.integers(2, 9))
-def test_training_pairs_are_kept_exactly_within_max_length(
-    pairs_corpus: CorpusMaker, tmp_path_factory: pytest.TempPathFactory, lines: list[str], max_length: int
-) -> None:
-    pairs = [(line, "a") for line in [*lines, "b"]]
-    limits = PreparationSettings(vocabulary_size=259, max_length=max_length)  # so small that a token is a byte
-    data = prepare(pairs_corpus(pairs), settings=limits, cache=tmp_path_factory.mktemp("cache"))
-    kept = [line for line, _ in pairs if line.strip() and len(line.encode()) + 1 <= max_length]
-    assert data.tokenizer.decode_batch(data.split("train").source) == kept
-    assert data.split("train").source.lengths.tolist() == [len(line.encode()) + 1 for line in kept]
 
 
 def test_corpora_longer_than_a_chunk_keep_their_order(pairs_corpus: CorpusMaker, tmp_path: Path) -> None:
@@ -218,99 +198,7 @@ def test_a_cache_that_is_no_folder_is_reported(corpus: Corpus, tmp_path: Path) -
         prepare(corpus, settings=SETTINGS, cache=tmp_path / "cache")
 
 
-# Concurrency, crashes and damage
-
-PROGRAM = """
-import os, resource, sys, time
-from pathlib import Path
-from aiayn.errors import UserError
-from aiayn.data.preparation.prepared import PreparationSettings, prepare
-
-class Numbers:
-    task, source_language, target_language, identity, origin = "translation", "en", "de", "0123", {}
-    def rows(self, split, *, start=0):
-        return ((str(number),) * 2 for number in range(start, 5_000 if split == "train" else 5))
-    def size(self, split):
-        return None
-
-def progress(stage, pairs, total):
-    with open(sys.argv[2], "a") as log:
-        log.write(f"{stage} {pairs}\\n")
-    if sys.argv[3] == f"stop at {stage}":
-        time.sleep(60)
-
-if sys.argv[3] == "full disk":
-    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
-if sys.argv[3] == "no permission" and os.getuid() == 0:
-    os.setuid(65_534)  # the superuser may do everything
-try:
-    data = prepare(
-        Numbers(), settings=PreparationSettings(300, 20), cache=Path(sys.argv[1]), progress=progress
-    )
-except UserError as error:
-    sys.exit(str(error))
-assert data.tokenizer.decode(data.split("train").target[4_999]) == "4999"
-print(data.fingerprint)
-"""
-
-
-def start(cache: Path, log: Path, action: str = "") -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROGRAM, str(cache), str(log), action]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    path = tmp_path / "log"
-    path.touch()
-    return path
-
-
-def test_eight_processes_prepare_once(tmp_path: Path, log: Path) -> None:
-    processes = [start(tmp_path / "cache", log) for _ in range(8)]
-    outputs = [process.communicate(timeout=60) for process in processes]
-    assert [process.returncode for process in processes] == [0] * 8, outputs
-    assert len({fingerprint for fingerprint, _ in outputs}) == 1
-    stages = log.read_text().splitlines()
-    assert len(stages) == len(set(stages)), "nothing was done twice"
-    assert {stage.split()[0] for stage in stages} == {"tokenizer", *SPLITS}
-    assert len(all_but_locks(tmp_path / "cache" / "prepared")) == 1
-
-
-@pytest.mark.parametrize("stage", ["tokenizer", "train", "test"])
-def test_a_killed_preparation_leaves_nothing_behind(tmp_path: Path, log: Path, stage: str) -> None:
-    cache = tmp_path / "cache"
-    process = start(cache, log, f"stop at {stage}")
-    while process.poll() is None and f"{stage} " not in log.read_text():
-        time.sleep(0.01)
-    waiting = start(cache, log)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    output, error = waiting.communicate(timeout=60)
-    assert waiting.returncode == 0, error
-    [folder], [_] = (all_but_locks(cache / kind) for kind in ("prepared", "tokenizers"))
-    assert output.strip() in (folder / "manifest.json").read_text()
-
-
-def test_a_full_disk_is_reported_and_freed(tmp_path: Path, log: Path) -> None:
-    process = start(tmp_path / "cache", log, "full disk")
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert error.startswith(f"paths.cache={tmp_path / 'cache'}: ")
-    assert error.count("\n") == 1
-    assert all_but_locks(tmp_path / "cache" / "prepared") == []
-
-
-def test_a_folder_without_permission_is_reported(tmp_path: Path, log: Path) -> None:
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o500)
-    process = start(closed / "cache", log, "no permission")
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 1
-    assert error.startswith(f"paths.cache={closed / 'cache'}: ")
-    assert "Permission denied" in error
-    assert error.count("\n") == 1
+# Damage
 
 
 @st.composite

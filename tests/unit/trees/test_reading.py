@@ -1,10 +1,9 @@
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import DEEP, SPACE, TREES, treebank_lines
+from tree_strategies import SPACE, TREES
 
 from aiayn.trees.reading import read_tree, read_trees, words_of_text
 from aiayn.trees.tree import Tree
@@ -32,10 +31,6 @@ def test_white_space_is_in_no_word_or_label(space: str) -> None:
         Tree(f"a{space}b", word="c")
     with pytest.raises(ValueError, match="is not in brackets with a tag"):
         read_tree(f"(NN a{space}b)")
-
-
-def test_trees_deeper_than_the_stack_are_written_and_read() -> None:
-    assert list(read_trees([str(DEEP)])) == [DEEP]
 
 
 @given(st.lists(TREES, max_size=4))
@@ -119,17 +114,9 @@ def test_words_of_any_text_are_those_of_a_tree_on_one_line(text: str) -> None:
 
 
 def words_as_written(text: str) -> list[str]:
-    """What is left of a text between white space, by another way than the one tested; -LRB- and -RRB- are brackets."""
-    pieces = [piece for line in text.splitlines() for piece in bytes_split(line)]
-    return [piece.replace("-LRB-", "(").replace("-RRB-", ")") for piece in pieces]
-
-
-def bytes_split(line: str) -> list[str]:
-    """Words between white space of ASCII, which is all that bytes know; surrogates pass."""
-    return [word.decode("utf-8", "surrogatepass") for word in line.encode("utf-8", "surrogatepass").split()]
-
-
-def test_a_whole_treebank_is_written_as_it_was_read(aiayn_data: Path) -> None:
-    lines = treebank_lines(aiayn_data)
-    assert len(lines) > 13_000
-    assert [str(tree) for tree in read_trees(lines)] == lines
+    """Split at Unicode's line ends, then at ASCII's white space, which is all that bytes know; -LRB- is a bracket."""
+    words = [
+        word.decode("utf-8", "surrogatepass")
+        for word in b" ".join(line.encode("utf-8", "surrogatepass") for line in text.splitlines()).split()
+    ]
+    return [word.replace("-LRB-", "(").replace("-RRB-", ")") for word in words]

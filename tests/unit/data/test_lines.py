@@ -53,6 +53,7 @@ def test_gzip_is_recognised_by_content(tmp_path: Path) -> None:
     [
         (b"a\n\xff\n", "source: .*damaged, line 2: not UTF-8"),
         (gzip.compress(b"a\nb\n" * 999, mtime=0)[:-9], "source: .* is a damaged gzip file; fetch"),
+        (gzip.compress(b"a\n", mtime=0)[:-8] + bytes(8), "source: .* is a damaged gzip file; fetch"),
         (None, "source: .* cannot be read"),
     ],
 )

@@ -37,7 +37,7 @@ BROKEN: dict[str, tuple[dict[str, bytes | None], list[str], str]] = {
     "too long": (
         {},
         ["data.max_length=2"],
-        "data: the train split has no sentence pairs left, 3 over data.max_length=2",
+        "data: the train split has no sentence pairs left, 3 too_long; raise data.max_length=2",
     ),
     "damaged gzip": (
         {"train.en": gzip.compress(GOOD)[:-5]},

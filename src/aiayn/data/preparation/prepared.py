@@ -21,7 +21,7 @@ from aiayn.data.preparation.atomic_cache import (
     read_verified,
     shard_directory,
 )
-from aiayn.data.preparation.filters import HELD_OUT, Filters, HeldOut, check_languages
+from aiayn.data.preparation.filters import HELD_OUT, REASONS, Filters, HeldOut, check_languages
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
 from aiayn.data.preparation.workers import encoding_processes
@@ -173,7 +173,11 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
     _encode_train(job, tokenizer)
     counts, contamination = join(job.shards, directory / "train", drops_duplicates=job.settings.filters.duplicates)
     if not counts["pairs"]:
-        raise UserError(f"data: the train split has no sentence pairs left, {_explain_drops(counts, job.settings)}")
+        dropped = [f"{counts[f'dropped_{each}']:,} {each}" for each in REASONS if counts[f"dropped_{each}"]]
+        raise UserError(
+            f"data: the train split has no sentence pairs left, {', '.join(dropped)}; raise data.max_length="
+            f"{job.settings.max_length}, change data.filters or choose another corpus"
+        )
     splits: dict[Split, dict[str, int]] = {"train": counts}
     for split in HELD_OUT:
         splits[split] = write_split(_reported(job, split, split), tokenizer, directory / split)
@@ -218,22 +222,6 @@ def _identifying(job: _Job, split: Split) -> Iterator[TextPairs]:
     """The text that identifies held-out pairs in train: not linearised trees, which many sentences share."""
     for sources, targets in _chunks(job, split, _CHUNK):
         yield sources, targets if job.corpus.task == "translation" else []
-
-
-def _explain_drops(counts: Mapping[str, int], settings: PreparationSettings) -> str:
-    reasons = {
-        "too_long": f"over data.max_length={settings.max_length}",
-        "empty": "empty on one side",
-        "ratio": f"over data.filters.max_ratio={settings.filters.max_ratio}",
-        "language": "in another language",
-        "contaminated": "in dev or test",
-        "duplicate": "duplicates",
-    }
-    dropped = [
-        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in reasons.items() if counts[f"dropped_{reason}"]
-    ]
-    remedy = f"{'raise data.max_length or ' if counts['dropped_too_long'] else ''}choose another corpus"
-    return f"{' and '.join(dropped)} were dropped; {remedy}"
 
 
 def _shared_tokenizer(job: _Job) -> AnyTokenizer:

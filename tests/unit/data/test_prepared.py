@@ -152,14 +152,6 @@ def test_each_kind_of_tokenizer_is_prepared_separately(pairs_corpus: CorpusMaker
         assert data.split("dev").target_lines() == data.tokenizer.decode_batch(data.split("dev").target)
 
 
-def test_the_fingerprint_does_not_depend_on_place_and_time(
-    corpus: Corpus, prepared: PreparedData, tmp_path: Path
-) -> None:
-    elsewhere = prepare(corpus, settings=SETTINGS, cache=tmp_path)
-    assert files_of(elsewhere.directory) == files_of(prepared.directory)
-    assert (elsewhere.fingerprint, elsewhere.directory.name) == (prepared.fingerprint, prepared.directory.name)
-
-
 # Errors
 
 

@@ -33,6 +33,8 @@ def progress(stage, done, total):
         file.write(" ".join([stage, str(done), *(str(child.pid) for child in active_children())]) + "\\n")
     if action == f"stop at {stage}":
         time.sleep(300)  # to be killed
+    if action == "kill a worker" and stage == "train":
+        os.kill(active_children()[0].pid, 9)
 
 if __name__ == "__main__":
     if action == "full disk":
@@ -150,3 +152,11 @@ def test_a_disk_that_cannot_be_written_is_reported_and_freed(tmp_path: Path, act
     assert reason in error
     assert error.count("\n") == 1
     assert not list(closed.glob("cache/prepared/*.partial"))
+
+
+def test_a_killed_encoding_process_is_reported(tmp_path: Path) -> None:
+    process = start(tmp_path / "cache", tmp_path / "log", action="kill a worker", pairs=9 * SHARD, processes=2)
+    _, error = process.communicate(timeout=60)
+    assert error.startswith(f"paths.cache={tmp_path / 'cache'}: ")
+    assert "an encoding process was killed, perhaps because memory ran out" in error
+    assert error.count("\n") == 1

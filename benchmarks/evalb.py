@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aiayn.evaluation.brackets import DELETED, BracketScores, SentenceBrackets, score_sentences
-from aiayn.trees.reading import read_trees, write_tree
+from aiayn.trees.reading import read_trees
 from aiayn.trees.tree import Tree
 
 MOST = 190
@@ -53,7 +53,7 @@ def evalb(program: Path, parameters: Path, gold: Sequence[Tree], predicted: Sequ
     """EVALB's status, matched, gold, predicted and crossing brackets, words and correct tags of each sentence."""
     with tempfile.TemporaryDirectory() as work:
         for name, trees in (("gold", gold), ("predicted", predicted)):
-            (Path(work) / name).write_text("".join(f"{write_tree(tree)}\n" for tree in trees), encoding="utf-8")
+            (Path(work) / name).write_text("".join(f"{tree}\n" for tree in trees), encoding="utf-8")
         command = [str(program.resolve()), "-p", str(parameters.resolve()), "-e", "1000000", "gold", "predicted"]
         said = subprocess.run(command, cwd=work, check=True, capture_output=True, encoding="utf-8").stdout
     table = said.split("=\n")[1]

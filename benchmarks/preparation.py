@@ -167,7 +167,6 @@ def _prepared(
         files={"train": train, "dev": other, "test": other},
         source_language="en",
         target_language="de",
-        cache_directory=cache / "corpora",
     )
     return prepare(corpus, settings=settings, cache=cache, processes=processes)
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import datasets
 import pytest
 
 from aiayn.config.freeze import load_config
@@ -23,10 +24,8 @@ def test_a_folder_of_parquet_files(
     (tmp_path / "some" / "corpus" / "data").mkdir(parents=True)
     files = {split: tmp_path / "some" / "corpus" / "data" / f"{split}-00000-of-00001.parquet" for split in SPLITS}
     for split, file in files.items():
-        rows = grammar.split(split)[:]
-        languages = zip(rows["source"], rows["target"], strict=True)
-        columns = {"translation": [{"en": english, "de": german} for english, german in languages]}
-        type(grammar.split(split)).from_dict(columns).to_parquet(str(file))
+        columns = {"translation": [{"en": english, "de": german} for english, german in grammar.rows(split)]}
+        datasets.Dataset.from_dict(columns).to_parquet(str(file))
     expected = [f"data.sentences.{split}={size}" for split, size in SENTENCES.items()]
     command = ("data.path=some/corpus", "data.splits.dev=dev", *ASK, *expected, "optimization.max_steps=2")
 

@@ -52,7 +52,10 @@ def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["data.max_length=2"], "data: the train split has no sentence pairs left, 300 over data.max_length=2"),
+        (
+            ["data.max_length=2"],
+            "data: the train split has no sentence pairs left, 300 too_long; raise data.max_length=2",
+        ),
         (["data.sentences=0"], "data.sentences=0: must be at least 1"),
         (
             ["tokenizer.kind=word_piece", "tokenizer.vocabulary_size=300"],

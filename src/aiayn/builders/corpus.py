@@ -15,6 +15,7 @@ from aiayn.config.model_schema import has_learned_positions
 from aiayn.config.schema import TrainConfig
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
+from aiayn.data.corpora.hub_data_set import HubDataSet
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.data.corpora.treebank import TreebankCorpus
 from aiayn.data.grammar.corpora import GrammarCorpus, ToyTreesCorpus
@@ -41,7 +42,6 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             files={name: SplitFiles(source=split.source, target=split.target) for name, split in splits.items()},
             source_language=config.source_language,
             target_language=config.target_language,
-            cache_directory=cache / "corpora",
         )
     if isinstance(config, TreesDataConfig):
         return TreebankCorpus(
@@ -50,7 +50,6 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             tags=config.tags,
             gold_times=config.gold_times,
             language=config.source_language,
-            cache_directory=cache / "corpora",
         )
     if isinstance(config, ToyTreesDataConfig):
         return ToyTreesCorpus(
@@ -62,15 +61,17 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
         )
     assert isinstance(config, HubDataConfig)
     return HubCorpus(
-        path=config.path,
-        subset=config.subset,
-        revision=config.revision,
+        HubDataSet(
+            path=config.path,
+            subset=config.subset,
+            revision=config.revision,
+            scratch_directory=cache / "corpora",
+        ),
         source_language=config.source_language,
         target_language=config.target_language,
         splits={"train": config.splits.train, "dev": config.splits.dev, "test": config.splits.test},
         sentences={"train": config.sentences.train, "dev": config.sentences.dev, "test": config.sentences.test},
         streaming=config.streaming,
-        scratch_directory=cache / "corpora",
     )
 
 

@@ -1,28 +1,21 @@
 """A vocabulary of whole symbols for parsing as translation (section 6.3): words as sources, brackets as targets.
 
-The vocabulary has all target symbols and the most frequent words. Other words are mapped to classes by their spelling,
-as in the Berkeley parser but independent of the position in the sentence.
-
-A text may contain any symbol, even `⟨eos⟩`. So special symbols and classes begin with a space, at which text is split.
+It has all target symbols and the most frequent words. Other words are mapped to classes by their spelling, as in the
+Berkeley parser. Special symbols and classes begin with a space, at which text is split, so no text contains one.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, final
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self, final
 
+from aiayn.data.lines import TextPairs
 from aiayn.errors import UserError
 from aiayn.system import files
 from aiayn.trees.linearization import CLOSING, OPENING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-    from aiayn.data.lines import TextPairs
 
 KIND: Final = "symbols"
 
@@ -31,7 +24,7 @@ _SPECIAL_SYMBOLS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
 _UNKNOWN = "unk"
 _RARE = 1  # words seen at most this often are unknown, so that their classes have training data
 _SUFFIXES = ("ed", "ing", "ion", "er", "est", "ly", "ity", "y", "al")
-_SUFFIXED = 5  # minimum letters of a word with a suffix
+_SHORTEST_SUFFIXED = 5  # letters of a word with a suffix
 _VERSION = 1
 
 
@@ -52,7 +45,7 @@ def signature(word: str) -> tuple[str, ...]:
 def _ending(word: str, *, is_plain: bool) -> Iterable[str]:
     if len(word) > 2 and word.endswith("s") and word[-2] not in "sui":
         return ("s",)
-    if len(word) >= _SUFFIXED and is_plain:
+    if len(word) >= _SHORTEST_SUFFIXED and is_plain:
         return [suffix for suffix in _SUFFIXES if word.endswith(suffix)][:1]
     return ()
 
@@ -87,14 +80,10 @@ class SymbolTokenizer:
 
     @classmethod
     def train(cls, chunks: Iterable[TextPairs], *, vocabulary_size: int) -> Self:
-        """Collect the symbols of a text, deterministically.
-
-        Args:
-            chunks: Sources and targets; consumed as a stream.
-            vocabulary_size: Number of entries, special symbols and classes included; little text may yield fewer.
+        """Collect the symbols of a text; `vocabulary_size` includes special symbols and classes.
 
         Raises:
-            UserError: ``vocabulary_size`` is too small for the target symbols.
+            UserError: `vocabulary_size` is too small for the target symbols.
         """
         counts: Counter[str] = Counter()
         in_targets: set[str] = set()
@@ -116,12 +105,7 @@ class SymbolTokenizer:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the tokenizer of a JSON document written by `save`.
-
-        Raises:
-            LookupError: The document is something else.
-            TypeError: Likewise.
-        """
+        """Return the tokenizer of a JSON document written by `save`; a LookupError or TypeError for any other."""
         if document["version"] != _VERSION:
             raise LookupError(document["version"])
         return cls(classes=document["classes"], targets=document["targets"], words=document["words"])
@@ -169,16 +153,16 @@ class SymbolTokenizer:
         return next((number for number in nearest if number is not None), self._ids[_SPACE + _class_of(())])
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Return the symbols of ids joined by spaces, without special ones and ids beyond the vocabulary."""
+        """Return the symbols joined by spaces; special ones and ids beyond the vocabulary have no text."""
         known = (self.pieces[number] for number in ids if len(_SPECIAL_SYMBOLS) <= number < len(self.pieces))
         return _SPACE.join(piece.removeprefix(_SPACE) for piece in known)
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
-        """Return the text of each sequence of ids, as `decode` does."""
+        """Return the text of each sequence of ids."""
         return [self.decode(ids) for ids in batch]
 
     def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
-        """Return the bytes of each symbol with the space before it, which join to the text; special ones have none."""
+        """Return the bytes of each symbol with the space before it; joined, they are the text."""
         texts: list[bytes] = []
         for number in ids:
             symbol = self.decode([number]).encode()
@@ -195,13 +179,7 @@ def _split(line: str) -> list[str]:
 
 
 def _divided(ranked: Sequence[str], known: int, room: int) -> tuple[list[str], list[str]]:
-    """Split the vocabulary between known words and the classes of all other words, and return both.
-
-    Args:
-        ranked: Words by descending frequency.
-        known: How many of them are frequent enough.
-        room: Entries for both.
-    """
+    """Split `room` entries between the first `known` words, or fewer, and the classes of all other words."""
     classes = {_class_of(())}
     end = len(ranked)
     while end > min(known, room - len(classes)):

@@ -32,9 +32,8 @@ os.register_at_fork(after_in_child=lambda: os.environ.update(TOKENIZERS_PARALLEL
 class SubwordTokenizer:
     """Encodes text as token ids and back, lossless except for Unicode normalisation to NFC.
 
-    Lines are normalised and split into words, whose bytes are grouped into tokens: by learned merges in order
-    (`byte_pair`), or by longest match from left to right (`word_piece`). The vocabulary has every byte, so no text is
-    unknown. Text spelled like a special token is ordinary text, also for other readers of the saved file.
+    Lines are split into words, whose bytes are grouped into tokens: by learned merges in order (`byte_pair`), or by
+    longest match from left to right (`word_piece`). The vocabulary has every byte, so no text is unknown.
     """
 
     pad_id: ClassVar[int] = 0
@@ -60,13 +59,13 @@ class SubwordTokenizer:
 
         Args:
             lines: Raw text, one sentence each; consumed as a stream.
-            vocabulary_size: Number of tokens, including 3 special ones and all bytes (256; 512 for word pieces, where
-                a byte at the begin of a word is another token than one inside). Little text may yield fewer.
+            vocabulary_size: Number of tokens, including 3 special ones and 256 bytes, or 512 for word pieces, where a
+                byte that begins a word is another token. Little text may yield fewer.
             kind: How words are split into tokens.
             pretokenized: Whether only spaces separate words; otherwise letters, digits and other signs are separated.
 
         Raises:
-            UserError: ``vocabulary_size`` is too small for the special tokens and bytes.
+            UserError: `vocabulary_size` is too small for the special tokens and bytes.
         """
         smallest = len(_SPECIAL_TOKENS) + len(_BYTES) * (2 if kind == "word_piece" else 1)
         if vocabulary_size < smallest:
@@ -83,12 +82,7 @@ class SubwordTokenizer:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the tokenizer of a JSON document written by `save`.
-
-        Raises:
-            LookupError: The document is something else.
-            TypeError: Likewise.
-        """
+        """Return the tokenizer of a JSON document written by `save`; a LookupError or TypeError for any other."""
         model, vocabulary = document["model"], document["model"]["vocab"]
         special = [vocabulary[token] for token in _SPECIAL_TOKENS]
         if model["type"] not in _MODEL_TYPES or document["added_tokens"] or special != [0, 1, 2]:
@@ -123,11 +117,11 @@ class SubwordTokenizer:
         return str(self._backend.decode(list(ids)))
 
     def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
-        """Return the text of each sequence of token ids, as `decode` does."""
+        """Return the text of each sequence of token ids."""
         return list(self._backend.decode_batch([list(ids) for ids in batch]))
 
     def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
-        """Return the bytes of each token, which join to the text in UTF-8; special tokens have none."""
+        """Return the bytes of each token; joined, they are the text in UTF-8."""
         pieces = (self._backend.id_to_token(number) or "" for number in ids)
         return [
             b"" if piece in _SPECIAL_TOKENS else bytes(map(_BYTE_OF.__getitem__, piece.removeprefix(_CONTINUATION)))

@@ -10,28 +10,20 @@ from aiayn.data.vocabulary import AnyTokenizer
 
 CONTINUES = "‿"
 """Prefix of a token that does not begin its word."""
-
 SPACE = "␣"
 """Label of a unit of spaces only."""
-
-_NO_CHARACTER = re.compile(r"[\udc80-\udcff]")
-"""Python's surrogate escapes for bytes that are not UTF-8."""
+_NO_CHARACTER = re.compile(r"[\udc80-\udcff]")  # Python's surrogate escapes for bytes that are not UTF-8
 
 
 class Units(NamedTuple):
-    """The labels of a token sequence."""
+    """Printable labels of a token sequence, and the index of the first token of each."""
 
     labels: list[str]
-    """One per unit; printable, never empty."""
     starts: list[int]
-    """Index of the first token of each unit, ascending from 0."""
 
 
 def token_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
-    """Return one unit per token, special ones included.
-
-    ‿ precedes a token that continues a word. Bytes that are not a whole character are written as ⟨E6⟩.
-    """
+    """Return one unit per token, special ones included; bytes that are no whole character are written as ⟨E6⟩."""
     texts, is_first = tokenizer.as_bytes(ids), _first_of_words(tokenizer, ids)
     labels = [
         ("" if first else CONTINUES) + _shown(text or tokenizer.pieces[number].encode())
@@ -52,10 +44,7 @@ def word_units(tokenizer: AnyTokenizer, ids: Sequence[int]) -> Units:
 
 
 def _first_of_words(tokenizer: AnyTokenizer, ids: Sequence[int]) -> list[bool]:
-    """Whether each token begins a word.
-
-    The output of a model may be invalid UTF-8 and have tokens across word borders: a token belongs where it begins.
-    """
+    """Whether each token begins a word; a token across a border, as a model may write, belongs where it begins."""
     texts = tokenizer.as_bytes(ids)
     text = b"".join(texts).decode(errors="surrogateescape")
     byte_of_character = [0, *accumulate(len(each.encode(errors="surrogateescape")) for each in text)]
@@ -70,11 +59,12 @@ def _first_of_words(tokenizer: AnyTokenizer, ids: Sequence[int]) -> list[bool]:
 
 
 def _shown(text: bytes) -> str:
-    """Format bytes as a label, without leading spaces, and unprintable characters in hexadecimal."""
+    """Format bytes as a label, without leading spaces and with unprintable characters in hexadecimal."""
     stripped = text.decode(errors="surrogateescape").lstrip(" ")
-    return "".join(each if each.isprintable() else _digits(each) for each in stripped) or SPACE
-
-
-def _digits(character: str) -> str:
-    """Format each byte of a character as ⟨E6⟩."""
-    return "".join(f"⟨{byte:02X}⟩" for byte in character.encode(errors="surrogateescape"))
+    return (
+        "".join(
+            each if each.isprintable() else "".join(f"⟨{byte:02X}⟩" for byte in each.encode(errors="surrogateescape"))
+            for each in stripped
+        )
+        or SPACE
+    )

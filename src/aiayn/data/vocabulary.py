@@ -1,20 +1,15 @@
 """Training and loading of either tokenizer: sub-words for translation, whole symbols for parsing."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from pathlib import Path
+from typing import Literal, TypeAlias
 
+from aiayn.data.lines import TextPairs
 from aiayn.data.symbols import KIND, SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 from aiayn.errors import UserError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from aiayn.data.lines import TextPairs
 
 AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer
 AnyKind: TypeAlias = TokenizerKind | Literal["symbols"]
@@ -23,17 +18,7 @@ AnyKind: TypeAlias = TokenizerKind | Literal["symbols"]
 def train_tokenizer(
     chunks: Iterator[TextPairs], *, vocabulary_size: int, kind: AnyKind, pretokenized: bool
 ) -> AnyTokenizer:
-    """Learn the vocabulary that source and target share.
-
-    Args:
-        chunks: The text; consumed as a stream.
-        vocabulary_size: Number of entries.
-        kind: Of the tokenizer.
-        pretokenized: See `SubwordTokenizer.train`; symbols are always separated by spaces.
-
-    Raises:
-        UserError: ``vocabulary_size`` is too small.
-    """
+    """Learn the vocabulary that source and target share, from a stream of text; see the `train` of each kind."""
     if kind == KIND:
         return SymbolTokenizer.train(chunks, vocabulary_size=vocabulary_size)
     lines = (line for pair in chunks for line in chain(*pair))

@@ -12,7 +12,7 @@ from aiayn.evaluation.parses import parses
 from aiayn.inference.opened_runs import OpenedRun, open_all
 from aiayn.inference.text_stream import window_size, write_lines
 from aiayn.inference.translation import Translator
-from aiayn.trees.reading import words_of_text, write_tree
+from aiayn.trees.reading import words_of_text
 
 logger = logging.getLogger("aiayn")
 
@@ -39,7 +39,7 @@ def parse_input(request: ParseConfig) -> None:
             outputs += len(parsed.trees)
             repaired += len(parsed.trees) - parsed.well_formed
             for number, tree in zip(numbers, parsed.trees, strict=True):
-                lines[number] = one_line(write_tree(tree))
+                lines[number] = one_line(str(tree))
         write_lines(lines)
 
     translator.stream("parse", write, window=size, preprocess=lambda line: " ".join(words_of_text(line)))

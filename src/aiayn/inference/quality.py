@@ -14,7 +14,7 @@ from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import on_test_sets
 from aiayn.runs.record import RecordedBrackets
 from aiayn.system import files
-from aiayn.trees.reading import read_tree, write_tree
+from aiayn.trees.reading import read_tree
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _quality_of_translations(data: PreparedData, split: PreparedSplit, outputs: 
 
 def _of_trees(data: PreparedData, split: PreparedSplit, outputs: Sequence[str], path: Path) -> Quality:
     found = parses(split.source_lines(), outputs, tags=data.tags)
-    files.write_text(path, "".join(f"{write_tree(tree)}\n" for tree in found.trees))
+    files.write_text(path, "".join(f"{tree}\n" for tree in found.trees))
     sentences = list(score_sentences(map(read_tree, split.gold_trees()), found.trees, tags=data.tags))
     scores = total(sentences)
     brackets = RecordedBrackets(

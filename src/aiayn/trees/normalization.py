@@ -3,11 +3,6 @@
 As in EVALB and parsers of the Penn Treebank, three things are removed: function tags and indices (`NP-SBJ-1` and `NP=2`
 become `NP`), traces and other empty nodes (`(NP-SBJ (-NONE- *T*-1))`), and the root (`TOP`, `ROOT`, `S1` or an empty
 label). All else stays: words, tags, order, alternatives (`ADVP|PRT`), and unary chains, also of equal labels.
-
-The 13,263 trees of GUM: one a line; `ROOT` with one child, in 22 trees a word; up to two function tags (`PP-LOC-PRD`),
-sometimes where the Penn Treebank has none (`VP-SBJ`); no trace, empty node, index or empty label; 274 nodes over an
-only child of the same label, after removing function tags. Tags of OntoNotes (`HYPH`, `GW`). Round brackets are escaped
-also within words (`Spouse-LRB-s-RRB-`, `:-RRB-`); square ones are not, and have the tags `-LRB-` and `-RRB-`.
 """
 
 import re

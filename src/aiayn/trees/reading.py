@@ -33,8 +33,7 @@ def read_tree(text: str) -> Tree:
 def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
     """Yield the trees of a file; a line may have several, and a tree several lines, as in the Penn Treebank's `.mrg`.
 
-    A bracket in the first column begins a new tree, since all treebanks indent the other lines of a tree. So a missing
-    bracket is reported in its own tree.
+    A bracket in the first column begins a new tree, so that a missing one is reported in its own tree.
 
     Raises:
         ValueError: Something is not a tree; with line and column from 1. Earlier trees have been yielded.
@@ -49,11 +48,6 @@ def read_trees(lines: Iterable[str]) -> Iterator[Tree]:
         pending.append(line.removesuffix("\n"))
         num_open += line.count("(") - line.count(")")
     yield from _trees("\n".join(pending), first_line=number + 1 - len(pending))
-
-
-def write_tree(tree: Tree) -> str:
-    """Write a tree on one line."""
-    return str(tree)
 
 
 def words_of_text(line: str) -> list[str]:

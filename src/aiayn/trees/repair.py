@@ -4,12 +4,9 @@ Tokens are read from left to right, with as few changes as possible:
 
 - A closing bracket closes the innermost open constituent of its label and all inside it; without one, it is dropped.
 - The outermost constituent ends with the sentence: an earlier closing closes only the constituents inside it.
-- After the last word, all tokens are dropped and all constituents closed. Words without a token become `XX` in the
-  innermost constituent open at the end.
+- After the last word, all tokens are dropped and all constituents closed. Words without a token become `XX` at the end.
 - Constituents without words, and strings that are no tokens, are dropped.
 - Several trees, as from words before the first bracket, are joined under `TOP`, which is not scored.
-
-Well-formed tokens give their tree, and repair is idempotent.
 """
 
 import re

@@ -2,10 +2,10 @@
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import ClassVar, TypeAlias
 
-import datasets
 import pytest
 
 from aiayn.data.corpora.corpus import Split, Task
@@ -34,11 +34,11 @@ class PairsCorpus:
     def origin(self) -> dict[str, str]:
         return {"kind": "pairs"}
 
-    def split(self, split: Split) -> datasets.Dataset:
-        pairs = self._pairs[split]
-        return datasets.Dataset.from_dict(
-            {"source": [source for source, _ in pairs], "target": [target for _, target in pairs]}
-        )
+    def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str]]:
+        return islice(self._pairs[split], start, None)
+
+    def size(self, split: Split) -> int:
+        return len(self._pairs[split])
 
 
 @pytest.fixture(scope="session")

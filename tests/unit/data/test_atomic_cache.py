@@ -61,11 +61,11 @@ def test_a_build_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 def test_leftovers_are_removed_unless_being_built(tmp_path: Path) -> None:
     for name in "mine", "dead", "alive":
-        (tmp_path / f"{name}.partial").mkdir()
-        fill(tmp_path / f"{name}.partial")
+        (tmp_path / f".{name}.random.partial").mkdir()
+        fill(tmp_path / f".{name}.random.partial")
     with FileLock(tmp_path / "alive.lock"):
         build(tmp_path / "mine")
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".lock"} == {"mine", "alive.partial"}
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".lock"} == {"mine", ".alive.random.partial"}
 
 
 def test_an_edited_manifest_is_detected(tmp_path: Path) -> None:

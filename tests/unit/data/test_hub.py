@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 import datasets
 import pytest
 
-from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
+from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
+from aiayn.data.corpora.hub_data_set import HubDataSet
+from aiayn.data.preparation.prepared import PreparationSettings, prepare
 from aiayn.errors import UserError
 
 NAMES: dict[Split, str] = {"train": "train", "dev": "validation", "test": "test"}
@@ -30,37 +33,15 @@ def write(folder: Path, rows: Mapping[str, Rows]) -> Path:
     return folder
 
 
-def corpus_in(
-    folder: Path,
-    *,
-    subset: str | None = None,
-    source: str = "en",
-    target: str = "de",
-    splits: Mapping[Split, str] = NAMES,
-    sentences: Mapping[Split, int | None] | None = None,
-) -> HubCorpus:
-    return HubCorpus(
-        path=str(folder),
-        subset=subset,
-        revision=None,
-        source_language=source,
-        target_language=target,
-        splits=splits,
-        sentences=sentences or {},
-        scratch_directory=folder.parent / "scratch",
-    )
+def corpus_in(folder: Path, *, subset: str | None = None, **changes: Any) -> HubCorpus:
+    data_set = HubDataSet(path=str(folder), subset=subset, revision=None, scratch_directory=folder.parent / "scratch")
+    settings = {"source_language": "en", "target_language": "de", "splits": NAMES, "sentences": {}, "streaming": False}
+    return HubCorpus(data_set, **{**settings, **changes})
 
 
-def pairs(corpus: Corpus, split: Split) -> list[tuple[str, str]]:
-    table = corpus.split(split)
-    rows = table[:]
-    assert sorted(rows) == ["source", "target"]
-    return list(zip(rows["source"], rows["target"], strict=True))
-
-
-def refusal(corpus: HubCorpus) -> str:
+def refusal(corpus: HubCorpus, split: Split = "train") -> str:
     with pytest.raises(UserError) as caught:
-        corpus.split("train")
+        list(corpus.rows(split))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
@@ -107,7 +88,7 @@ def test_the_shapes_of_a_folder(shape: Any, tmp_path: Path) -> None:
     folder = tmp_path / "set"
     shape(folder)
     corpus = corpus_in(folder)
-    assert {split: pairs(corpus, split) for split in SPLITS} == READ
+    assert {split: list(corpus.rows(split)) for split in SPLITS} == READ
 
 
 def test_subsets_are_defined_by_the_readme(tmp_path: Path) -> None:
@@ -123,14 +104,14 @@ def test_subsets_are_defined_by_the_readme(tmp_path: Path) -> None:
     (folder / "README.md").write_text("\n".join([*header, "---", "# Two languages"]))
 
     german = corpus_in(folder, subset="de-en")
-    french = corpus_in(folder, subset="fr-en", target="fr")
-    assert pairs(german, "dev") == [("validation", "de-en validation")]
-    assert pairs(french, "dev") == [("validation", "fr-en validation")]
+    french = corpus_in(folder, subset="fr-en", target_language="fr")
+    assert list(german.rows("dev")) == [("validation", "de-en validation")]
+    assert list(french.rows("dev")) == [("validation", "fr-en validation")]
     assert german.identity != french.identity
     for asked in (None, "en-de"):
         said = refusal(corpus_in(folder, subset=asked))
-        assert f"data.subset={asked or 'null'}" in said
-        assert "de-en, fr-en" in said
+        assert f"fix it or data.subset={asked or 'null'}" in said
+        assert "['de-en', 'fr-en']" in said
 
 
 def test_one_saved_table_can_be_cut_into_splits(tmp_path: Path) -> None:
@@ -138,49 +119,52 @@ def test_one_saved_table_can_be_cut_into_splits(tmp_path: Path) -> None:
     parts: dict[Split, str] = {"train": "train[3:]", "dev": "train[:2]", "test": "train[2:3]"}
     corpus = corpus_in(tmp_path / "set", splits=parts)
     order: tuple[Split, ...] = ("dev", "test", "train")
-    assert [source for split in order for source, _ in pairs(corpus, split)] == list("012345678")
+    assert [source for split in order for source, _ in list(corpus.rows(split))] == list("012345678")
     assert "data.subset=a: " in refusal(corpus_in(tmp_path / "set", subset="a", splits=parts))
 
 
-def test_either_direction_can_be_read(tmp_path: Path) -> None:
-    folder = write(tmp_path / "set", GOOD)
-    turned = corpus_in(folder, source="de", target="en")
-    assert pairs(turned, "dev") == [("z", "c")]
-    assert turned.identity != corpus_in(folder).identity
-
-
-def test_plain_columns_in_parquet_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", [False, True])
+def test_plain_columns_in_parquet_are_read(tmp_path: Path, streaming: bool) -> None:
     folder = tmp_path / "set"
     folder.mkdir()
     for name in NAMES.values():
-        table = datasets.Dataset.from_dict({"de": [f"de {name}"], "score": [0.5], "en": [f"en {name}"]})
+        table = datasets.Dataset.from_dict({"de": [f"de {name}"], "score": [0.5], "en": [f" a\nb \r\n\n {name}\n"]})
         table.to_parquet(str(folder / f"{name}.parquet"))
-    corpus = corpus_in(folder)
-    assert [pairs(corpus, split) for split in SPLITS] == [
-        [(f"en {NAMES[split]}", f"de {NAMES[split]}")] for split in SPLITS
-    ]
+    corpus = corpus_in(folder, streaming=streaming)
+    expected = [[(f" a b {name} ", f"de {name}")] for name in NAMES.values()]
+    assert [list(corpus.rows(split)) for split in SPLITS] == expected, "line breaks become spaces"
 
 
-def test_slices_of_a_split_are_understood(tmp_path: Path) -> None:
-    folder = write(tmp_path / "set", {"train": nested(*((str(number), "x") for number in range(10)))})
-    corpus = corpus_in(folder, splits={"train": "train[4:]", "dev": "train[:2]", "test": "train[2:4]"})
-    assert [source for source, _ in pairs(corpus, "test")] == ["2", "3"]
+@pytest.mark.parametrize("streaming", [False, True])
+def test_rows_start_at_any_pair(tmp_path: Path, streaming: bool) -> None:
+    sources = [str(number) for number in range(2_100)]
+    folder = write(tmp_path / "set", {**GOOD, "train": nested(*((source, "x") for source in sources))})
+    corpus = corpus_in(folder, streaming=streaming)
+    for start in (0, 1_000, 1_001, 2_099, 2_100, 3_000):
+        assert [source for source, _ in corpus.rows("train", start=start)] == sources[start:]
 
 
-def test_line_breaks_in_sentences_become_spaces(tmp_path: Path) -> None:
-    folder = write(tmp_path / "set", {**GOOD, "train": nested((" a\nb \r\n\n c", "x\n"))})
-    corpus = corpus_in(folder)
-    assert pairs(corpus, "train") == [(" a b c", "x ")]
-    table = corpus.split("train")
-    assert table[0]["source"] == next(iter(table))["source"] == next(iter(table["source"])) == " a b c"
+def test_streams_prepare_to_the_files_of_tables_without_storing_text(tmp_path: Path) -> None:
+    limits = PreparationSettings(vocabulary_size=400, max_length=64)
+    folder = tmp_path / "set"
+    parquet_shards(folder)
+    streamed, read = (corpus_in(folder, streaming=streaming) for streaming in (True, False))
+    assert streamed.identity == read.identity
+    data = prepare(streamed, settings=limits, cache=tmp_path / "a")
+    assert not list(tmp_path.rglob("*.arrow"))
+    other = prepare(read, settings=limits, cache=tmp_path / "b")
+    for path in data.directory.iterdir():
+        assert path.read_bytes() == (other.directory / path.name).read_bytes()
+    assert {split: data.pairs_given(split) for split in SPLITS} == {"train": 2, "dev": 1, "test": 1}
 
 
 def test_identity_depends_on_bytes_and_settings_only(tmp_path: Path) -> None:
     folder = write(tmp_path / "set", GOOD)
     known = corpus_in(folder).identity
-    assert corpus_in(folder, splits={**NAMES, "dev": "test"}).identity != known
+    for changes in ({"splits": {**NAMES, "dev": "test"}}, {"source_language": "de", "target_language": "en"}):
+        assert corpus_in(folder, **changes).identity != known
     assert corpus_in(folder, sentences={"dev": 1}).identity == known
-
+    assert [path.name for path in tmp_path.iterdir()] == ["set"], "nothing was written"
     for path in folder.iterdir():
         os.utime(path, (1, 1))
     elsewhere = folder.rename(tmp_path / "moved")
@@ -191,37 +175,33 @@ def test_changed_bytes_change_the_corpus_even_with_equal_times(tmp_path: Path) -
     folder = write(tmp_path / "set", GOOD)
     before = corpus_in(folder)
     known = before.identity
-    assert pairs(before, "test") == [("d\u2028e", "w")]
+    assert list(before.rows("test")) == [("d\u2028e", "w")]
     path = folder / "test.jsonl"
     times = path.stat()
     path.write_text(path.read_text(encoding="utf-8").replace('"w"', '"v"'), encoding="utf-8")
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     after = corpus_in(folder)
     assert after.identity != known
-    assert pairs(after, "test") == [("d\u2028e", "v")]
+    assert list(after.rows("test")) == [("d\u2028e", "v")]
 
 
 def test_a_folder_leaves_no_tables_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "home")
     corpus = corpus_in(write(tmp_path / "set", GOOD))
-    table = corpus.split("dev")
+    rows = corpus.rows("train")
+    assert next(rows) == ("a b", "x y")
     assert list((tmp_path / "scratch").iterdir())
-    del corpus
+    del corpus, rows
     assert not list((tmp_path / "scratch").iterdir())
     assert not (tmp_path / "home").exists()
-    assert table[:]["source"] == ["c"]  # still mapped
 
 
-def test_identity_writes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("streaming", [False, True])
+def test_stated_sizes_are_compared(tmp_path: Path, streaming: bool) -> None:
     folder = write(tmp_path / "set", GOOD)
-    assert corpus_in(folder).identity
-    assert [path.name for path in tmp_path.iterdir()] == ["set"]
-
-
-def test_stated_sizes_are_compared(tmp_path: Path) -> None:
-    folder = write(tmp_path / "set", GOOD)
-    assert pairs(corpus_in(folder, sentences={"train": 2, "dev": None, "test": 1}), "dev") == [("c", "z")]
-    said = refusal(corpus_in(folder, sentences={"train": 2, "dev": 1, "test": 3}))
+    right = corpus_in(folder, sentences={"train": 2, "dev": None, "test": 1}, streaming=streaming)
+    assert list(right.rows("dev")) == [("c", "z")]
+    said = refusal(corpus_in(folder, sentences={"train": 2, "dev": 1, "test": 3}, streaming=streaming), "test")
     for part in ("data.sentences.test=3", "(test) has 1 pairs", "data.sentences.test=1", "null"):
         assert part in said
 
@@ -242,34 +222,35 @@ def test_a_wrong_size_is_explained(name: str, size: int, said: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (
-            {"splits": {**NAMES, "test": "prova"}},
-            ["data.splits.test=prova", "no such split", "train, validation, test"],
-        ),
-        ({"splits": {**NAMES, "dev": "train[1"}}, ["data.splits.dev=train[1", "train, validation"]),
-        ({"subset": "wmt"}, ["data.subset=wmt", "set has default"]),
-        (
-            {"source": "fr"},
-            ["translation.fr and translation.de", "fr and de", "translation.en", "data.source_language"],
-        ),
+        ({"splits": {**NAMES, "test": "prova"}}, "data.splits.test=prova: no such split; .* train, validation, test"),
+        ({"splits": {**NAMES, "dev": "train[1"}}, r"data\.splits\.dev=train\[1: .* train, validation"),
+        ({"subset": "wmt"}, "cannot be read .*\\['default'\\].*; fix it or data.subset=wmt, or read files"),
+        ({"source_language": "fr"}, r"\(train\) has no text in the language fr in row 0; fix data.source_language"),
     ],
     ids=["split", "slice", "subset", "language"],
 )
-def test_missing_parts_of_the_data_set_are_named(tmp_path: Path, asked: dict[str, Any], said: list[str]) -> None:
-    message = refusal(corpus_in(write(tmp_path / "set", GOOD), **asked))
-    assert [part for part in said if part not in message] == []
+def test_missing_parts_of_the_data_set_are_named(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+    assert re.search(said, refusal(corpus_in(write(tmp_path / "set", GOOD), **asked)))
 
 
+def test_a_part_of_a_split_cannot_be_streamed(tmp_path: Path) -> None:
+    corpus = corpus_in(write(tmp_path / "set", GOOD), splits={**NAMES, "dev": "train[:3]"}, streaming=True)
+    assert "data.splits.dev=train[:3]: no such split (a part of a split cannot be streamed)" in refusal(corpus, "dev")
+
+
+@pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (nested(("a", "b"), ("c", None)), "1 missing sentences in its column translation.de"),
-        ([{"en": 1, "de": "x"}], "values of type int64, not text in its column en"),
+        (nested(("a", "b"), ("c", None)), "has no text in the language de in row 1"),
+        ([{"en": 1, "de": "x"}], "has no text in the language en in row 0"),
+        ([{"en": "a", "ro": "b"}], "has the columns en, ro, neither translation nor de; fix data.source_language"),
     ],
-    ids=["missing", "number"],
+    ids=["missing", "number", "other languages"],
 )
-def test_columns_without_text_are_refused(tmp_path: Path, rows: Rows, said: str) -> None:
-    assert said in refusal(corpus_in(write(tmp_path / "set", dict.fromkeys(NAMES.values(), rows))))
+def test_columns_without_text_are_refused(tmp_path: Path, rows: Rows, said: str, streaming: bool) -> None:
+    folder = write(tmp_path / "set", dict.fromkeys(NAMES.values(), rows))
+    assert said in refusal(corpus_in(folder, streaming=streaming))
 
 
 def broken(folder: Path) -> None:
@@ -302,7 +283,7 @@ def with_a_torn_readme(folder: Path) -> None:
     [
         (broken, "cannot be read (JSON parse error"),
         (without_data, "cannot be read ("),
-        (with_a_script, "a loading script"),
+        (with_a_script, "cannot be read (Dataset scripts are no longer supported, but found set.py"),
         (with_another_readme, "holds other splits or sizes than its README.md states"),
         (with_a_torn_readme, "cannot be read (while parsing"),
     ],
@@ -317,9 +298,7 @@ def test_unusable_folders_are_explained(make: Any, said: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("path", ["/no/such/folder", "./no-such-folder", "a/b/c", "", __file__])
 def test_invalid_paths_are_refused_without_a_request(path: str) -> None:
-    corpus = HubCorpus(
-        path=path, subset=None, revision=None, source_language="a", target_language="b", splits=NAMES, sentences={}
-    )
+    data_set = HubDataSet(path=path, subset=None, revision=None, scratch_directory=Path())
     with pytest.raises(UserError, match=f"data.path={path}: |data.path has no value") as caught:
-        _ = corpus.identity
+        _ = data_set.content
     assert ("a file: name its folder" in str(caught.value)) == (path == __file__)

@@ -120,12 +120,13 @@ FILES = {
 
 PROGRAM = """
 import json, sys
+from pathlib import Path
 from aiayn.errors import UserError
 from aiayn.data.corpora.hub_data_set import HubDataSet
 
 for asked in json.loads(sys.argv[1]):
     asked = {"path": "some/corpus", "subset": "de-en", "revision": None, **asked}
-    data_set = HubDataSet(**asked, scratch_directory=None)
+    data_set = HubDataSet(**asked, scratch_directory=Path())
     try:
         print(json.dumps([data_set.content, list(data_set.table("train", key="data.splits.train")["en"])]))
     except UserError as error:
@@ -178,7 +179,7 @@ def test_rows_are_identified_by_the_commit(online: Answer) -> None:
 
 def test_errors_of_the_hub_take_one_line(online: Answer) -> None:
     (*_, subset, gated, missing, missing_commit), errors = online
-    assert subset == "data.subset=nl-en: no such subset; data.path=some/corpus has de-en, fr-en: name one"
+    assert "Available: ['de-en', 'fr-en']); fix it or data.subset=nl-en, or read files" in subset
     for said, path in ((gated, "some/gated"), (missing, "some/nothing"), (missing_commit, "some/nothing")):
         assert said.startswith(f"data.path={path}: ")
         assert "hf auth login" in said
@@ -199,7 +200,7 @@ def test_the_cache_replaces_the_hub_when_offline(home: Path, online: Answer) -> 
         {"path": "some/nothing"},
     )
     assert same == pinned == online[0][0]
-    assert "copy of data.path=some/corpus in the hub's cache has de-en: name one" in subset
+    assert "Available configs in the cache: ['de-en']); fix it or data.subset=nl-en" in subset
     assert f"data.revision={'f' * 40}" in other
     assert "data.revision=v1" in tag
     assert COMMIT in tag
@@ -235,7 +236,7 @@ def test_the_error_of_a_proxy_is_reported(tmp_path: Path) -> None:
 
 def test_a_pinned_commit_needs_no_request() -> None:
     """So a prepared corpus of a pinned data set needs neither the hub nor its cache."""
-    pinned = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=None)
+    pinned = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=Path())
     assert pinned.content == {"data set": ["some/corpus", None, COMMIT]}
 
 

@@ -58,7 +58,7 @@ def test_what_filters_drop_and_what_is_shared_is_shown_where_there_is_some(tmp_p
     for split, text in sides.items():
         (tmp_path / split).write_text(text)
     files = {split: SplitFiles(str(tmp_path / split), str(tmp_path / split)) for split in SPLITS}
-    corpus = TextFilesCorpus(files=files, source_language="en", target_language="de", cache_directory=tmp_path / "text")
+    corpus = TextFilesCorpus(files=files, source_language="en", target_language="de")
     settings = PreparationSettings(300, 9, filters=Filters(duplicates=True))
     data = prepare(corpus, settings=settings, cache=tmp_path)
     labels, train, *_ = columns(data)

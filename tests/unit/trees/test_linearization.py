@@ -1,13 +1,10 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import DEEP, TREES, treebank_lines
+from tree_strategies import TREES
 
 from aiayn.trees.linearization import delinearize, linearize
-from aiayn.trees.normalization import normalize
-from aiayn.trees.reading import read_tree, read_trees
+from aiayn.trees.reading import read_tree
 from aiayn.trees.tree import Tree
 
 
@@ -41,10 +38,6 @@ def test_tokens_contain_no_spaces(tree: Tree, tags: bool) -> None:
     assert tuple(" ".join(tokens).split(" ")) == tokens
 
 
-def test_trees_deeper_than_the_stack_are_delinearized() -> None:
-    assert delinearize(linearize(DEEP, tags=True), DEEP.words()) == DEEP
-
-
 @pytest.mark.parametrize(
     ("tokens", "num_words", "message"),
     [
@@ -63,12 +56,3 @@ def test_trees_deeper_than_the_stack_are_delinearized() -> None:
 def test_invalid_tokens_are_refused(tokens: str, num_words: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         delinearize(tokens.split(), ["dog"] * num_words)
-
-
-def test_the_round_trip_over_a_whole_treebank_is_the_identity(aiayn_data: Path) -> None:
-    for read in read_trees(treebank_lines(aiayn_data)):
-        tree = normalize(read)
-        assert tree is not None
-        words, tokens = tree.words(), linearize(tree, tags=False)
-        assert delinearize(linearize(tree, tags=True), words) == tree
-        assert linearize(delinearize(tokens, words), tags=False) == tokens

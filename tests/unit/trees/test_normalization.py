@@ -1,12 +1,10 @@
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tree_strategies import DEEP, TREES, WORDS, treebank_lines
+from tree_strategies import TREES, WORDS
 
-from aiayn.trees.normalization import ROOT, normalize, strip_function
-from aiayn.trees.reading import read_tree, read_trees, write_tree
+from aiayn.trees.normalization import normalize, strip_function
+from aiayn.trees.reading import read_tree
 from aiayn.trees.tree import Tree
 
 
@@ -28,7 +26,7 @@ from aiayn.trees.tree import Tree
 def test_normalization_of_examples(written: str, normalized: str) -> None:
     tree = normalize(read_tree(written))
     assert tree is not None
-    assert write_tree(tree) == normalized
+    assert str(tree) == normalized
 
 
 @given(TREES)
@@ -58,18 +56,3 @@ def test_empty_nodes_anywhere_change_nothing(tree: Tree, word: str, data: st.Dat
 
 def test_a_tree_of_empty_nodes_alone_is_none() -> None:
     assert normalize(read_tree("( (S (NP (-NONE- *)) (VP (-NONE- *?*))))")) is None
-
-
-def test_trees_deeper_than_the_stack_are_normalized() -> None:
-    assert normalize(Tree("ROOT", (DEEP,))) == DEEP
-
-
-def test_normalization_of_a_treebank_removes_functions_and_roots_only(aiayn_data: Path) -> None:
-    for tree in read_trees(treebank_lines(aiayn_data)):
-        normalized = normalize(tree)
-        assert normalized is not None
-        assert normalized.label != ROOT
-        assert (normalized.words(), normalized.tags()) == (tree.words(), tree.tags())
-        labels = [strip_function(node.label) for node, opens in tree.walk() if opens][1:]
-        assert labels == [node.label for node, opens in normalized.walk() if opens]
-        assert {label for label in labels if "-" in label} <= {"-LRB-", "-RRB-"}

@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tree_strategies import DEEP, LABELS, TAGS, TREES, WORDS
+from tree_strategies import LABELS, TAGS, TREES, WORDS
 
 from aiayn.trees.linearization import linearize
 from aiayn.trees.reading import read_tree
@@ -70,12 +70,6 @@ def test_empty_constituents_and_unmatched_closings_are_dropped(tree: Tree, label
 )
 def test_repairs_of_examples(tokens: str, tree: str) -> None:
     assert repair(tokens.split(), ["a", "b", "c"]) == read_tree(tree)
-
-
-def test_trees_deeper_than_the_stack_are_repaired() -> None:
-    tokens = linearize(DEEP, tags=True)
-    assert repair(tokens, DEEP.words()) == DEEP
-    assert repair(tokens[:-1_500], DEEP.words()) == DEEP
 
 
 def test_trees_need_words() -> None:

@@ -1,7 +1,4 @@
-"""Trees of every shape for Hypothesis, one that is deep, and those of a real treebank."""
-
-import gzip
-from pathlib import Path
+"""Trees of every shape for Hypothesis."""
 
 from hypothesis import strategies as st
 
@@ -30,14 +27,3 @@ def chain(tree: Tree, label: str, depth: int) -> Tree:
 
 
 TREES = _BUSHES | st.builds(chain, _BUSHES, LABELS, st.integers(1, 5))
-DEEP = chain(Tree("S", (Tree("NN", word="dog"), Tree("VB", word="barks"))), "NP", 2_000)
-"""Deeper than Python's stack; not drawn by Hypothesis, which recurses."""
-
-
-def treebank_lines(folder: Path) -> list[str]:
-    """The trees of GUM as they are written, one a line."""
-    lines = []
-    for name in ("train", "dev", "test"):
-        with gzip.open(folder / f"trees/gum/{name}.ptb.gz", "rt", encoding="utf-8", newline="\n") as file:
-            lines += [line.removesuffix("\n") for line in file]
-    return lines

@@ -1,5 +1,6 @@
 """Gathers sentences into the tensors of one forward pass."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.data.batches.sentences import SentencePairs, Sentences
+
+_TENSORS = ("source", "target_input", "target_output", "indices")
 
 
 class TranslationBatch(NamedTuple):
@@ -46,23 +49,16 @@ class TranslationBatch(NamedTuple):
 
     def pin_memory(self) -> Self:
         """Return the batch with its tensors in pinned memory."""
-        return self._replace(
-            source=self.source.pin_memory(),
-            target_input=self.target_input.pin_memory(),
-            target_output=self.target_output.pin_memory(),
-            indices=self.indices.pin_memory(),
-        )
+        return self._with_tensors(Tensor.pin_memory)
 
     def to(self, device: torch.device | str | int, *, non_blocking: bool | None = None) -> Self:
         """Return the batch on a device; by default, copies from pinned memory do not block."""
-        if non_blocking is None:
-            non_blocking = self.source.is_pinned()
-        return self._replace(
-            source=self.source.to(device, non_blocking=non_blocking),
-            target_input=self.target_input.to(device, non_blocking=non_blocking),
-            target_output=self.target_output.to(device, non_blocking=non_blocking),
-            indices=self.indices.to(device, non_blocking=non_blocking),
-        )
+        async_copy = self.source.is_pinned() if non_blocking is None else non_blocking
+        return self._with_tensors(lambda tensor: tensor.to(device, non_blocking=async_copy))
+
+    def _with_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
+        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TENSORS}
+        return self._replace(**changed)
 
 
 def collate(
@@ -80,10 +76,8 @@ def collate(
 ) -> TranslationBatch:
     """Gather the pairs with the given indices `[batch]` into padded tensors; by default the batch is a whole step.
 
-    Without indices, the batch has weight zero, so that every rank takes part in every step: pair 0, with no token to
-    predict and none counted.
-
-    The tensors' lengths are multiples of `length_multiple`, for compiled models.
+    Without indices, the batch is pair 0 with weight zero, so that every rank takes part in every step. The tensors'
+    lengths are multiples of `length_multiple`, for compiled models.
     """
     weightless = len(indices) == 0
     if weightless:
@@ -119,13 +113,7 @@ def collate(
 
 
 def padded_size(lengths: NDArray[np.integer[Any]], indices: NDArray[np.int64], *, length_multiple: int = 1) -> int:
-    """Return the number of positions of one side of a batch of `collate`, padding included.
-
-    Args:
-        lengths: Tokens of every sentence, `[sentences]`.
-        indices: Sentences of the batch, `[batch]`.
-        length_multiple: Of the tensors' lengths.
-    """
+    """Return the number of positions of one side of a batch of `collate`, padding included."""
     longest = int(lengths[indices].max() if len(indices) else lengths[0])
     return max(1, len(indices)) * _rounded_up(longest, length_multiple)
 

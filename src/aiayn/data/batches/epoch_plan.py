@@ -52,16 +52,15 @@ def plan_epoch(
 ) -> EpochPlan:
     """Split a corpus into batches of sentences of similar length (section 5.1), differently in every epoch.
 
+    Every sentence is in exactly one batch.
+
     Args:
-        source_lengths: Tokens of each source sentence, eos included, `[sentences]`.
-        target_lengths: Tokens of each target sentence, eos included, `[sentences]`.
+        source_lengths: Tokens of each source sentence, eos included: `[sentences]`.
+        target_lengths: Likewise.
         source_tokens: Largest number of source tokens of a batch, padding included.
-        target_tokens: Largest number of target tokens of a batch, padding included.
+        target_tokens: Likewise.
         seed: Random seed, used together with `epoch`.
         epoch: Pass over the corpus, from 0.
-
-    Returns:
-        The batches; every sentence is in exactly one.
 
     Raises:
         UserError: A single sentence exceeds a budget.
@@ -77,10 +76,9 @@ def plan_epoch(
 def batch_borders(
     order: Order | Indices, source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int
 ) -> Indices:
-    """Split an order of sentences into batches, each as large as the budgets of padded tokens allow.
+    """Return the borders of batches in an order of sentences, int64 `[batches + 1]`.
 
-    Returns:
-        The batches' borders in `order`, int64 `[batches + 1]`; a sentence over a budget is a batch of its own.
+    Each is as large as the budgets of padded tokens allow; a sentence over a budget is a batch of its own.
     """
     most = min(source_tokens, target_tokens)  # sentences of a batch: each has a token
     size = max(_BLOCK, most + 1)

@@ -1,7 +1,6 @@
 """The interface of a corpus: aligned sources and targets in three splits, identified by their content."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Protocol
 
 Split = Literal["train", "dev", "test"]
@@ -11,13 +10,7 @@ SPLITS: tuple[Split, ...] = ("train", "dev", "test")
 
 
 class Corpus(Protocol):
-    """Aligned sentence pairs in a fixed order.
-
-    Attributes:
-        source_language: ISO 639-1 code, such as ``en``.
-        target_language: ISO 639-1 code, such as ``de``; ``brackets`` for trees.
-        task: What targets are.
-    """
+    """Aligned sentence pairs in a fixed order; languages are ISO 639-1 codes, and `brackets` for trees."""
 
     task: ClassVar[Task]
     source_language: str
@@ -33,12 +26,14 @@ class Corpus(Protocol):
         """The corpus' kind, names and checksums, for a manifest."""
         ...
 
-    def split(self, split: Split) -> Any:
-        """Return a memory-mapped table with the text columns ``source`` and ``target``, or `StreamedPairs`.
-
-        `streamed.text_of` reads both. For parsing, the table has a column ``tree`` with the gold trees.
+    def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, ...]]:
+        """Read a split from row `start` on: source, target and, for parsing, the gold tree, each without line breaks.
 
         Raises:
             UserError: The split cannot be read.
         """
+        ...
+
+    def size(self, split: Split) -> int | None:
+        """Return the number of rows of a split; None if it is not known before reading."""
         ...

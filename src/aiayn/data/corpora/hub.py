@@ -1,27 +1,18 @@
 """Parallel corpora from the Hugging Face hub, or from a local folder in the same format."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, final
 
-from aiayn.data.corpora.corpus import SPLITS
+from aiayn.data.corpora.corpus import SPLITS, Split, Task
 from aiayn.data.corpora.hub_data_set import HubDataSet
-from aiayn.data.corpora.streamed import StreamedPairs
 from aiayn.data.lines import breaks_as_spaces
 from aiayn.errors import UserError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import datasets
-
-    from aiayn.data.corpora.corpus import Split, Task
-
-_TEXT = frozenset({"string", "large_string"})
+_BATCH = 1_000  # rows read at a time
 _FILTERED_NEWSTEST2014 = 2737
 """Pairs of the filtered newstest2014, which WMT14 used for evaluation; papers report on the full one."""
 
@@ -34,40 +25,27 @@ class HubCorpus:
     A line break inside a sentence is read as a space.
 
     Args:
-        path: Repository on the hub, such as `wmt/wmt14`, or a local folder; see `HubDataSet`.
-        subset: Configuration of the data set, or None.
-        revision: Commit, branch or tag on the hub; None: the newest.
-        source_language: ISO 639-1 code.
-        target_language: ISO 639-1 code.
         splits: The data set's name of each split; may be a slice such as `train[:1%]`.
         sentences: Required number of pairs per split; None or absent: any.
         streaming: Read the splits as streams, without storing tables.
-        scratch_directory: Where the tables of a local folder are kept while in use.
     """
 
     task: ClassVar[Task] = "translation"
 
     def __init__(
         self,
+        data_set: HubDataSet,
         *,
-        path: str,
-        subset: str | None,
-        revision: str | None,
         source_language: str,
         target_language: str,
         splits: Mapping[Split, str],
         sentences: Mapping[Split, int | None],
-        streaming: bool = False,
-        scratch_directory: Path | None = None,
+        streaming: bool,
     ) -> None:
         self.source_language = source_language
         self.target_language = target_language
-        self._path = path
-        self._splits = dict(splits)
-        self._sentences = dict(sentences)
-        self._subset = subset
+        self._data_set, self._splits, self._sentences = data_set, dict(splits), dict(sentences)
         self._streaming = streaming
-        self._data_set = HubDataSet(path=path, subset=subset, revision=revision, scratch_directory=scratch_directory)
 
     @cached_property
     def identity(self) -> str:
@@ -87,34 +65,43 @@ class HubCorpus:
     @property
     def origin(self) -> dict[str, Any]:
         """The data set, its subset and splits, and its commit or the checksums of its files."""
-        name = Path(self._path).name if Path(self._path).expanduser().is_dir() else self._path
-        return {
-            "kind": "hub",
-            "path": name,
-            "subset": self._subset,
-            "splits": self._splits,
-            "content": self._data_set.content,
-        }
+        path, subset, content = self._data_set.path, self._data_set.subset, self._data_set.content
+        name = Path(path).name if Path(path).expanduser().is_dir() else path
+        return {"kind": "hub", "path": name, "subset": subset, "splits": self._splits, "content": content}
 
-    def split(self, split: Split) -> Any:
-        """Return a memory-mapped table with the text columns `source` and `target`, or `StreamedPairs`.
+    def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str]]:
+        """Read the pairs of a split; the size of a stream is compared at its end.
 
         Raises:
-            UserError: The data set, its subset, a split or a column is missing, or a split has another size than
-                stated.
+            UserError: The data set, its subset, a split or the text of a language is missing, or a split has another
+                size than stated.
         """
-        if not self._streaming:
-            return self._tables[split].with_transform(_one_line_each)
-        name = self._splits[split]
-        rows, size = self._data_set.stream(name, key=f"data.splits.{split}")
-        return StreamedPairs(
-            rows,
-            languages=(self.source_language, self.target_language),
-            data_set=self._data_set,
-            place=f"data.path={self._path} ({name})",
-            size=size,
-            on_end=lambda size: self.check_sizes({split: size}),
-        )
+        if self._streaming:
+            data, _ = self._data_set.stream(self._splits[split], key=f"data.splits.{split}")
+        else:
+            data = self._tables[split]
+            if start >= len(data):
+                return
+        batches = iter(data.skip(start).iter(batch_size=_BATCH))
+        size = start
+        while True:
+            with self._data_set.one_line_errors():
+                batch = next(batches, None)
+            if batch is None:
+                break
+            source, target = (
+                self._texts(split, batch, language, size) for language in (self.source_language, self.target_language)
+            )
+            yield from zip(source, target, strict=True)
+            size += len(source)
+        if size > start or not start:  # starting at the end or beyond does not tell the size
+            self.check_sizes({split: size})
+
+    def size(self, split: Split) -> int | None:
+        """Return the number of pairs of a split; None if the data set does not state it and is streamed."""
+        if self._streaming:
+            return self._data_set.stream(self._splits[split], key=f"data.splits.{split}")[1]
+        return len(self._tables[split])
 
     def check_sizes(self, sizes: Mapping[Split, int]) -> None:
         """Compare the numbers of pairs, before filtering, with the stated ones.
@@ -132,38 +119,33 @@ class HubCorpus:
             elif size == _FILTERED_NEWSTEST2014:
                 why = ", probably the filtered newstest2014 and not the full one of 3003"
             raise UserError(
-                f"data.sentences.{split}={stated}: data.path={self._path} ({name}) has {size} pairs{why}; set "
+                f"data.sentences.{split}={stated}: data.path={self._data_set.path} ({name}) has {size} pairs{why}; set "
                 f"data.sentences.{split}={size} to accept them, null not to compare"
             )
 
     @cached_property
-    def _tables(self) -> dict[Split, datasets.Dataset]:
-        """All splits at once, so that every error is found before the first split is tokenised."""
+    def _tables(self) -> dict[Split, Any]:
+        """All splits at once, so that errors are found before the first split is tokenised."""
         tables = {split: self._data_set.table(self._splits[split], key=f"data.splits.{split}") for split in SPLITS}
         self.check_sizes({split: len(table) for split, table in tables.items()})
-        return {split: self._columns(table, split) for split, table in tables.items()}
+        return tables
 
-    def _columns(self, table: datasets.Dataset, split: Split) -> datasets.Dataset:
-        """Select both languages, under `translation` or as plain columns, and rename them to source and target."""
-        flat = table.flatten()
-        pairs = [[prefix + self.source_language, prefix + self.target_language] for prefix in ("translation.", "")]
-        found = next((pair for pair in pairs if set(pair) <= set(flat.column_names)), None)
-        place = f"data.path={self._path} ({self._splits[split]})"
-        if found is None:
+    def _texts(self, split: Split, batch: Mapping[str, Sequence[Any]], language: str, first: int) -> list[str]:
+        """Return one language of consecutive rows, the first of which has the given number."""
+        place = f"data.path={self._data_set.path} ({self._splits[split]})"
+        if "translation" in batch:
+            texts = [row.get(language) for row in batch["translation"]]
+        elif language in batch:
+            texts = list(batch[language])
+        else:
             raise UserError(
-                f"{place} has the columns {', '.join(flat.column_names)}, not {' and '.join(pairs[0])}, nor "
-                f"{' and '.join(pairs[1])}; fix data.source_language, data.target_language or data.subset"
+                f"{place} has the columns {', '.join(batch)}, neither translation nor {language}; fix "
+                "data.source_language, data.target_language or data.subset"
             )
-        flat = flat.select_columns(found)
-        for column in found:
-            kind, missing = str(flat.features[column].dtype), flat.data.column(column).null_count
-            if kind not in _TEXT or missing:
-                what = f"{missing} missing sentences" if kind in _TEXT else f"values of type {kind}, not text"
-                raise UserError(f"{place} has {what} in its column {column}")
-        if not len(flat):
-            raise UserError(f"data.path={self._path}: data.splits.{split}={self._splits[split]} is empty; name another")
-        return flat.rename_columns(dict(zip(found, ("source", "target"), strict=True)))
-
-
-def _one_line_each(batch: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {column: [breaks_as_spaces(text) for text in texts] for column, texts in batch.items()}
+        for number, text in enumerate(texts, first):
+            if not isinstance(text, str):
+                raise UserError(
+                    f"{place} has no text in the language {language} in row {number}; fix data.source_language, "
+                    "data.target_language or the data"
+                )
+        return list(map(breaks_as_spaces, texts))

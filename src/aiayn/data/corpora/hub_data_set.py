@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import re
 import tempfile
+import textwrap
 import weakref
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import yaml
 
-from aiayn.data.corpora.files import scratch_folder
+from aiayn.data.corpora.files import file_entry
 from aiayn.errors import UserError
 from aiayn.system.progress import has_bars
-from aiayn.system.scratch import remove_scratch
+from aiayn.system.scratch import make_scratch, remove_scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +29,6 @@ _INSTEAD = "or read files: data=text_files data.train.source=... data.train.targ
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _DESCRIPTIONS = ("README.md", ".huggingface.yaml", "dataset_infos.json")
 """Files that decide how the data files are read."""
-_SUBSETS = re.compile(r"[Aa]vailable[^\[]*\[([^\]]+)\]|configurations in the cache: (.+)")
-_SCRIPT = re.compile(r"trust_remote_code|scripts are no longer supported")
 
 logger = logging.getLogger(__name__)
 
@@ -44,12 +42,11 @@ class HubDataSet:
             `save_to_disk`. An existing folder takes precedence.
         subset: Configuration of the data set, or None.
         revision: Commit, branch or tag on the hub; None: the newest.
-        scratch_directory: Where tables of a folder are kept while this object lives; None: the system's temporary
-            folder. Data from the hub stays in the hub's own cache.
+        scratch_directory: Where tables of a folder are kept while this object lives.
     """
 
-    def __init__(self, *, path: str, subset: str | None, revision: str | None, scratch_directory: Path | None) -> None:
-        self._path, self._subset, self._revision = path, subset, revision
+    def __init__(self, *, path: str, subset: str | None, revision: str | None, scratch_directory: Path) -> None:
+        self.path, self.subset, self._revision = path, subset, revision
         self._scratch_directory = scratch_directory
         folder = Path(path).expanduser()
         self._folder = folder.absolute() if path and folder.is_dir() else None
@@ -65,19 +62,15 @@ class HubDataSet:
         """
         if self._folder is None:
             pinned = self._revision is not None and _COMMIT.fullmatch(self._revision)
-            return {"data set": [self._path, self._subset, self._revision if pinned else str(self._on_hub.hash)]}
+            return {"data set": [self.path, self.subset, self._revision if pinned else str(self._on_hub.hash)]}
         with self.one_line_errors(), tempfile.TemporaryDirectory() as unused:
             data_files = self._in_folder(self._folder, cache=unused).config.data_files
-            files = {str(split): [_digest(Path(file)) for file in files] for split, files in data_files.items()}
-            described = [_digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
-        return {"files": files, "described by": described, "subset": self._subset}
+            files = {str(split): [self._digest(Path(file)) for file in files] for split, files in data_files.items()}
+            described = [self._digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
+        return {"files": files, "described by": described, "subset": self.subset}
 
     def table(self, split: str, *, key: str) -> datasets.Dataset:
-        """Return a split, or a part of one such as `train[:1%]`, as a memory-mapped table.
-
-        Args:
-            split: Its name in the data set.
-            key: Configuration key named in errors.
+        """Return a split, or a part of one such as `train[:1%]`, as a memory-mapped table; `key` is named in errors.
 
         Raises:
             UserError: As `content`, or there is no such split.
@@ -89,35 +82,23 @@ class HubDataSet:
         except ValueError as error:  # including a slice with a syntax error
             wrong = "" if re.split(r"[\[+]", split)[0] in names else "no such split; "
             raise UserError(
-                f"{key}={split}: {wrong or f'{_first_line(error)}; '}data.path={self._path} has {', '.join(names)}: "
+                f"{key}={split}: {wrong or f'{_first_line(error)}; '}data.path={self.path} has {', '.join(names)}: "
                 f"name one, or a part as in \"{key}='{names[0]}[:1000]'\""
             ) from error
 
     def stream(self, split: str, *, key: str) -> tuple[datasets.IterableDataset, int | None]:
-        """Return a whole split for streaming, and its number of rows where the data set states it.
-
-        Args:
-            split: Its name in the data set.
-            key: Configuration key named in errors.
-
-        Raises:
-            UserError: As `content`, or there is no such split.
-        """
+        """Return a whole split for streaming, and its number of rows where the data set states it; see `table`."""
         with self.one_line_errors():
             splits = self._builder.as_streaming_dataset()
         if split not in splits:
             part = " (a part of a split cannot be streamed)" if re.search(r"[\[+]", split) else ""
-            raise UserError(f"{key}={split}: no such split{part}; data.path={self._path} has {', '.join(splits)}")
+            raise UserError(f"{key}={split}: no such split{part}; data.path={self.path} has {', '.join(splits)}")
         stated = (self._builder.info.splits or {}).get(split)
         return splits[split], (stated.num_examples or None) if stated else None
 
     @contextmanager
     def one_line_errors(self) -> Iterator[None]:
-        """Turn errors of `datasets` and of the hub's client into one line, and silence their own messages.
-
-        Raises:
-            UserError: One of them raised.
-        """
+        """Turn errors of `datasets` and of the hub's client into UserErrors, and silence their own messages."""
         from datasets.exceptions import DatasetsError
 
         _silence()
@@ -139,7 +120,10 @@ class HubDataSet:
         if self._folder is None:
             return self._on_hub
         # Not the cache of `datasets`: it identifies files by their times, and keeps a copy of the rows for ever.
-        scratch = scratch_folder(self._scratch_directory, "hub-")
+        try:
+            scratch = make_scratch(self._scratch_directory, prefix="hub-")
+        except OSError as error:
+            raise UserError(f"cannot create {error.filename} ({error.strerror}); change paths.cache") from error
         weakref.finalize(self, remove_scratch, scratch)
         return self._in_folder(self._folder, cache=str(scratch))
 
@@ -150,7 +134,7 @@ class HubDataSet:
 
         self._check_name()
         with self.one_line_errors():
-            builder = datasets.load_dataset_builder(self._path, self._subset, revision=self._revision)
+            builder = datasets.load_dataset_builder(self.path, self.subset, revision=self._revision)
         if isinstance(builder, Cache):  # the hub did not answer
             self._check_cached(str(builder.hash))
         return builder
@@ -160,33 +144,36 @@ class HubDataSet:
 
         with self.one_line_errors():
             saved = _saved_to_disk(folder)
-            if saved and self._subset is not None:
+            if saved and self.subset is not None:
                 raise UserError(
-                    f"data.subset={self._subset}: data.path={self._path} was written by save_to_disk and has no "
+                    f"data.subset={self.subset}: data.path={self.path} was written by save_to_disk and has no "
                     "subsets; set data.subset=null"
                 )
             if saved:
                 return datasets.load_dataset_builder("arrow", data_files=saved, cache_dir=cache)
-            return datasets.load_dataset_builder(str(folder), self._subset, cache_dir=cache)
+            return datasets.load_dataset_builder(str(folder), self.subset, cache_dir=cache)
+
+    def _digest(self, path: Path) -> str:
+        return file_entry(path, f"data.path={self.path}")["sha256"]
 
     def _check_name(self) -> None:
-        if not self._path:
+        if not self.path:
             raise UserError(f"data.path has no value: name a data set of the hub or a folder, {_INSTEAD}")
-        if self._path.startswith(("/", ".", "~")) or self._path.count("/") > 1:
-            what = "a file: name its folder" if Path(self._path).expanduser().is_file() else "no such folder: fix it"
-            raise UserError(f"data.path={self._path}: {what} (relative to {Path.cwd()}), {_INSTEAD}")
+        if self.path.startswith(("/", ".", "~")) or self.path.count("/") > 1:
+            what = "a file: name its folder" if Path(self.path).expanduser().is_file() else "no such folder: fix it"
+            raise UserError(f"data.path={self.path}: {what} (relative to {Path.cwd()}), {_INSTEAD}")
 
     def _check_cached(self, commit: str) -> None:
         """Accept the newest copy in the hub's cache, unless another revision was requested."""
         if self._revision not in (None, "main", commit):
             raise UserError(
                 f"data.revision={self._revision}: not available from the Hugging Face hub, and the newest copy of "
-                f"data.path={self._path} in the hub's cache is of revision {commit}: connect, or name that one"
+                f"data.path={self.path} in the hub's cache is of revision {commit}: connect, or name that one"
             )
         logger.warning(
             "data.path=%s: not available from the Hugging Face hub; using the hub's cache, revision %s "
             "(HF_HUB_OFFLINE=1 does so without waiting)",
-            self._path,
+            self.path,
             commit,
         )
 
@@ -194,18 +181,10 @@ class HubDataSet:
         from datasets import config
         from datasets.exceptions import DatasetNotFoundError, SplitsVerificationError
 
-        chain = list(_chain(error))
-        path = f"data.path={self._path}"
-        text = "\n".join(map(str, chain))
-        if subsets := _SUBSETS.search(text):
-            named = (subsets[1] or subsets[2]).replace("'", "")
-            where = f"the copy of {path} in the hub's cache" if "in the cache" in text else path
-            return f"data.subset={self._subset or 'null'}: no such subset; {where} has {named}: name one"
-        if _SCRIPT.search(text):
-            return f"{path}: a loading script, which is not run; name a copy in parquet or JSON lines, {_INSTEAD}"
+        path = f"data.path={self.path}"
         if isinstance(error, DatasetNotFoundError):
             return f"{path}: {_first_line(error)} Fix data.path or data.revision, log in (hf auth login), {_INSTEAD}"
-        unreachable = None if self._folder else _connection_error(chain)
+        unreachable = None if self._folder else _connection_error(error)
         if unreachable is not None:
             # The error that `datasets` itself raises says less than ours.
             why = "" if isinstance(unreachable, ConnectionError) else f" ({_first_line(unreachable)})"
@@ -217,7 +196,8 @@ class HubDataSet:
         if isinstance(error, SplitsVerificationError):
             return f"{path}: holds other splits or sizes than its README.md states; fetch it again, or fix README.md"
         # The cause is more specific than the error about generating rows.
-        return f"{path}: cannot be read ({_first_line(error.__cause__ or error)}); fix it, {_INSTEAD}"
+        said = textwrap.shorten(str(error.__cause__ or error), 300) or type(error).__name__
+        return f"{path}: cannot be read ({said}); fix it or data.subset={self.subset or 'null'}, {_INSTEAD}"
 
 
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
@@ -234,21 +214,16 @@ def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:
     }
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _first_line(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
-def _connection_error(chain: list[BaseException]) -> BaseException | None:
-    """Return the innermost failure to connect."""
+def _connection_error(error: BaseException) -> BaseException | None:
+    """Return the innermost failure to connect among an error and its causes."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     kinds = (ConnectionError, LocalEntryNotFoundError, *_network())
-    return next((error for error in reversed(chain) if isinstance(error, kinds)), None)
+    return next((cause for cause in reversed(list(_chain(error))) if isinstance(cause, kinds)), None)
 
 
 def _network() -> tuple[type[BaseException], ...]:

@@ -1,28 +1,20 @@
 """Parallel corpora in plain or gzip text files: one sentence a line, aligned line by line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, final
 
-from aiayn.data.corpora.files import file_digest, mapped_table, named_files
-from aiayn.data.lines import aligned_lines
+from aiayn.data.corpora.corpus import Split, Task
+from aiayn.data.corpora.files import file_entry, named_files
+from aiayn.data.lines import aligned_lines, count_lines
 from aiayn.errors import UserError
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
-    from pathlib import Path
 
-    import datasets
-
-    from aiayn.data.corpora.corpus import Split, Task
-
-
-@dataclass(frozen=True)
-class SplitFiles:
+class SplitFiles(NamedTuple):
     """The aligned files of one split; a side is a path, a glob (its matches are sorted) or a list of those."""
 
     source: Sequence[str] | str
@@ -31,29 +23,14 @@ class SplitFiles:
 
 @final
 class TextFilesCorpus:
-    """Sentence pairs from UTF-8 files, gzip or not; `aiayn.data.lines` defines a line. Empty lines are kept.
-
-    Args:
-        files: The files of each split.
-        source_language: ISO 639-1 code.
-        target_language: ISO 639-1 code.
-        cache_directory: Where tables are written while in use; None: the system's temporary folder.
-    """
+    """Sentence pairs from UTF-8 files, gzip or not; `aiayn.data.lines` defines a line. Empty lines are kept."""
 
     task: ClassVar[Task] = "translation"
 
-    def __init__(
-        self,
-        *,
-        files: Mapping[Split, SplitFiles],
-        source_language: str,
-        target_language: str,
-        cache_directory: Path | None = None,
-    ) -> None:
+    def __init__(self, *, files: Mapping[Split, SplitFiles], source_language: str, target_language: str) -> None:
         self.source_language = source_language
         self.target_language = target_language
         self._files = dict(files)
-        self._cache_directory = cache_directory
 
     @cached_property
     def identity(self) -> str:
@@ -62,46 +39,38 @@ class TextFilesCorpus:
         Raises:
             UserError: A file is missing or cannot be read.
         """
-        digests = {split: [[digest for _, digest in pair] for pair in pairs] for split, pairs in self._digests.items()}
+        digests = {split: [[file["sha256"] for file in pair] for pair in pairs] for split, pairs in self._read.items()}
         content = {"kind": "text_files", "languages": [self.source_language, self.target_language], "files": digests}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def origin(self) -> dict[str, Any]:
         """Name and SHA-256 of each file, in pairs of source and target by split."""
-        files = {
-            split: [[{"file": path.name, "sha256": digest} for path, digest in pair] for pair in pairs]
-            for split, pairs in self._digests.items()
-        }
-        return {"kind": "text_files", "files": files}
+        return {"kind": "text_files", "files": self._read}
 
     @cached_property
-    def _digests(self) -> dict[Split, list[list[tuple[Path, str]]]]:
+    def _read(self) -> dict[Split, list[list[dict[str, str]]]]:
         return {
-            split: [[(path, file_digest(path, f"data.{split}")) for path in pair] for pair in self._file_pairs(split)]
+            split: [[file_entry(path, f"data.{split}") for path in pair] for pair in self._file_pairs(split)]
             for split in sorted(self._files)
         }
 
-    def split(self, split: Split) -> datasets.Dataset:
-        """Return a memory-mapped table with the text columns `source` and `target`.
+    def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str]]:
+        """Read the pairs of a split.
 
         Raises:
-            UserError: Files are missing, unreadable, empty or not aligned.
+            UserError: Files are missing, unreadable or not aligned.
         """
-        return mapped_table(
-            self._pairs(split), ("source", "target"), key=f"data.{split}", cache_directory=self._cache_directory
-        )
+        pairs = (aligned_lines(source, target, f"data.{split}.") for source, target in self._file_pairs(split))
+        return islice(chain.from_iterable(pairs), start, None)
 
-    def _pairs(self, split: Split) -> Generator[tuple[str, str]]:
-        for source, target in self._file_pairs(split):
-            yield from aligned_lines(source, target, f"data.{split}.")
+    def size(self, split: Split) -> int:
+        """Return the number of pairs of a split."""
+        return sum(count_lines(source, f"data.{split}.source") for source, _ in self._file_pairs(split))
 
     def _file_pairs(self, split: Split) -> list[tuple[Path, Path]]:
-        if split not in self._files:
-            raise UserError(f"data.{split} is not set; name its files: data.{split}.source=... data.{split}.target=...")
-        files = self._files[split]
-        sources = named_files(files.source, f"data.{split}.source")
-        targets = named_files(files.target, f"data.{split}.target")
+        sources = named_files(self._files[split].source, f"data.{split}.source")
+        targets = named_files(self._files[split].target, f"data.{split}.target")
         if len(sources) != len(targets):
             raise UserError(
                 f"data.{split}.source names {len(sources)} files and data.{split}.target {len(targets)}; "

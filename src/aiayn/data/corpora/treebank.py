@@ -1,38 +1,30 @@
 """Treebanks in files of Penn brackets, plain or gzip: sentences and their linearised trees (section 6.3)."""
 
-from __future__ import annotations
-
 import glob
 import hashlib
 import json
 import logging
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
-from aiayn.data.corpora.files import file_digest, mapped_table, named_files
+from aiayn.data.corpora.corpus import Split, Task
+from aiayn.data.corpora.files import file_entry, named_files
 from aiayn.data.lines import file_lines
 from aiayn.errors import UserError
 from aiayn.trees.linearization import WORD, linearize
 from aiayn.trees.normalization import normalize
-from aiayn.trees.reading import read_trees, write_tree
+from aiayn.trees.reading import read_trees
+from aiayn.trees.tree import Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
-    from typing import Literal
-
-    import datasets
-
-    from aiayn.data.corpora.corpus import Split, Task
-    from aiayn.trees.tree import Tree
-
-    Part = Split | Literal["silver"]
+Part: TypeAlias = Split | Literal["silver"]
 
 logger = logging.getLogger("aiayn")
 
 ENDINGS = (".mrg", ".ptb", ".tree", ".trees")
 """Names of files with trees in a folder."""
-COLUMNS = ("source", "target", "tree")
 TARGET_LANGUAGE = "brackets"
 """Language code of the target side."""
 
@@ -40,8 +32,8 @@ _VERSION = 1  # of the conversion of trees; part of the identity
 
 
 def row(tree: Tree, *, tags: bool) -> tuple[str, str, str]:
-    """Return the texts of `COLUMNS` for a normalised tree: words, linearised tree and tree, each on one line."""
-    return " ".join(tree.words()), " ".join(linearize(tree, tags=tags)), write_tree(tree)
+    """Return the words, the linearised tree and the tree of a normalised tree, each on one line."""
+    return " ".join(tree.words()), " ".join(linearize(tree, tags=tags)), str(tree)
 
 
 @final
@@ -54,29 +46,20 @@ class TreebankCorpus:
         folder: Their parent folder; None: `files` are complete paths.
         tags: Whether targets have the words' tags instead of XX.
         gold_times: How often the trees of train are repeated; silver trees follow once.
-        language: ISO 639-1 code of the words.
-        cache_directory: See `aiayn.data.corpora.files.mapped_table`.
+        language: ISO 639-1 code.
     """
 
     task: ClassVar[Task] = "parsing"
     target_language = TARGET_LANGUAGE
 
     def __init__(
-        self,
-        *,
-        files: Mapping[Part, object],
-        folder: str | None,
-        tags: bool,
-        gold_times: int,
-        language: str,
-        cache_directory: Path | None = None,
+        self, *, files: Mapping[Part, object], folder: str | None, tags: bool, gold_times: int, language: str
     ) -> None:
         self.source_language = language
         self._named = {part: named for part, named in files.items() if named is not None}
         self._folder = folder
         self._tags = tags
         self._gold_times = gold_times
-        self._cache_directory = cache_directory
         self._excluded: dict[Part, int] = {}
 
     @property
@@ -86,18 +69,14 @@ class TreebankCorpus:
         Raises:
             UserError: A file is missing or cannot be read.
         """
-        digests = {part: [digest for _, digest in files] for part, files in self._digests.items()}
+        digests = {part: [file["sha256"] for file in files] for part, files in self._read.items()}
         content = {**self._settings, "language": self.source_language, "files": digests}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     @property
     def origin(self) -> dict[str, Any]:
         """The settings, and name and SHA-256 of each file in order by split."""
-        files = {
-            part: [{"file": path.name, "sha256": digest} for path, digest in files]
-            for part, files in self._digests.items()
-        }
-        return {**self._settings, "files": files}
+        return {**self._settings, "files": self._read}
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -115,15 +94,14 @@ class TreebankCorpus:
                 raise UserError(
                     f"data.{part}={self._named[part]}: all its files are in data.dev or data.test; name others"
                 )
-            self._excluded[part] = len(files[part]) - len(kept)
+            if excluded := len(files[part]) - len(kept):
+                self._excluded[part] = excluded
             files[part] = kept
         return files
 
     @cached_property
-    def _digests(self) -> dict[Part, list[tuple[Path, str]]]:
-        return {
-            part: [(path, file_digest(path, f"data.{part}")) for path in files] for part, files in self._files.items()
-        }
+    def _read(self) -> dict[Part, list[dict[str, str]]]:
+        return {part: [file_entry(path, f"data.{part}") for path in files] for part, files in self._files.items()}
 
     def _paths(self, part: Part) -> object:
         """Prepend the parent folder to the configured names."""
@@ -134,23 +112,24 @@ class TreebankCorpus:
             raise UserError(f"data.path={self._folder}: no such folder (relative to {Path.cwd()}); fix the path")
         return [_join(self._folder, str(name)) for name in (named if isinstance(named, list) else [named])]
 
-    def split(self, split: Split) -> datasets.Dataset:
-        """Return a memory-mapped table with the text columns `COLUMNS`.
+    def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str, str]]:
+        """Read the words, linearised trees and trees of a split.
 
         Raises:
-            UserError: Files are missing, unreadable, empty, or contain something else than trees.
+            UserError: Files are missing, unreadable, or contain something else than trees.
         """
-        return mapped_table(self._rows(split), COLUMNS, key=f"data.{split}", cache_directory=self._cache_directory)
+        return islice(self._rows(split), start, None)
 
-    def _rows(self, split: Split) -> Generator[tuple[str, ...]]:
+    def size(self, split: Split) -> None:
+        """Return None: only reading tells the number of trees."""
+
+    def _rows(self, split: Split) -> Iterator[tuple[str, str, str]]:
         files = self._files
         parts: list[Part] = [split]
         if split == "train":
-            for part, count in self._excluded.items():
-                if count:
-                    logger.info("data.%s: excluded %d files of data.dev or data.test", part, count)
-            parts *= self._gold_times
-            parts += ["silver"] if "silver" in self._named else []
+            for part in [*self._excluded]:  # logged once
+                logger.info("data.%s: excluded %d files of data.dev or data.test", part, self._excluded.pop(part))
+            parts = parts * self._gold_times + [part for part in files if part == "silver"]
         for part in parts:
             for path in files[part]:
                 tags: set[str] = set()
@@ -171,11 +150,7 @@ def _join(folder: str, name: str) -> str:
 
 
 def _trees(path: Path, key: str) -> Iterator[Tree]:
-    """Yield the normalised trees of a file.
-
-    Raises:
-        UserError: The file cannot be read, or contains something else.
-    """
+    """Yield the normalised trees of a file."""
     try:
         for tree in read_trees(file_lines(path, key)):
             if (normalized := normalize(tree)) is not None:

@@ -1,7 +1,5 @@
 """Draws single clauses, with relative clauses inside."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from aiayn.data.grammar import function_words as words

@@ -4,35 +4,30 @@
 English sentence has one German translation.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import Any, ClassVar, TypeAlias, final
 
-from aiayn.data.corpora.treebank import COLUMNS, TARGET_LANGUAGE, row
+from aiayn.data.corpora.corpus import Split, Task
+from aiayn.data.corpora.treebank import TARGET_LANGUAGE, row
 from aiayn.data.grammar import english, german
 from aiayn.data.grammar.sampler import SentenceSampler
 from aiayn.errors import UserError
+from aiayn.trees.tree import Tree
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    import datasets
-
-    from aiayn.data.corpora.corpus import Split, Task
-    from aiayn.trees.tree import Tree
+Row: TypeAlias = tuple[str, ...]
 
 GRAMMAR_VERSION = 1
 """Incremented with every change of a sentence; a test pins the sentences of each version."""
 TREES_VERSION = 1
-"""Incremented with every change of a tree of the same sentences."""
+"""Likewise, for the trees of the same sentences."""
 MAX_PAIRS = 1_000_000
-"""The grammar yields few more different pairs; they are held in memory."""
+"""The grammar yields few more different pairs; their texts are held in memory."""
 MAX_TREES = 200_000
-"""They are held in memory."""
 
 _SHORTEST, _LONGEST = 4, 30  # words of a side
 
@@ -54,144 +49,119 @@ def trees(seed: str) -> Iterator[Tree]:
         yield english.parse(sampler.sentence())
 
 
-class _GeneratedCorpus:
+class _GeneratedCorpus(ABC):
     """Rows drawn from one stream per split, without repetition within and across splits.
 
     Dev has the first rows of its stream, so it depends on the seed and its own size only. Test excludes dev, and train
     excludes both: the size of train never changes dev or test.
-
-    Args:
-        sizes: Rows of train, dev and test.
-        max_size: Largest sum of these, and its unit for error messages.
-        columns: Names of the texts of a row.
-        num_unique: How many columns, from the first, must not repeat a text.
-        stream: Generates rows from a seed.
-        origin: Kind, versions and settings.
-
-    Raises:
-        UserError: A size is below one, or their sum exceeds the maximum.
     """
 
-    def __init__(
-        self,
-        sizes: tuple[int, int, int],
-        *,
-        max_size: tuple[int, str],
-        columns: Sequence[str],
-        num_unique: int,
-        stream: Callable[[str], Iterator[tuple[str, ...]]],
-        origin: dict[str, Any],
-    ) -> None:
-        train, dev, test = sizes
-        for key, size in (("sentences", train), ("dev_sentences", dev), ("test_sentences", test)):
-            if size < 1:
-                raise UserError(f"data.{key}={size} must be at least 1")
-        if sum(sizes) > max_size[0]:
+    source_language = "en"
+    _most: ClassVar[tuple[int, str]]
+    """Largest number of rows, and their name in errors."""
+    _num_unique: ClassVar[int]
+    """How many texts of a row, from the first, must not repeat."""
+
+    def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int) -> None:
+        if sentences + dev_sentences + test_sentences > self._most[0]:
             raise UserError(
-                f"data.sentences={train}, with data.dev_sentences={dev} and data.test_sentences={test}, is more than "
-                f"{max_size[0]} {max_size[1]}; ask for fewer"
+                f"data.sentences={sentences}, with data.dev_sentences={dev_sentences} and data.test_sentences="
+                f"{test_sentences}, is more than {self._most[0]} {self._most[1]}; ask for fewer"
             )
-        self._sizes: dict[Split, int] = {"train": train, "dev": dev, "test": test}
-        self._columns, self._num_unique, self._stream = columns, num_unique, stream
-        self._origin = {**origin, "sizes": self._sizes}
+        self._sizes: dict[Split, int] = {"train": sentences, "dev": dev_sentences, "test": test_sentences}
+        self._seed = seed
+
+    @property
+    @abstractmethod
+    def origin(self) -> dict[str, Any]:
+        """The grammar's versions and the settings."""
+
+    @abstractmethod
+    def _stream(self, seed: str) -> Iterator[Row]:
+        """Generate endless rows."""
 
     @property
     def identity(self) -> str:
         """SHA-256 over the grammar's versions and the settings."""
-        return hashlib.sha256(json.dumps(self._origin, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.origin, sort_keys=True).encode()).hexdigest()
 
-    @property
-    def origin(self) -> dict[str, Any]:
-        """The grammar's versions and the settings."""
-        return self._origin
+    def rows(self, split: Split, *, start: int = 0) -> Iterator[Row]:
+        """Generate the rows of a split."""
+        held_out = {"dev": self._dev, "test": self._test}
+        rows = iter(held_out[split]) if split in held_out else self._draw("train", [*self._dev, *self._test])
+        return islice(rows, start, None)
 
-    def split(self, split: Split) -> datasets.Dataset:
-        """Return the split as a table in memory."""
-        import datasets
-
-        if split == "train":
-            rows = self._draw("train", [*self._dev, *self._test])
-        else:
-            rows = self._dev if split == "dev" else self._test
-        columns = zip(*rows, strict=True)
-        return datasets.Dataset.from_dict(dict(zip(self._columns, map(list, columns), strict=True)))
+    def size(self, split: Split) -> int:
+        """Return the number of rows of a split."""
+        return self._sizes[split]
 
     @cached_property
-    def _dev(self) -> list[tuple[str, ...]]:
-        return self._draw("dev", [])
+    def _dev(self) -> list[Row]:
+        return list(self._draw("dev", []))
 
     @cached_property
-    def _test(self) -> list[tuple[str, ...]]:
-        return self._draw("test", self._dev)
+    def _test(self) -> list[Row]:
+        return list(self._draw("test", self._dev))
 
-    def _draw(self, split: Split, excluded: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    def _draw(self, split: Split, excluded: list[Row]) -> Iterator[Row]:
+        """Generate rows whose unique texts are neither repeated nor excluded."""
         seen = [{texts[column] for texts in excluded} for column in range(self._num_unique)]
 
-        def new_rows() -> Iterator[tuple[str, ...]]:
-            for texts in self._stream(f"{self._origin['seed']}/{split}"):
-                if not any(text in known for text, known in zip(texts, seen, strict=False)):
-                    for text, known in zip(texts, seen, strict=False):
+        def new_rows() -> Iterator[Row]:
+            for texts in self._stream(f"{self._seed}/{split}"):
+                unique = list(zip(texts, seen, strict=False))
+                if not any(text in known for text, known in unique):
+                    for text, known in unique:
                         known.add(text)
                     yield texts
 
-        return list(islice(new_rows(), self._sizes[split]))
+        return islice(new_rows(), self._sizes[split])
 
 
 @final
 class GrammarCorpus(_GeneratedCorpus):
     """English-German sentence pairs; no sentence, English or German, repeats.
 
-    Args:
-        sentences: Training pairs.
-        dev_sentences: Development pairs.
-        test_sentences: Test pairs.
-        seed: Random seed.
-
     Raises:
-        UserError: A size is below one, or their sum exceeds `MAX_PAIRS`.
+        UserError: There are more than `MAX_PAIRS` sentences.
     """
 
     task: ClassVar[Task] = "translation"
-    source_language = "en"
     target_language = "de"
+    _most = MAX_PAIRS, "pairs of the grammar"
+    _num_unique = 2
 
-    def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int) -> None:
-        super().__init__(
-            (sentences, dev_sentences, test_sentences),
-            max_size=(MAX_PAIRS, "pairs of the grammar"),
-            columns=("source", "target"),
-            num_unique=2,
-            stream=sentence_pairs,
-            origin={"kind": "grammar", "version": GRAMMAR_VERSION, "seed": seed},
-        )
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The grammar's version and the settings."""
+        return {"kind": "grammar", "version": GRAMMAR_VERSION, "seed": self._seed, "sizes": self._sizes}
+
+    def _stream(self, seed: str) -> Iterator[Row]:
+        return sentence_pairs(seed)
 
 
 @final
 class ToyTreesCorpus(_GeneratedCorpus):
-    """English sentences and their trees; no sentence repeats.
-
-    Args:
-        sentences: Training trees.
-        dev_sentences: Development trees.
-        test_sentences: Test trees.
-        seed: Random seed.
-        tags: Whether targets have the words' tags instead of XX.
+    """English sentences and their trees; no sentence repeats. `tags`: targets have the words' tags instead of XX.
 
     Raises:
-        UserError: A size is below one, or their sum exceeds `MAX_TREES`.
+        UserError: There are more than `MAX_TREES` sentences.
     """
 
     task: ClassVar[Task] = "parsing"
-    source_language = "en"
     target_language = TARGET_LANGUAGE
+    _most = MAX_TREES, "trees"
+    _num_unique = 1
 
-    def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int, tags: bool) -> None:
+    def __init__(self, *, tags: bool, **sizes_and_seed: int) -> None:
+        super().__init__(**sizes_and_seed)
+        self._tags = tags
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """The grammar's versions and the settings."""
         versions = {"version": GRAMMAR_VERSION, "trees_version": TREES_VERSION}
-        super().__init__(
-            (sentences, dev_sentences, test_sentences),
-            max_size=(MAX_TREES, "trees"),
-            columns=COLUMNS,
-            num_unique=1,
-            stream=lambda seed: (row(tree, tags=tags) for tree in trees(seed)),
-            origin={"kind": "toy_trees", **versions, "seed": seed, "tags": tags},
-        )
+        return {"kind": "toy_trees", **versions, "seed": self._seed, "tags": self._tags, "sizes": self._sizes}
+
+    def _stream(self, seed: str) -> Iterator[Row]:
+        return (row(tree, tags=self._tags) for tree in trees(seed))

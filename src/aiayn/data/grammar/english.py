@@ -1,8 +1,6 @@
 """English: realises a meaning as a sentence, or as its constituency tree."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from aiayn.data.grammar.meaning import (
     Adverbial,
@@ -23,9 +21,6 @@ from aiayn.data.grammar.meaning import (
 from aiayn.data.grammar.nodes import COMMA, Node, fixed, phrase, preposition, tag_of, words_of
 from aiayn.data.grammar.words import Adverb, Four, Name, Person, Pronoun, sentence_text
 from aiayn.trees.tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -51,9 +46,10 @@ def realise(sentence: Sentence) -> str:
 
 def parse(sentence: Sentence) -> Tree:
     """Return the tree of the sentence of `realise`; as in the Penn Treebank, "cannot" and "Anna's" are two words."""
-    label = _label(sentence) if sentence.question else "S"
-    mark: Node = (".", "?" if sentence.question else ".")
-    return _capitalised(_tree((label, [*_constituents(sentence), mark])))
+    label, mark = "S", "."
+    if sentence.question:
+        label, mark = "SBARQ" if isinstance(sentence.main.subject, Asked) or sentence.main.fronted else "SQ", "?"
+    return _capitalised(_tree((label, [*_constituents(sentence), (".", mark)])))
 
 
 def number(value: int) -> str:
@@ -75,11 +71,6 @@ def _constituents(sentence: Sentence) -> list[Node]:
         return [phrase("S", *main), COMMA, ("CC", link), other]
     subordinate = _subordinate(link, other)
     return [subordinate, COMMA, *main] if sentence.reversed else [*main, subordinate]
-
-
-def _label(sentence: Sentence) -> str:
-    """Return the label of a question: wh- or yes-no."""
-    return "SBARQ" if isinstance(sentence.main.subject, Asked) or sentence.main.fronted else "SQ"
 
 
 def _subordinate(link: str, clause: Node) -> Node:
@@ -161,7 +152,8 @@ def _after_verb(clause: Clause) -> Iterator[Node]:
     for adverbial in (clause.manner, clause.goal):
         if adverbial is not None:
             yield _adverbial(adverbial)
-    if clause.place is not None and clause.fronted != "place" and not _lacks_noun(clause.place):
+    gap = isinstance(clause.place, Phrase) and isinstance(clause.place.nominal, Gap)
+    if clause.place is not None and clause.fronted != "place" and not gap:
         yield _adverbial(clause.place)
     if clause.time is not None and clause.fronted != "time" and not _is_medial(clause.time):
         yield _adverbial(clause.time)
@@ -206,10 +198,6 @@ def _complement(clause: Clause) -> list[Node]:
 
 def _is_medial(adverbial: Adverbial) -> bool:
     return isinstance(adverbial, Adverb) and adverbial.medial
-
-
-def _lacks_noun(adverbial: Adverbial) -> bool:
-    return isinstance(adverbial, Phrase) and isinstance(adverbial.nominal, Gap)
 
 
 def _adverbial(adverbial: Adverbial) -> Node:

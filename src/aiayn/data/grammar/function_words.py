@@ -1,7 +1,5 @@
 """Closed word classes: determiners, pronouns, prepositions, conjunctions and times."""
 
-from __future__ import annotations
-
 from aiayn.data.grammar.lexicon import adverbs
 from aiayn.data.grammar.meaning import Adverbial, Clock, Expletive, Link
 from aiayn.data.grammar.words import (

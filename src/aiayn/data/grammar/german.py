@@ -4,22 +4,20 @@ The finite verb is second in a main clause, first in a yes-no question and last 
 precedes it in a main clause. The order of the middle field is fixed, so that one meaning has one sentence.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from aiayn.data.grammar.function_words import NO
 from aiayn.data.grammar.inflection import (
+    RELATIVE,
     adjective_ending,
     article,
     cluster,
-    column_of,
     contracted,
     decline,
     infinitive_with_zu,
     number,
-    relative_pronoun,
 )
 from aiayn.data.grammar.meaning import (
     Adverbial,
@@ -38,9 +36,6 @@ from aiayn.data.grammar.meaning import (
     person_of,
 )
 from aiayn.data.grammar.words import Adverb, Case, Determiner, Name, Pronoun, sentence_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def realise(sentence: Sentence) -> str:
@@ -67,9 +62,7 @@ def _main(clause: Clause, *, question: bool = False, front: bool = True) -> list
     slot: Slot | None = clause.fronted or (None if not front or (question and not asks_subject) else "subject")
     words = [] if slot is None else _slot(clause, slot)
     words += [finite, *_middle(clause, slot)]
-    if prefix:
-        words.append(prefix)
-    return [*words, *end, *_after_verb(clause)]
+    return [*words, *([prefix] if prefix else []), *end, *_after_verb(clause)]
 
 
 def _verb_last(clause: Clause, front: Slot | None = None) -> list[str]:
@@ -98,14 +91,15 @@ def _slot(clause: Clause, slot: Slot) -> list[str]:
 
 def _middle(clause: Clause, front: Slot | None) -> Iterable[str]:
     """Yield the words between the finite verb or conjunction and the end of the clause."""
-    negation = "nie" if _is_never(clause.time) else "nicht" if clause.negated else ""
+    never = isinstance(clause.time, Adverb) and clause.time.negative
+    negation = "nie" if never else "nicht" if clause.negated else ""
     fused = clause.negated and not clause.verb.german.preposition and _negates_article(clause.object)
     rank = _rank(clause, negation) if clause.object is not None and front != "object" else None
 
     yield from _participants(clause, front)
     if rank == "before time":
         yield from _object(clause)
-    if clause.time is not None and front != "time" and not _is_never(clause.time):
+    if clause.time is not None and front != "time" and not never:
         yield from _adverbial(clause.time)
     if rank == "after time":
         yield from _object(clause)
@@ -145,7 +139,9 @@ def _manner_and_place(clause: Clause, front: Slot | None) -> Iterable[str]:
 def _participants(clause: Clause, front: Slot | None) -> Iterable[str]:
     """Yield subject, pronouns and recipient; the reflexive follows a pronoun and precedes a noun."""
     subject = [] if front == "subject" else _nominal(clause.subject, Case.NOMINATIVE)
-    reflexive = _reflexive(clause.subject) if clause.verb.german.reflexive else []
+    reflexive = []
+    if clause.verb.german.reflexive:
+        reflexive = [clause.subject.reflexive if isinstance(clause.subject, Pronoun) else "sich"]
     if isinstance(clause.subject, Pronoun | Expletive):
         yield from (*subject, *reflexive)
     else:
@@ -193,14 +189,6 @@ def _after_verb(clause: Clause) -> list[str]:
     return [",", link.german, *_verb_last(_crossed(inner)), ","]
 
 
-def _reflexive(subject: Nominal) -> list[str]:
-    return [subject.reflexive] if isinstance(subject, Pronoun) else ["sich"]
-
-
-def _is_never(adverbial: Adverbial | None) -> bool:
-    return isinstance(adverbial, Adverb) and adverbial.negative
-
-
 def _negates_article(nominal: Nominal | None) -> bool:
     """Whether negating the clause turns the object's article into "kein"."""
     if not isinstance(nominal, Thing) or nominal.count is not None or nominal.owner is not None:
@@ -244,7 +232,7 @@ def _nominal(nominal: Nominal, case: Case) -> list[str]:
 def _thing(thing: Thing, case: Case, *, determiner: Determiner) -> list[str]:
     """Return a noun phrase without its relative clause."""
     noun, plural = thing.noun, thing.plural
-    column = column_of(noun, plural=plural)
+    column = "p" if plural else noun.gender
     if isinstance(thing.owner, Name):
         word, shown = _nominal(thing.owner, Case.GENITIVE)[0], False
     else:
@@ -276,6 +264,5 @@ def _relative(clause: Clause) -> list[str]:
         assert isinstance(nominal, Gap)
         gap, preposition = nominal, verb.preposition if slot == "object" else ""
         case = verb.object_case if slot == "object" else Case.NOMINATIVE
-    pronoun = relative_pronoun(gap.noun, case, plural=gap.plural)
-    opening = [preposition, pronoun] if preposition else [pronoun]
-    return [*opening, *_verb_last(clause, slot)]
+    pronoun = RELATIVE["p" if gap.plural else gap.noun.gender][case]
+    return [*([preposition] if preposition else []), pronoun, *_verb_last(clause, slot)]

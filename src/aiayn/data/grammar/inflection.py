@@ -1,13 +1,11 @@
 """German word forms: articles, endings, nouns in their cases, numbers, verb clusters."""
 
-from __future__ import annotations
-
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from aiayn.data.grammar.meaning import Clause, Modal, Tense
 from aiayn.data.grammar.words import Case, Determiner, Four, GermanVerb, Noun, Person
 
-Column = str
+Column: TypeAlias = str
 """Column of the declension tables: the gender m, f or n, or "p" for plural."""
 
 _STRONG: dict[Column, Four] = {
@@ -22,7 +20,7 @@ _DEFINITE: dict[Column, Four] = {
     "n": ("das", "das", "dem", "des"),
     "p": ("die", "die", "den", "der"),
 }
-_RELATIVE: dict[Column, Four] = {
+RELATIVE: dict[Column, Four] = {
     "m": ("der", "den", "dem", "dessen"),
     "f": ("die", "die", "der", "deren"),
     "n": ("das", "das", "dem", "dessen"),
@@ -57,11 +55,6 @@ _MODALS: dict[Modal, tuple[Four, Four]] = {
 """Present and past."""
 
 
-def column_of(noun: Noun, *, plural: bool) -> Column:
-    """Return the declension column of a noun."""
-    return "p" if plural else noun.gender
-
-
 def article(determiner: Determiner, column: Column, case: Case) -> tuple[str, bool]:
     """Decline a determiner; also return whether it marks gender and case, which makes adjective endings weak."""
     pattern = determiner.pattern
@@ -91,11 +84,6 @@ def decline(noun: Noun, case: Case, *, plural: bool) -> str:
     # Weak masculines ("den Studenten") have one form for all cases but the nominative.
     weak = noun.gender == "m" and noun.german_genitive.endswith("n")
     return noun.german_genitive if case == Case.GENITIVE or weak else noun.german
-
-
-def relative_pronoun(noun: Noun, case: Case, *, plural: bool) -> str:
-    """Return the relative pronoun for a noun."""
-    return _RELATIVE[column_of(noun, plural=plural)][case]
 
 
 def contracted(preposition: str, words: list[str]) -> list[str]:

@@ -3,22 +3,18 @@
 Each line is a lexeme with all its forms; `-` is an empty field. The order of lines decides what a seed generates.
 """
 
-from __future__ import annotations
-
 import csv
+from collections.abc import Iterator
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from aiayn.data.grammar.words import Adjective, Adverb, Case, EnglishVerb, Four, GermanVerb, Name, Noun, Verb
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _VALUES: dict[str, Any] = {"-": "", "yes": True, "no": False}
 
 
 def _rows(name: str, group: str | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a file, or those of one group, by column; columns are named as the fields of `words`."""
+    """Yield the lines of a file, or of one group of it; columns are named as the fields of `words`."""
     with files(__package__).joinpath(name).open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             if group is None or row.pop("group") == group:
@@ -35,11 +31,7 @@ def _read_adjectives(group: str) -> dict[Noun, tuple[Adjective, ...]]:
     return {noun: tuple(adjectives) for noun, adjectives in by_noun.items()}
 
 
-def _read_verbs(group: str) -> tuple[Verb, ...]:
-    return tuple(map(_verb, _rows("verbs.tsv", group)))
-
-
-def _verb(row: dict[str, Any]) -> Verb:
+def _read_verb(row: dict[str, Any]) -> Verb:
     base, past, traits = row["english"], row["past"], frozenset(row["traits"].split())
     return Verb(
         english=EnglishVerb(
@@ -92,9 +84,8 @@ ADJECTIVES = _read_adjectives("quality")
 """The adjectives that can describe a noun."""
 COLOURS = _read_adjectives("colour")
 """Colours and nationalities, which stand next to the noun if there are two adjectives."""
-VERBS = _read_verbs("action")
-REPORTING = _read_verbs("report")
-"""Verbs with a subordinate clause or an infinitive."""
-(COST,) = _read_verbs("price")
-WEATHER_VERBS = _read_verbs("weather")
+VERBS, REPORTING, (COST,), WEATHER_VERBS = (
+    tuple(map(_read_verb, _rows("verbs.tsv", group))) for group in ("action", "report", "price", "weather")
+)
+"""Reporting verbs have a subordinate clause or an infinitive."""
 NAMES, CITIES = (tuple(Name(**row) for row in _rows("names.tsv", group)) for group in ("person", "city"))

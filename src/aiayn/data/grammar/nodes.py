@@ -3,13 +3,9 @@
 A node is a label with its children, or a tag with its word; plain tuples, since a corpus has half a million of them.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import TypeAlias
 
 Node: TypeAlias = "tuple[str, str | list[Node]]"
 
@@ -21,9 +17,6 @@ _TAGS = {
     **dict.fromkeys(("last", "next", "many"), "JJ"),
     **dict.fromkeys(("my", "your", "his", "her", "our", "their"), "PRP$"),
 }
-_DAYS_AS_NOUNS = ("today", "yesterday", "tomorrow")
-_PREPOSITIONS = ("in", "on", "at", "by")
-_ASKING = ("where", "when", "why")
 
 
 def phrase(label: str, *parts: Node) -> Node:
@@ -54,11 +47,11 @@ def preposition(words: str, object_: Sequence[Node]) -> Node:
 def fixed(text: str) -> Node:
     """Return the constituent of an adverb or a fixed phrase."""
     words = text.split()
-    if len(words) == 1 and text in _ASKING:
+    if len(words) == 1 and text in ("where", "when", "why"):
         return phrase("WHADVP", ("WRB", text))
-    if len(words) == 1 and text not in _DAYS_AS_NOUNS:
+    if len(words) == 1 and text not in ("today", "yesterday", "tomorrow"):
         return phrase("ADVP", ("RB", text))
-    if words[0] in _PREPOSITIONS:
+    if words[0] in ("in", "on", "at", "by"):
         return phrase("PP", ("IN", words[0]), _noun_phrase(words[1:]))
     return _noun_phrase(words)
 
@@ -75,15 +68,11 @@ def _noun_phrase(words: Sequence[str]) -> Node:
 def words_of(nodes: Sequence[Node]) -> list[str]:
     """Return the words from left to right, with possessive marks joined to their nouns."""
     words: list[str] = []
-    _collect(nodes, words)
-    return words
-
-
-def _collect(nodes: Sequence[Node], words: list[str]) -> None:
     for label, content in nodes:
         if not isinstance(content, str):
-            _collect(content, words)
+            words += words_of(content)
         elif label == "POS":
             words[-1] += content
         else:
             words.append(content)
+    return words

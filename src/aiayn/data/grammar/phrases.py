@@ -1,18 +1,14 @@
 """Draws plausible participants, places and times."""
 
-from __future__ import annotations
-
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from aiayn.data.grammar import function_words as words
 from aiayn.data.grammar.lexicon import ADJECTIVES, CITIES, COLOURS, KINDS, NAMES
 from aiayn.data.grammar.meaning import Adverbial, Gap, Nominal, Phrase, Tense, Thing
 from aiayn.data.grammar.words import Adjective, Determiner, Name, Noun, Preposition, Pronoun, Verb
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 T = TypeVar("T")
 

@@ -1,7 +1,5 @@
 """Draws whole sentences: statements, questions and combined clauses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from aiayn.data.grammar import function_words as words
@@ -11,33 +9,22 @@ from aiayn.data.grammar.meaning import Asked, Clause, Complement, Link, Sentence
 from aiayn.data.grammar.phrases import Dice, Topic
 from aiayn.data.grammar.words import Adverb, Verb
 
-_TENSES = (
-    *(Tense.PRESENT,) * 7,
-    *(Tense.PAST,) * 7,
-    *(Tense.PERFECT,) * 3,
-    *(Tense.FUTURE,) * 3,
-    *(Tense.PROGRESSIVE,) * 2,
-    Tense.LASTING,
-)
+_PRESENT, _PAST, _PERFECT, _FUTURE = Tense.PRESENT, Tense.PAST, Tense.PERFECT, Tense.FUTURE
+_COMMON = (_PRESENT, _PAST, _PERFECT, _FUTURE)
+_TENSES = (*(_PRESENT,) * 7, *(_PAST,) * 7, *(_PERFECT,) * 3, *(_FUTURE,) * 3, *(Tense.PROGRESSIVE,) * 2, Tense.LASTING)
 _PAIRS: dict[Link, tuple[tuple[Tense, Tense], ...]] = {
     words.BECAUSE: (
-        (Tense.PRESENT, Tense.PRESENT),
-        (Tense.PRESENT, Tense.PERFECT),
-        (Tense.PAST, Tense.PAST),
-        (Tense.PAST, Tense.PAST),
-        (Tense.FUTURE, Tense.PRESENT),
-        (Tense.PERFECT, Tense.PRESENT),
+        (_PRESENT, _PRESENT),
+        (_PRESENT, _PERFECT),
+        *((_PAST, _PAST),) * 2,
+        (_FUTURE, _PRESENT),
+        (_PERFECT, _PRESENT),
     ),
-    words.ALTHOUGH: (
-        (Tense.PRESENT, Tense.PRESENT),
-        (Tense.PAST, Tense.PAST),
-        (Tense.PERFECT, Tense.PRESENT),
-        (Tense.FUTURE, Tense.PRESENT),
-    ),
-    words.IF: ((Tense.PRESENT, Tense.PRESENT), (Tense.FUTURE, Tense.PRESENT)),
-    words.WHEN_ONCE: ((Tense.PAST, Tense.PAST),),
-    words.WHILE: ((Tense.PAST, Tense.PAST), (Tense.PRESENT, Tense.PRESENT)),
-    words.BEFORE_DOING: ((Tense.PAST, Tense.PAST), (Tense.PRESENT, Tense.PRESENT)),
+    words.ALTHOUGH: ((_PRESENT, _PRESENT), (_PAST, _PAST), (_PERFECT, _PRESENT), (_FUTURE, _PRESENT)),
+    words.IF: ((_PRESENT, _PRESENT), (_FUTURE, _PRESENT)),
+    words.WHEN_ONCE: ((_PAST, _PAST),),
+    words.WHILE: ((_PAST, _PAST), (_PRESENT, _PRESENT)),
+    words.BEFORE_DOING: ((_PAST, _PAST), (_PRESENT, _PRESENT)),
 }
 """Compatible tenses of the main and the subordinate clause, by conjunction."""
 _LINKS = (words.BECAUSE, words.BECAUSE, *_PAIRS)
@@ -50,7 +37,7 @@ _ASKED_FOR = tuple(
     for verb in VERBS
     if verb.objects and not any(noun.animate for noun in verb.objects) and not verb.german.preposition
 )
-_REPORTED_TENSES = (Tense.PRESENT, Tense.PERFECT, Tense.FUTURE, Tense.PAST)
+_REPORTED_TENSES = (_PRESENT, _PERFECT, _FUTURE, _PAST)
 
 
 class SentenceSampler:
@@ -92,10 +79,10 @@ class SentenceSampler:
             return clauses.state(tense, topic, timed=timed), topic
         if roll <= 91:
             return clauses.weather(tense, timed=timed), None
-        tense = tense if tense in (Tense.PAST, Tense.FUTURE) else Tense.PRESENT
+        tense = tense if tense in (_PAST, _FUTURE) else _PRESENT
         if roll <= 94:
             return clauses.event(tense), None
-        if roll <= 97 or tense is Tense.PAST:
+        if roll <= 97 or tense is _PAST:
             return clauses.existence(tense, main=main), None
         return clauses.price(tense), None
 
@@ -134,7 +121,7 @@ class SentenceSampler:
     def _following(self, tense: Tense, topic: Topic | None, *, timed: bool = False) -> Clause:
         """Draw a clause about the topic of the previous one, or about another."""
         pronoun = pronoun_of(topic) if topic is not None and self._dice.chance(0.6) else None
-        if topic is None or pronoun is None or (pronoun is words.YOU and tense is Tense.PAST):
+        if topic is None or pronoun is None or (pronoun is words.YOU and tense is _PAST):
             return self._any_clause(tense, timed=timed)[0]
         referring = Topic(pronoun, topic.noun)
         if topic.noun in INANIMATE or self._dice.chance(0.25):
@@ -142,15 +129,15 @@ class SentenceSampler:
         return self._clauses.action(tense, referring, timed=timed)
 
     def _coordinate(self) -> Sentence:
-        tense = self._dice.pick((Tense.PRESENT, Tense.PAST, Tense.FUTURE, Tense.PERFECT))
+        tense = self._dice.pick((_PRESENT, _PAST, _FUTURE, _PERFECT))
         main, topic = self._any_clause(tense, main=True)
         return Sentence(main, self._dice.pick((words.AND, words.BUT)), self._following(tense, topic))
 
     def _report(self) -> Sentence:
         verb = self._dice.pick(_REPORTS)
-        tense = Tense.PRESENT if "present" in verb.traits else self._dice.pick((Tense.PRESENT, Tense.PAST))
+        tense = _PRESENT if "present" in verb.traits else self._dice.pick((_PRESENT, _PAST))
         topic = self._person(tense)
-        inner_tense = Tense.PAST if tense is Tense.PAST else self._dice.pick(_REPORTED_TENSES)
+        inner_tense = _PAST if tense is _PAST else self._dice.pick(_REPORTED_TENSES)
         link = words.WHETHER if "whether" in verb.traits else words.THAT
         timed = self._dice.chance(0.5)
         complement = Complement(link, self._following(inner_tense, topic, timed=not timed))
@@ -163,7 +150,7 @@ class SentenceSampler:
                 return topic
 
     def _attempt(self) -> Sentence:
-        tense = self._dice.pick((Tense.PRESENT, Tense.PAST, Tense.PERFECT, Tense.FUTURE))
+        tense = self._dice.pick(_COMMON)
         topic = self._person(tense)
         complement = Complement(words.TO_DO, self._infinitive(self._dice.pick(_PURPOSES), topic))
         opening = self._opening(self._dice.pick(_ATTEMPTS), tense, topic, complement, timed=self._dice.chance(0.6))
@@ -180,7 +167,7 @@ class SentenceSampler:
         return replace(clause, time=time, fronted=None if medial else "time")
 
     def _purpose(self) -> Sentence:
-        tense = self._dice.pick((Tense.PRESENT, Tense.PAST, Tense.PERFECT, Tense.FUTURE))
+        tense = self._dice.pick(_COMMON)
         topic = self._person(tense)
         main = replace(self._clauses.action(tense, topic, verb=self._dice.pick(_MOTIONS), main=True), negated=False)
         inner = self._infinitive(self._dice.pick(_PURPOSES), topic)
@@ -193,7 +180,7 @@ class SentenceSampler:
         return clause
 
     def _question(self) -> Sentence:
-        tense = self._dice.pick((Tense.PRESENT, Tense.PAST, Tense.PERFECT, Tense.FUTURE))
+        tense = self._dice.pick(_COMMON)
         roll = self._dice.count(1, 5)
         if roll == 1:
             topic = Topic(Asked(person=True), self._clauses.phrases.topic(tense).noun)

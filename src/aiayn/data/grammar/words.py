@@ -1,7 +1,6 @@
 """Parts of speech: the forms of a word in English and German."""
 
-from __future__ import annotations
-
+import re
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal, TypeAlias
@@ -32,7 +31,7 @@ class Person(IntEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Noun:
-    """A noun; a mass noun has no German plural. A relation is a person who can be someone's, such as a mother."""
+    """A noun; a mass noun has no German plural, and a relation is a person such as a mother."""
 
     kind: str
     english: str
@@ -163,8 +162,5 @@ class Verb:
 
 def sentence_text(words: list[str], *, question: bool) -> str:
     """Join words and commas to a sentence; double commas, and a comma before the final mark, are removed."""
-    sentence = " ".join(words).replace(" ,", ",")
-    while ",," in sentence:
-        sentence = sentence.replace(",,", ",")
-    sentence = sentence.strip(",")
+    sentence = re.sub(",+", ",", " ".join(words).replace(" ,", ",")).strip(",")
     return sentence[0].upper() + sentence[1:] + ("?" if question else ".")

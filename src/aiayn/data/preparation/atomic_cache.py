@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +34,9 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
     from a read-only disk.
 
     Args:
-        directory: The folder; `<directory>.lock`, `.partial` and `.shards` beside it are used for building.
-        build: Fills an empty folder and returns the manifest's entries. Files in `shard_directory(directory)` survive
-            a kill, so that the next build can resume; they are removed after success, a full disk or wrong input.
+        directory: The folder; `<directory>.lock` and `.shards` beside it are used for building.
+        build: Fills an empty folder and returns entries of the manifest. Files in `shard_directory(directory)` survive
+            a kill, for the next build; they are removed after success, a full disk or wrong input.
 
     Returns:
         The entries of `build`, `files` (bytes and sha256 of each) and `fingerprint` (sha256 over those checksums).
@@ -45,7 +44,7 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
     with suppress(DamagedFolderError):
         return read_verified(directory)
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(_with_suffix(directory, ".lock")):
+    with FileLock(directory.with_name(f"{directory.name}.lock")):
         _remove_leftovers(directory)
         try:
             return read_verified(directory)  # built by another process in the meantime
@@ -58,7 +57,7 @@ def open_or_build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -
 
 def shard_directory(directory: Path) -> Path:
     """Return where the build of a folder keeps intermediate files; the build creates it."""
-    return _with_suffix(directory, ".shards")
+    return directory.with_name(f"{directory.name}.shards")
 
 
 def read_verified(directory: Path) -> Manifest:
@@ -79,50 +78,45 @@ def read_verified(directory: Path) -> Manifest:
 
 
 def _build(directory: Path, build: Callable[[Path], Mapping[str, Any]]) -> Manifest:
-    partial = _with_suffix(directory, ".partial")
-    partial.mkdir()
+    shards = shard_directory(directory)
     try:
-        described = build(partial)
-        entries = _file_entries(sorted(partial.iterdir()), sync=True)
-        checksums = "".join(f"{entry['sha256']}  {name}\n" for name, entry in entries.items())
-        manifest = {**described, "files": entries, "fingerprint": hashlib.sha256(checksums.encode()).hexdigest()}
-        content = _manifest_bytes(manifest)
-        files.write_bytes(partial / MANIFEST, content)
-        partial.rename(directory)
-    except BaseException as error:
-        shutil.rmtree(partial, ignore_errors=True)  # frees space on a full disk
-        if isinstance(error, OSError | UserError):
-            shutil.rmtree(shard_directory(directory), ignore_errors=True)
+        with files.new_folder(directory) as folder:
+            described = build(folder)
+            entries = _file_entries(sorted(folder.iterdir()))
+            checksums = "".join(f"{entry['sha256']}  {name}\n" for name, entry in entries.items())
+            manifest = {**described, "files": entries, "fingerprint": hashlib.sha256(checksums.encode()).hexdigest()}
+            content = _manifest_bytes(manifest)
+            (folder / MANIFEST).write_bytes(content)
+    except (OSError, UserError):
+        shutil.rmtree(shards, ignore_errors=True)  # frees space on a full disk
         raise
-    files.sync_directory(directory.parent)
-    shutil.rmtree(shard_directory(directory), ignore_errors=True)
+    shutil.rmtree(shards, ignore_errors=True)
     return _parse_manifest(content)
 
 
 def _remove_leftovers(directory: Path) -> None:
-    """Remove partial folders of killed builds, here and of neighbours that are not being built.
+    """Remove what killed builds have left, of this folder and of others that are not being built.
 
-    Shards of a folder that does not exist yet stay, so that its next build can resume.
+    Shards of a folder that does not exist yet stay.
     """
     shards = (path for path in directory.parent.glob("*.shards") if path.with_suffix("").exists())
-    for leftover in (*directory.parent.glob("*.partial"), *shards):
-        lock = FileLock(leftover.with_suffix(".lock"), timeout=0) if leftover.stem != directory.name else nullcontext()
+    for leftover in (*directory.parent.glob(".*.partial"), *shards):
+        name = leftover.name.removeprefix(".").partition(".")[0]
+        lock = FileLock(directory.with_name(f"{name}.lock"), timeout=0) if name != directory.name else nullcontext()
         with suppress(Timeout), lock:
             shutil.rmtree(leftover, ignore_errors=True)  # its builder may just have finished
 
 
-def _file_entries(paths: Iterable[Path], *, sync: bool = False) -> dict[str, dict[str, Any]]:
+def _file_entries(paths: Iterable[Path]) -> dict[str, dict[str, Any]]:
     """Size and checksum of each file by name; in threads, since large corpora have many gigabytes."""
     with ThreadPoolExecutor(thread_name_prefix="checksum") as threads:
-        entries = {path.name: threads.submit(_file_entry, path, sync=sync) for path in paths}
+        entries = {path.name: threads.submit(_file_entry, path) for path in paths}
         return {name: entry.result() for name, entry in entries.items()}
 
 
-def _file_entry(path: Path, *, sync: bool = False) -> dict[str, Any]:
+def _file_entry(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
-        if sync:
-            os.fsync(file.fileno())
         return {"bytes": file.tell(), "sha256": digest.hexdigest()}
 
 
@@ -141,7 +135,3 @@ def _parse_manifest(content: bytes) -> Manifest:
     if not isinstance(manifest, dict) or _manifest_bytes(manifest) != content:
         raise DamagedFolderError(f"{MANIFEST} does not match its checksum")
     return manifest
-
-
-def _with_suffix(directory: Path, suffix: str) -> Path:
-    return directory.with_name(directory.name + suffix)

@@ -5,7 +5,6 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import chain
 from typing import Final, Self, final
 
 import numpy as np
@@ -22,7 +21,8 @@ EXAMPLES = 5
 """Contaminated training sentences shown in a manifest."""
 
 HELD_OUT: Final[tuple[Split, ...]] = SPLITS[1:]
-_SIDES: Final = ("source", "target")
+PLACES: Final = tuple(f"{split}.{side}" for split in HELD_OUT for side in ("source", "target"))
+"""The sides of dev and test."""
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _FEWEST = 3
@@ -50,30 +50,22 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Filters:
-    """Requirements on training pairs, in addition to sides that are not empty and not too long.
-
-    Attributes:
-        max_ratio: Largest ratio of the numbers of sub-words of both sides; None: any.
-        language: Whether to drop pairs with a side in another language; see `is_in_another_language`.
-        duplicates: Whether to drop pairs that repeat an earlier one, byte for byte.
-        contaminated: Whether to drop pairs with a side in dev or test; see `HeldOut`.
-    """
+    """Requirements on training pairs, in addition to sides that are not empty and not too long."""
 
     max_ratio: float | None = None
+    """Largest ratio of the numbers of sub-words of both sides; None: any."""
     language: bool = False
+    """Drop pairs with a side in another language; see `is_in_another_language`."""
     duplicates: bool = False
+    """Drop pairs that repeat an earlier one, byte for byte."""
     contaminated: bool = False
+    """Drop pairs with a side in dev or test; see `HeldOut`."""
 
 
 def is_in_another_language(sentence: str, language: str) -> bool:
-    """Detect a sentence of another supported language than its own.
+    """Whether a sentence has three function words of another language, and more than twice as many as of its own.
 
-    It has at least three function words of another language, and more than twice as many as of its own. So most short
-    sentences, and all sentences of unsupported languages, pass.
-
-    Args:
-        sentence: Text.
-        language: Its expected language, a key of `FUNCTION_WORDS`.
+    Most short sentences, and all of unsupported languages, pass.
     """
     words = _LETTERS.findall(sentence.casefold())
     own = sum(map(FUNCTION_WORDS[language].__contains__, words))
@@ -85,11 +77,7 @@ def is_in_another_language(sentence: str, language: str) -> bool:
 
 
 def check_languages(*languages: str) -> None:
-    """Check that `is_in_another_language` supports the languages.
-
-    Raises:
-        UserError: It does not.
-    """
+    """Raise a UserError if `is_in_another_language` does not support a language."""
     if unknown := sorted({*languages} - FUNCTION_WORDS.keys()):
         raise UserError(
             f"data.filters.language=true supports {', '.join(FUNCTION_WORDS)}, not {' and '.join(unknown)}; "
@@ -122,56 +110,18 @@ class HeldOut:
 
     def found(self, pairs: TextPairs) -> NDArray[np.uint8]:
         """Return which held-out splits contain each side of each pair, as bits: uint8 `[2, pairs]`."""
-        return np.array(
-            [
-                [known.get(normalized(line), 0) for line in lines]
-                for known, lines in zip(self.sides, pairs, strict=True)
-            ],
-            np.uint8,
-        )
+        sides = zip(self.sides, pairs, strict=True)
+        return np.array([[known.get(normalized(line), 0) for line in lines] for known, lines in sides], np.uint8)
 
-
-@dataclass
-class Contamination:
-    """Overlap of training pairs with dev and test, counted whether or not the pairs are dropped.
-
-    Attributes:
-        pairs: Training pairs with either side in either split.
-        sentences: Training sentences by split and side, such as `dev.source`.
-        examples: The first of these sentences.
-    """
-
-    pairs: int
-    sentences: dict[str, int]
-    examples: list[str]
-
-    @classmethod
-    def of(cls, found: NDArray[np.uint8], pairs: TextPairs) -> Self:
-        """Count the result of `HeldOut.found`."""
-        sentences = {
-            f"{split}.{side}": int(np.count_nonzero(found[number] & 1 << bit))
-            for bit, split in enumerate(HELD_OUT)
-            for number, side in enumerate(_SIDES)
-        }
-        examples = (pairs[side][index] for index, side in np.argwhere(found.T)[:EXAMPLES])
-        return cls(int(found.any(axis=0).sum()), sentences, list(examples))
-
-    @classmethod
-    def together(cls, parts: Sequence["Contamination"]) -> Self:
-        """Combine the counts of consecutive parts of a corpus."""
-        sentences = {
-            place: sum(part.sentences[place] for part in parts)
-            for place in (f"{split}.{side}" for split in HELD_OUT for side in _SIDES)
-        }
-        examples = list(chain.from_iterable(part.examples for part in parts))[:EXAMPLES]
-        return cls(sum(part.pairs for part in parts), sentences, examples)
+    def counts(self, found: NDArray[np.uint8]) -> dict[str, int]:
+        """Count the pairs with a side in a held-out split, as `contaminated`, and their sentences by `PLACES`."""
+        bits = [found[side] & 1 << bit for bit in range(len(HELD_OUT)) for side in range(2)]
+        numbers = {place: int(np.count_nonzero(each)) for place, each in zip(PLACES, bits, strict=True)}
+        return {"contaminated": int(np.count_nonzero(found.any(axis=0))), **numbers}
 
 
 def pair_hashes(pairs: TextPairs) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each pair: uint64 `[pairs]`.
-
-    A corpus of 36 million different pairs has a collision with probability 1/28,000.
-    """
+    """Return a hash of each pair, uint64 `[pairs]`; 36 million pairs have a collision with probability 1/28,000."""
     digests = (
         blake2b(f"{source}\n{target}".encode(), digest_size=8).digest() for source, target in zip(*pairs, strict=True)
     )
@@ -181,11 +131,7 @@ def pair_hashes(pairs: TextPairs) -> NDArray[np.uint64]:
 def first_occurrences(parts: Sequence[NDArray[np.uint64]], *, share_size: int = 1 << 22) -> NDArray[np.bool_]:
     """Mark the first occurrence of each value in concatenated arrays: bool `[values]`.
 
-    Values are grouped by remainder and sorted group by group, which bounds the memory.
-
-    Args:
-        parts: The values, in order.
-        share_size: Approximate number of values sorted at a time.
+    Values are grouped by remainder and sorted in groups of about `share_size`, which bounds the memory.
     """
     values = np.concatenate(parts) if parts else np.zeros(0, np.uint64)
     first = np.zeros(len(values), np.bool_)

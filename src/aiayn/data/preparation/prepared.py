@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from aiayn.data.batches.prefetch import parallel_map
-from aiayn.data.corpora.corpus import Corpus, Split, Task
-from aiayn.data.corpora.streamed import size_of, text_of
+from aiayn.data.corpora.corpus import SPLITS, Corpus, Split, Task
 from aiayn.data.lines import TextPairs
 from aiayn.data.preparation.atomic_cache import (
     MANIFEST,
@@ -21,8 +21,8 @@ from aiayn.data.preparation.atomic_cache import (
     read_verified,
     shard_directory,
 )
-from aiayn.data.preparation.filters import HELD_OUT, Filters, HeldOut, check_languages
-from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, finished, first_missing, join, unfinished
+from aiayn.data.preparation.filters import HELD_OUT, REASONS, Filters, HeldOut, check_languages
+from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
 from aiayn.data.preparation.workers import encoding_processes
 from aiayn.data.vocabulary import AnyKind, AnyTokenizer, load_tokenizer, train_tokenizer
@@ -31,7 +31,7 @@ from aiayn.errors import UserError
 Progress: TypeAlias = Callable[[str, int, int | None], object]
 """Called with the stage (`tokenizer`, `train`, `dev` or `test`), the pairs done so far, and their total if known."""
 
-FORMAT_VERSION = 3  # of the files' layout; part of every key
+FORMAT_VERSION = 4  # of the files; part of every key
 _CHUNK = 2_000  # pairs read at a time outside shards
 _TOKENIZER = "tokenizer.json"
 
@@ -40,39 +40,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class PreparationSettings:
-    """All settings, besides the corpus itself, that the prepared files depend on.
-
-    Attributes:
-        vocabulary_size: Tokens of the shared vocabulary, special ones included.
-        max_length: Longest side of a training pair in tokens, eos included; longer pairs are dropped.
-        tokenizer: How words are split into tokens.
-        pretokenized: Whether the text is already split into words by spaces.
-        filters: Further requirements on training pairs.
-    """
+    """All settings, besides the corpus itself, that the prepared files depend on."""
 
     vocabulary_size: int
     max_length: int
+    """Longest side of a training pair in tokens, eos included; longer pairs are dropped."""
     tokenizer: AnyKind = "byte_pair"
     pretokenized: bool = False
+    """Whether the text is already split into words by spaces."""
     filters: Filters = field(default_factory=Filters)
-
-    def as_json(self) -> dict[str, Any]:
-        """The settings by name, without filters where there are none."""
-        settings = asdict(self)
-        if self.filters == Filters():
-            del settings["filters"]
-        return settings
 
 
 @final
 class PreparedData:
-    """A prepared corpus on disk, verified when opened.
-
-    Attributes:
-        directory: Its folder.
-        manifest: Settings; identity, languages and origin of the corpus; counts per split; overlap of training pairs
-            with dev and test; checksum of every file.
-    """
+    """A prepared corpus on disk, verified when opened; see `_build_prepared` for the manifest."""
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any]) -> None:
         self.directory = directory
@@ -86,13 +67,13 @@ class PreparedData:
     @property
     def task(self) -> Task:
         """The kind of the targets."""
-        task: Task = self.manifest["corpus"].get("task", "translation")
+        task: Task = self.manifest["corpus"]["task"]
         return task
 
     @property
     def tags(self) -> bool:
         """Whether targets are trees with the words' tags."""
-        return bool(self.manifest.get("origin", {}).get("tags"))
+        return bool(self.manifest["origin"].get("tags"))
 
     @property
     def pretokenized(self) -> bool:
@@ -132,31 +113,27 @@ def prepare(
 
     Safe for concurrent calls: one process prepares, the others wait. All bytes are verified; a damaged folder is
     prepared again with a warning. After a kill, the next call resumes after the training pairs already encoded. Memory
-    does not grow with the corpus, except for training the tokenizer and for some twenty bytes a pair where duplicates
-    are dropped.
+    does not grow with the corpus, except for training the tokenizer and, to drop duplicates, twenty bytes a pair.
 
     Args:
         corpus: The sentence pairs.
-        settings: See `PreparationSettings`.
+        settings: What the files depend on.
         cache: Folder of all prepared corpora and tokenizers.
-        processes: Processes that encode training pairs; 1: threads of this one. The files do not depend on it.
-        progress: See `Progress`.
+        processes: Processes that encode training pairs; 1: threads of this one.
+        progress: Called while pairs are read.
 
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.
     """
-    if settings.max_length < 2:
-        raise UserError(f"data.max_length={settings.max_length} leaves no room for a token and its eos; give 2 or more")
     if settings.filters.language:
         check_languages(corpus.source_language, corpus.target_language)
     described = {
         "identity": corpus.identity,
         "source_language": corpus.source_language,
         "target_language": corpus.target_language,
+        "task": corpus.task,
     }
-    if corpus.task != "translation":
-        described["task"] = corpus.task
-    directory = cache / "prepared" / _key(described, settings.as_json())
+    directory = cache / "prepared" / _key(described, asdict(settings))
     job = _Job(corpus, described, settings, cache, shard_directory(directory), processes, progress)
     try:
         return PreparedData(directory, open_or_build(directory, partial(_build_prepared, job)))
@@ -170,7 +147,8 @@ def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
     """Return the prepared corpus with a fingerprint if the cache has it undamaged; does not read the corpus."""
     for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
         with suppress(OSError, DamagedFolderError, ValueError, LookupError):
-            if json.loads(path.read_bytes())["fingerprint"] == fingerprint:
+            manifest = json.loads(path.read_bytes())
+            if (manifest["fingerprint"], manifest["format"]) == (fingerprint, FORMAT_VERSION):
                 return PreparedData(path.parent, read_verified(path.parent))
     return None
 
@@ -187,26 +165,32 @@ class _Job:
 
 
 def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
+    for split in SPLITS:  # before hours of work
+        if next(job.corpus.rows(split), None) is None:
+            raise UserError(f"data: the {split} split has no sentence pairs; choose another corpus")
     tokenizer = _shared_tokenizer(job)
     tokenizer.save(directory / _TOKENIZER)
     _encode_train(job, tokenizer)
     counts, contamination = join(job.shards, directory / "train", drops_duplicates=job.settings.filters.duplicates)
-    splits: dict[Split, dict[str, int]] = {"train": {**counts, "contaminated": contamination.pairs}}
+    if not counts["pairs"]:
+        dropped = [f"{counts[f'dropped_{each}']:,} {each}" for each in REASONS if counts[f"dropped_{each}"]]
+        raise UserError(
+            f"data: the train split has no sentence pairs left, {', '.join(dropped)}; raise data.max_length="
+            f"{job.settings.max_length}, change data.filters or choose another corpus"
+        )
+    splits: dict[Split, dict[str, int]] = {"train": counts}
     for split in HELD_OUT:
-        splits[split] = write_split(_chunks(job, split, split), tokenizer, directory / split)
+        splits[split] = write_split(_reported(job, split, split), tokenizer, directory / split)
         if job.corpus.task == "parsing":
-            trees = job.corpus.split(split)["tree"]
-            (directory / f"{split}.{TREES}").write_bytes("".join(f"{tree}\n" for tree in trees).encode())
-    for split, counts in splits.items():
-        if not counts["pairs"]:
-            raise UserError(f"data: the {split} split has no sentence pairs{_explain_drops(counts, job.settings)}")
+            trees = "".join(f"{tree}\n" for *_, tree in job.corpus.rows(split))
+            (directory / f"{split}.{TREES}").write_bytes(trees.encode())
     return {
         "format": FORMAT_VERSION,
-        "settings": job.settings.as_json(),
+        "settings": asdict(job.settings),
         "corpus": job.described,
         "origin": job.corpus.origin,
         "splits": splits,
-        "contamination": asdict(contamination),
+        "contamination": contamination,
     }
 
 
@@ -221,40 +205,23 @@ def _encode_train(job: _Job, tokenizer: AnyTokenizer) -> None:
         HeldOut.of({split: _identifying(job, split) for split in HELD_OUT}),
         job.shards,
     )
-    done = finished(job.shards)
-    start = first_missing(done)
+    start = first_missing(job.shards)
     if start:
         logger.info("resuming an earlier preparation from training pair %s", f"{start:,}")
-    table = job.corpus.split("train")
-    texts = unfinished(text_of(table, SHARD, start=start), done, start=start)
+    texts = map(ShardText, count(start, SHARD), _chunks(job, "train", SHARD, start=start))
+    size = job.corpus.size("train")
     with ExitStack() as stack:
         write: Callable[[ShardText], int] = encoder.write
         if job.processes > 1:
             write = stack.enter_context(encoding_processes(encoder, job.processes))
         for end in parallel_map(write, texts, num_threads=max(ENCODING_THREADS, job.processes)):
-            job.progress("train", end, size_of(table))
+            job.progress("train", end, size)
 
 
 def _identifying(job: _Job, split: Split) -> Iterator[TextPairs]:
     """The text that identifies held-out pairs in train: not linearised trees, which many sentences share."""
-    for sources, targets in text_of(job.corpus.split(split), _CHUNK):
+    for sources, targets in _chunks(job, split, _CHUNK):
         yield sources, targets if job.corpus.task == "translation" else []
-
-
-def _explain_drops(counts: Mapping[str, int], settings: PreparationSettings) -> str:
-    reasons = {
-        "too_long": f"over data.max_length={settings.max_length}",
-        "empty": "empty on one side",
-        "ratio": f"over data.filters.max_ratio={settings.filters.max_ratio}",
-        "language": "in another language",
-        "contaminated": "in dev or test",
-        "duplicate": "duplicates",
-    }
-    dropped = " and ".join(
-        f"{counts[f'dropped_{reason}']:,} {text}" for reason, text in reasons.items() if counts.get(f"dropped_{reason}")
-    )
-    remedy = f"{'raise data.max_length or ' if counts.get('dropped_too_long') else ''}choose another corpus"
-    return f" left, {dropped} were dropped; {remedy}" if dropped else f"; {remedy}"
 
 
 def _shared_tokenizer(job: _Job) -> AnyTokenizer:
@@ -264,7 +231,7 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
 
     def train(folder: Path) -> dict[str, Any]:
         tokenizer = train_tokenizer(
-            _chunks(job, "train", "tokenizer"),
+            _reported(job, "train", "tokenizer"),
             vocabulary_size=job.settings.vocabulary_size,
             kind=job.settings.tokenizer,
             pretokenized=job.settings.pretokenized,
@@ -276,14 +243,22 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
     return load_tokenizer(directory / _TOKENIZER)
 
 
-def _chunks(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
+def _chunks(job: _Job, split: Split, size: int, *, start: int = 0) -> Iterator[TextPairs]:
+    """Yield the text of a split from pair `start` on, `size` pairs at a time."""
+    rows = job.corpus.rows(split, start=start)
+    while chunk := list(islice(rows, size)):
+        sources, targets, *_ = map(list, zip(*chunk, strict=True))
+        yield sources, targets
+
+
+def _reported(job: _Job, split: Split, stage: str) -> Iterator[TextPairs]:
     """Yield the text of a split in chunks, reporting progress."""
-    table = job.corpus.split(split)
+    size = job.corpus.size(split)
     done = 0
-    for pairs in text_of(table, _CHUNK):
+    for pairs in _chunks(job, split, _CHUNK):
         yield pairs
         done += len(pairs[0])
-        job.progress(stage, done, size_of(table))
+        job.progress(stage, done, size)
 
 
 def _key(*parts: Mapping[str, Any]) -> str:

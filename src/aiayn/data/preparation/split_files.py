@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from aiayn.data.batches.sentences import SentencesInMemory, lengths_between
 from aiayn.data.corpora.corpus import Split
 from aiayn.data.lines import TextPairs
 from aiayn.data.vocabulary import AnyTokenizer
-from aiayn.errors import UserError
 
+SIDES = ("source", "target")
 TREES = "trees"
 """Suffix of the file of gold trees."""
 
@@ -25,12 +25,7 @@ ENCODING_THREADS = 2
 
 @final
 class TokenArray:
-    """One side of a split: token ids of all sentences end to end, each ending with eos, memory-mapped.
-
-    Attributes:
-        tokens: int32 `[tokens]`.
-        offsets: int64 `[sentences + 1]`; sentence i is `tokens[offsets[i] : offsets[i + 1]]`.
-    """
+    """One side of a split, memory-mapped; see `Sentences`."""
 
     def __init__(self, stem: Path, limit: int | None = None) -> None:
         self._stem, self._limit = stem, limit
@@ -62,16 +57,11 @@ class TokenArray:
 
 @final
 class PreparedSplit:
-    """The sentence pairs of one split; text and trees are stored for dev and test only.
-
-    Attributes:
-        source: Token ids of the source side.
-        target: Token ids of the target side.
-    """
+    """The sentence pairs of one split; text and trees are stored for dev and test only."""
 
     def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
         self._stem = directory / name
-        self.source, self.target = (TokenArray(with_suffix(self._stem, side), limit) for side in ("source", "target"))
+        self.source, self.target = (TokenArray(with_suffix(self._stem, side), limit) for side in SIDES)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -98,53 +88,28 @@ class PreparedSplit:
 def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:
     """Write `<stem>.<side>.tokens`, `.offsets` and `.txt` of both sides of a held-out split, a few chunks at a time.
 
-    Args:
-        chunks: The split's text.
-        tokenizer: Encodes the text, in threads.
-        stem: The files' folder and the split's name.
-
     Returns:
         Numbers of pairs, of dropped pairs (none) and of tokens of each side.
-
-    Raises:
-        UserError: A sentence contains a line break.
     """
     with ExitStack() as stack:
-        sides = [SideWriter(stack, with_suffix(stem, side), keeps_text=True) for side in ("source", "target")]
-        for chunk in parallel_map(partial(_encode, tokenizer), chunks, num_threads=ENCODING_THREADS):
-            for writer, sentences, lines in zip(sides, chunk.sentences, chunk.lines, strict=True):
+        writers = [SideWriter(stack, with_suffix(stem, side), keeps_text=True) for side in SIDES]
+        for encoded, text in parallel_map(partial(_encode, tokenizer), chunks, num_threads=ENCODING_THREADS):
+            for writer, sentences, lines in zip(writers, encoded, text, strict=True):
                 writer.append(sentences, lines)
-        return {
-            "pairs": sides[0].sentences,
-            "dropped_too_long": 0,
-            "dropped_empty": 0,
-            "source_tokens": sides[0].tokens,
-            "target_tokens": sides[1].tokens,
-        }
+        tokens = {f"{side}_tokens": writer.tokens for side, writer in zip(SIDES, writers, strict=True)}
+        return {"pairs": writers[0].sentences, "dropped_too_long": 0, "dropped_empty": 0, **tokens}
 
 
-class _EncodedChunk(NamedTuple):
-    sentences: tuple[SentencesInMemory, SentencesInMemory]
-    lines: TextPairs
-
-
-def _encode(tokenizer: AnyTokenizer, lines: TextPairs) -> _EncodedChunk:
-    source, target = (SentencesInMemory.of(tokenizer.encode_batch(side), eos_id=tokenizer.eos_id) for side in lines)
-    return _EncodedChunk((source, target), lines)
+def _encode(tokenizer: AnyTokenizer, text: TextPairs) -> tuple[list[SentencesInMemory], TextPairs]:
+    return [SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id) for lines in text], text
 
 
 @final
 class SideWriter:
-    """Appends sentences to the files of one side of a split.
-
-    Attributes:
-        sentences: Number of sentences written.
-        tokens: Number of tokens written.
-    """
+    """Appends sentences to the files of one side of a split, and counts sentences and tokens."""
 
     def __init__(self, stack: ExitStack, stem: Path, *, keeps_text: bool = False) -> None:
         self.sentences = self.tokens = 0
-        self._name = stem.name
         self._tokens, self._offsets = (
             stack.enter_context(with_suffix(stem, suffix).open("wb")) for suffix in ("tokens", "offsets")
         )
@@ -152,19 +117,14 @@ class SideWriter:
         self._offsets.write(np.zeros(1, "<i8").tobytes())
 
     def append(self, sentences: SentencesInMemory, lines: Iterable[str] = ()) -> None:
-        """Write sentences, and their text where it is stored.
-
-        Raises:
-            UserError: A line contains a line break.
-        """
+        """Write sentences, and their text where it is stored."""
         self._tokens.write(sentences.tokens.astype("<i4", copy=False).data)
         self._offsets.write((sentences.offsets[1:] + self.tokens).astype("<i8", copy=False).data)
         self.sentences += len(sentences.lengths)
         self.tokens += len(sentences.tokens)
         if self._text:
             for line in lines:
-                if "\n" in line:
-                    raise UserError(f"data: a sentence of {self._name} contains a line break: {line[:50]!r}; remove it")
+                assert "\n" not in line, line
                 self._text.write(line.encode() + b"\n")
 
 

@@ -17,14 +17,9 @@ def words_of(line: str) -> list[str]:
 def training_counts(
     data: PreparedData, words: Collection[str], *, advance: Callable[[int], object] = lambda _: None
 ) -> dict[str, int]:
-    """Count words in the target side of the training split.
+    """Count words, as of `words_of`, in the target side of the training split, whose token ids are decoded.
 
-    Training text is not stored, so the token ids are decoded: time grows with the corpus, memory does not.
-
-    Args:
-        data: The prepared corpus.
-        words: As returned by `words_of`.
-        advance: Called with the number of sentences read since the last call.
+    `advance` is called with the number of sentences read since its last call.
     """
     counts = dict.fromkeys(words, 0)
     sentences = data.split("train").target

@@ -20,7 +20,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.data.preparation.prepared import PreparedData, prepare
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
-from aiayn.paper.table3 import Row, load_table3
+from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.comparability import SCALED
 from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, write_attention_maps
 from aiayn.runs.record import Record, Status, read_record

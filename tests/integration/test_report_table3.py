@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.runs.record import read_record
 
 Train = Callable[..., int]

@@ -11,7 +11,7 @@ from aiayn.config.difference import changed
 from aiayn.config.freeze import plain
 from aiayn.config.identity import result_leaves
 from aiayn.config.schema import TrainConfig
-from aiayn.paper.table3 import SETTINGS, load_table3
+from aiayn.paper.tables import SETTINGS, load_table3
 
 TABLE = "table3/"
 

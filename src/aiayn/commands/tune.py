@@ -15,9 +15,6 @@ def main(config: TuneConfig) -> None:
     output = output_file(config.output)
     if output is not None and output.suffix not in (".md", ".json"):
         raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
-    from aiayn.evaluation.significance import check_resampling
-
-    check_resampling(config.resamples, config.seed)
     from aiayn.inference.tuning import tune_decoding
     from aiayn.reports.tuning import report_tuning
 

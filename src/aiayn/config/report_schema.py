@@ -106,7 +106,7 @@ class CompareConfig:
     """Sentences to show for each run, those with the largest differences."""
     output: str | None = MISSING
     """A .md or .json file to write; null: to the terminal."""
-    resamples: Count = MISSING
+    resamples: Resamples = MISSING
     """Samples of the bootstrap and of the randomisation test; the smallest p-value is 1 / (resamples + 1)."""
     seed: Seed = MISSING
     """Seed of both."""

@@ -25,11 +25,8 @@ def fit_exponents(sizes: Sequence[Mapping[str, float]], values: Sequence[float])
     """Fit values = c * product of size^exponent by least squares in logarithms.
 
     Args:
-        sizes: at each point the positive sizes by name, the same names everywhere; none of them may follow from others.
-        values: what was measured there, positive; more of them than sizes and the constant.
-
-    Returns:
-        The exponent of each size.
+        sizes: at each point the positive sizes by name, linearly independent in logarithms.
+        values: positive; more of them than sizes and the constant.
     """
     names = list(sizes[0])
     columns = np.array([[1.0, *(np.log(point[name]) for name in names)] for point in sizes])
@@ -37,7 +34,7 @@ def fit_exponents(sizes: Sequence[Mapping[str, float]], values: Sequence[float])
     assert freedom > 0, "more points than unknowns"
     logarithms = np.log(np.asarray(values, dtype=np.float64))
     solution, _, rank, _ = np.linalg.lstsq(columns, logarithms, rcond=None)
-    assert rank == columns.shape[1], "sizes that vary together have no exponents of their own"
+    assert rank == columns.shape[1], "sizes that vary together have no separate exponents"
     residuals = logarithms - columns @ solution
     covariance = np.linalg.inv(columns.T @ columns) * float(residuals @ residuals) / freedom
     quantile = QUANTILES[freedom - 1] if freedom <= len(QUANTILES) else NORMAL_QUANTILE + 2.4 / freedom

@@ -2,32 +2,27 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.significance import check_resampling
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import interval_text, with_deviation
+from aiayn.reports.numbers import interval_text, mean_of, with_deviation
 
 UNSEEN = " *"
 """Marks lengths that no training had."""
 
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
-    """Print the comparison, or write it to a .md or .json file.
-
-    Raises:
-        UserError: the runs do not compare.
-    """
+    """Print the comparison, or write it to a .md or .json file."""
     show(document(compared(config)), output)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
     """The comparison of the runs that a report chooses; see `compare`."""
-    check_resampling(config.resamples, config.seed)
     runs, draws = Path(config.paths.runs), {"resamples": config.resamples, "seed": config.seed}
     return compare(runs, config.only, kind=kind, against=config.against, **draws)
 
@@ -49,11 +44,10 @@ def _results(comparison: Comparison) -> Grid:
     ppl, bleu = comparison.measured.ppl, comparison.measured.bleu
     lines = []
     for number, system in enumerate(comparison.systems):
-        intervals = comparison.differences(number) or (None, None)
-        parameters = system.mean(lambda record: record.parameters)
-        speed = system.mean(lambda record: record.tokens_per_second)
+        intervals = comparison.differences(number)
+        parameters, speed = _parameters(system), _speed(system)
         scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in (ppl, bleu))
-        to_reference = (interval_text(each, 2) for each in intervals) if has_reference else ()
+        to_reference = (interval_text(intervals.get(name), 2) for name in ("ppl", "bleu")) if has_reference else ()
         size = "" if parameters is None else f"{parameters / 1e6:.2f}M"
         names, seeds = names_of(comparison, system), str(len(system.runs))
         lines.append((*names, seeds, *scores, *to_reference, size, "" if speed is None else f"{speed:,.0f}"))
@@ -62,13 +56,21 @@ def _results(comparison: Comparison) -> Grid:
     return Grid("Runs side by side", headings, (tuple(lines),))
 
 
+def _parameters(system: System) -> float | None:
+    return mean_of([run.record.parameters for run in system.runs])
+
+
+def _speed(system: System) -> float | None:
+    """Tokens a second."""
+    return mean_of([run.record.tokens_per_second for run in system.runs])
+
+
 def _axes(comparison: Comparison) -> tuple[str, str] | None:
     """Two keys that determine the system, with at least three quarters of their combinations."""
-    keys = comparison.columns
-    values = {key: [system.settings.get(key) for system in comparison.systems] for key in keys}
-    for first, second in ((a, b) for place, a in enumerate(keys) for b in keys[place + 1 :]):
-        pairs = {*zip(map(repr, values[first]), map(repr, values[second]), strict=True)}
-        sizes = [len({repr(value) for value in values[key]}) for key in (first, second)]
+    values = {key: [repr(system.settings.get(key)) for system in comparison.systems] for key in comparison.columns}
+    for first, second in combinations(values, 2):
+        pairs = {*zip(values[first], values[second], strict=True)}
+        sizes = [len({*values[key]}) for key in (first, second)]
         if len(pairs) == len(comparison.systems) and min(sizes) > 1 and 4 * len(pairs) >= 3 * sizes[0] * sizes[1]:
             return first, second
     return None
@@ -190,9 +192,6 @@ def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
     plain: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
     plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
     plain |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
-    differences = comparison.differences(number)
-    for name, interval in ({} if differences is None else differences._asdict()).items():
+    for name, interval in comparison.differences(number).items():
         plain[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
-    plain["parameters"] = system.mean(lambda record: record.parameters)
-    plain["tokens_per_second"] = system.mean(lambda record: record.tokens_per_second)
-    return plain
+    return plain | {"parameters": _parameters(system), "tokens_per_second": _speed(system)}

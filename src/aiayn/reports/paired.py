@@ -1,8 +1,10 @@
 """Two runs on the same sentences: significance tests, scores by kind of sentence, largest differences."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -13,17 +15,15 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts, words_of
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
-from aiayn.evaluation.paired import Floats, PairedTest, ScoreOfSums, paired_test
+from aiayn.evaluation.lengths import length_parts
+from aiayn.evaluation.paired import PairedTest, ScoreOfSums, paired_test
 from aiayn.evaluation.sentences import SentenceScores
-from aiayn.evaluation.significance import bleu_scores, perplexities, sentence_columns
+from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
 from aiayn.reports.comparability import Difference, score_differences
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import refuse_trees
 from aiayn.system.progress import Bar
-
-LENGTH_BUCKETS = 5
-"""Of about equally many sentences."""
 
 RARITY = (0, 9, 99, 999)
 """The most occurrences in training of the words of each class; the last class has no such bound."""
@@ -39,7 +39,7 @@ class Bucket:
     """Of both runs."""
     bleu: tuple[float, float]
     wins: int
-    """Sentences with the higher sentence BLEU by the first run."""
+    """Sentences on which the first run has the higher sentence BLEU."""
     losses: int
 
 
@@ -51,7 +51,7 @@ class WordClass:
     words: int
     """Occurrences in the references."""
     found: tuple[int, int]
-    """Of these, in the hypothesis of their sentence, by both runs."""
+    """In the hypothesis of their sentence, by both runs."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Paired:
-    """Two evaluations compared; every difference is the first minus the second."""
+    """Two evaluations compared; differences are the first minus the second."""
 
     evaluations: tuple[Evaluation, Evaluation]
     split: Split
     tests: Mapping[str, PairedTest]
     """By the name of the score."""
     signatures: Mapping[str, str]
-    """By the same names; perplexity has none."""
+    """By score; perplexity has none."""
     wins: int
     losses: int
     ties: int
@@ -86,24 +86,34 @@ class Paired:
     largest_wins: Sequence[Example]
     largest_losses: Sequence[Example]
     notes: Sequence[str]
-    """The parts that are left out, and why."""
-
-    @property
-    def bleu_name(self) -> str:
-        """See `aiayn.runs.record.SplitScores`."""
-        return self.evaluations[0].scores[self.split].bleu_name
+    """Reasons for missing parts."""
 
 
 @dataclass(frozen=True)
 class _Texts:
-    """The sentences themselves, if the cache has them."""
+    """The sentences and their hypotheses."""
 
     data: PreparedData
     sources: Sequence[str]
-    source_lengths: NDArray[np.int32]
+    source_lengths: Sequence[int]
     """In tokens, end mark included."""
     references: Sequence[str]
     hypotheses: tuple[Sequence[str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Statistics and sentence BLEU of both runs."""
+
+    columns: Sequence[Floats]
+    bleu: Floats
+    """[2, sentences]."""
+
+    def bucket(self, label: str, inside: NDArray[np.bool_]) -> Bucket:
+        sums = np.stack([columns[inside].sum(axis=0) for columns in self.columns])
+        ppl, bleu = (tuple(score(sums).tolist()) for score in (perplexities, bleu_scores))
+        ours, theirs = self.bleu[:, inside]
+        return Bucket(label, int(inside.sum()), ppl, bleu, int((ours > theirs).sum()), int((ours < theirs).sum()))
 
 
 def compare_two(
@@ -119,32 +129,39 @@ def compare_two(
     """Compare two evaluations sentence by sentence.
 
     Args:
-        first: of the run in question.
+        first: of one run.
         second: of the other run.
         split: dev or test.
         cache: may hold the corpus.
         examples: the number of largest wins, and of largest losses, to show.
         resamples: see `aiayn.evaluation.paired`.
-        seed: likewise.
+        seed: of the resamples.
 
     Raises:
         UserError: they do not compare, or a file is missing or damaged.
     """
     _check_comparable(first, second, split)
     rows = [evaluation.sentences(split) for evaluation in (first, second)]
-    ours, theirs = (sentence_columns(each) for each in rows)
-    recorded = first.scores[split]
-    bleu = np.array([[sentence_bleu(row.bleu_statistics) for row in each] for each in rows])
-    texts = _texts(first, second, split, cache)
-    notes: list[str] = []
+    scored = _Scored(
+        [sentence_columns(each) for each in rows],
+        np.array([[sentence_bleu(row.bleu_statistics) for row in each] for each in rows]),
+    )
+    bleu, recorded, texts = scored.bleu, first.scores[split], _texts(first, second, split, cache)
+    notes = []
+    ours, theirs = scored.columns
+    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
+        "PPL": (ours, theirs, perplexities),
+        recorded.bleu_name: (ours, theirs, bleu_scores),
+    }
     if texts is None:
         notes.append(f"chrF, sentences and rare words: paths.cache={cache} does not hold the data; they are left out")
-    measured = _measured(ours, theirs, recorded.bleu_name, texts)
+    else:
+        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
+        measured["chrF"] = of_first, of_second, chrf_scores
     tests = {name: paired_test(*each, resamples=resamples, seed=seed) for name, each in measured.items()}
     lengths = _source_lengths(rows[0], texts)
     if lengths is None:
         notes.append("by source length: this evaluation did not record it; evaluate again to get it")
-    scored = _Scored((ours, theirs), bleu)
     counts = _counts_of_words(texts) if texts else {}
     order = np.argsort(bleu[1] - bleu[0], kind="stable").tolist()
     return Paired(
@@ -158,24 +175,10 @@ def compare_two(
         by_length=[] if lengths is None else list(_by_length(scored, lengths)),
         by_rarest_word=list(_by_rarest_word(scored, texts, counts)) if texts else [],
         words=_word_classes(texts, counts) if texts else [],
-        largest_wins=_examples(texts, bleu, order[:examples]),
-        largest_losses=_examples(texts, bleu, order[::-1][:examples]),
+        largest_wins=_examples(texts, bleu, order[:examples]) if texts else [],
+        largest_losses=_examples(texts, bleu, order[::-1][:examples]) if texts else [],
         notes=notes,
     )
-
-
-def _measured(
-    ours: Floats, theirs: Floats, bleu_name: str, texts: _Texts | None
-) -> dict[str, tuple[Floats, Floats, ScoreOfSums]]:
-    """By score: statistics of each sentence of both, and the function of their sums."""
-    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
-        "PPL": (ours, theirs, perplexities),
-        bleu_name: (ours, theirs, bleu_scores),
-    }
-    if texts is not None:
-        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
-        measured["chrF"] = (of_first, of_second, chrf_scores)
-    return measured
 
 
 def _check_comparable(first: Evaluation, second: Evaluation, split: Split) -> None:
@@ -193,46 +196,21 @@ def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> 
         return None
     lines = data.split(split, limit=first.scores[split].sentences)
     hypotheses = first.hypotheses(split), second.hypotheses(split)
-    return _Texts(data, lines.source_lines(), lines.source.lengths, lines.target_lines(), hypotheses)
+    return _Texts(data, lines.source_lines(), lines.source.lengths.tolist(), lines.target_lines(), hypotheses)
 
 
-def _source_lengths(rows: Sequence[SentenceScores], texts: _Texts | None) -> NDArray[np.int64] | None:
+def _source_lengths(rows: Sequence[SentenceScores], texts: _Texts | None) -> Sequence[int] | None:
     """Tokens of each source, end mark included; None if neither the evaluation nor a corpus has them."""
     if texts is not None:
-        return np.array(texts.source_lengths, dtype=np.int64)
+        return texts.source_lengths
     recorded = [row.source_tokens for row in rows if row.source_tokens is not None]
-    return np.array(recorded, dtype=np.int64) if len(recorded) == len(rows) else None
+    return recorded if len(recorded) == len(rows) else None
 
 
-@dataclass(frozen=True)
-class _Scored:
-    """Both runs' sentences."""
-
-    columns: Sequence[Floats]
-    bleu: NDArray[np.float64]
-    """Of each sentence, [2, sentences]."""
-
-    def bucket(self, label: str, inside: NDArray[np.bool_]) -> Bucket:
-        sums = np.stack([columns[inside].sum(axis=0) for columns in self.columns])
-        ppl, bleu = perplexities(sums), bleu_scores(sums)
-        ours, theirs = self.bleu[:, inside]
-        return Bucket(
-            label,
-            int(inside.sum()),
-            (float(ppl[0]), float(ppl[1])),
-            (float(bleu[0]), float(bleu[1])),
-            int((ours > theirs).sum()),
-            int((ours < theirs).sum()),
-        )
-
-
-def _by_length(scored: _Scored, lengths: NDArray[np.int64]) -> Iterator[Bucket]:
-    """The sentences by source length; no length is in two buckets."""
-    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTH_BUCKETS + 1)[1:], method="higher"))
-    place = np.searchsorted(borders, lengths)
-    for bucket in np.unique(place):
-        inside = place == bucket
-        yield scored.bucket(f"{lengths[inside].min()} to {lengths[inside].max()}", inside)
+def _by_length(scored: _Scored, lengths: Sequence[int]) -> Iterator[Bucket]:
+    for inside in length_parts(lengths):
+        part = list(compress(lengths, inside))
+        yield scored.bucket(f"{min(part)} to {max(part)}", inside)
 
 
 def _counts_of_words(texts: _Texts) -> dict[str, int]:
@@ -244,30 +222,23 @@ def _counts_of_words(texts: _Texts) -> dict[str, int]:
 
 def _by_rarest_word(scored: _Scored, texts: _Texts, counts: Mapping[str, int]) -> Iterator[Bucket]:
     """The sentences by the rarest word of the reference; those without words are left out."""
-    least = [min((counts[word] for word in words_of(line)), default=-1) for line in texts.references]
-    rarest = np.array(least, dtype=np.int64)
-    place = np.where(rarest < 0, -1, np.searchsorted(np.array(RARITY), rarest))
-    for number, label in enumerate(rarity_labels()):
-        inside = place == number
-        if inside.any():
-            yield scored.bucket(label, inside)
+    rarest = [min((counts[word] for word in words_of(line)), default=None) for line in texts.references]
+    places = np.array([-1 if count is None else bisect_left(RARITY, count) for count in rarest])
+    for place, label in enumerate(rarity_labels()):
+        if (places == place).any():
+            yield scored.bucket(label, places == place)
 
 
 def _word_classes(texts: _Texts, counts: Mapping[str, int]) -> list[WordClass]:
     """Words of each class in the hypotheses, each at most as often as in its reference."""
-    sizes = [0] * len(rarity_labels())
-    found = [[0] * len(sizes) for _ in texts.hypotheses]
-    for number, reference in enumerate(texts.references):
-        expected = Counter(words_of(reference))
-        given = [Counter(words_of(lines[number])) for lines in texts.hypotheses]
+    found = np.zeros((len(RARITY) + 1, 3), dtype=np.int64)  # in the references, in both hypotheses
+    for lines in zip(texts.references, *texts.hypotheses, strict=True):
+        expected, *given = (Counter(words_of(line)) for line in lines)
         for word, times in expected.items():
-            place = int(np.searchsorted(RARITY, counts[word]))
-            sizes[place] += times
-            for run, words in zip(found, given, strict=True):
-                run[place] += min(times, words[word])
-    ours, theirs = found
-    of_each = zip(rarity_labels(), sizes, ours, theirs, strict=True)
-    return [WordClass(label, size, (first, second)) for label, size, first, second in of_each if size]
+            place = bisect_left(RARITY, counts[word])
+            found[place] += [times, *(min(times, words[word]) for words in given)]
+    of_each = zip(rarity_labels(), found.tolist(), strict=True)
+    return [WordClass(label, size, (ours, theirs)) for label, (size, ours, theirs) in of_each if size]
 
 
 def rarity_labels() -> list[str]:
@@ -277,10 +248,8 @@ def rarity_labels() -> list[str]:
     return [*(str(low) if low == high else f"{low} to {high}" for low, high in pairs), f"{lowest[-1]} or more"]
 
 
-def _examples(texts: _Texts | None, bleu: NDArray[np.float64], numbers: Sequence[int]) -> list[Example]:
+def _examples(texts: _Texts, bleu: Floats, numbers: Sequence[int]) -> list[Example]:
     """The sentences of these numbers, except those with equal scores."""
-    if texts is None:
-        return []
     ours, theirs = texts.hypotheses
     return [
         Example(

@@ -8,7 +8,6 @@ from typing import Any
 from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpora.corpus import Split
 from aiayn.errors import UserError
-from aiayn.evaluation.significance import check_resampling
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.formats import Document, Grid, show
 from aiayn.reports.numbers import signed
@@ -18,23 +17,19 @@ from aiayn.runs.evaluations import open_evaluation
 SCORED: tuple[Split, ...] = ("dev", "test")
 
 SUFFIXES = (".md", ".json")
-"""Of the files that can be written."""
 
 
 def report_paired(config: CompareConfig, output: Path | None) -> None:
     """Print how two runs compare, or write it to a .md or .json file.
 
     Raises:
-        UserError: no format has the file's suffix, a value is not allowed, or the runs do not compare.
+        UserError: no format has the file's suffix, there is no such split, or the runs do not compare.
     """
     if output is not None and output.suffix not in SUFFIXES:
         raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(SUFFIXES)}")
-    check_resampling(config.resamples, config.seed)
     split = next((name for name in SCORED if name == config.split), None)
     if split is None:
         raise UserError(f"split={config.split}: choose from {', '.join(SCORED)}")
-    if config.examples < 0:
-        raise UserError(f"examples={config.examples}: must not be negative")
     paired = compare_two(
         open_evaluation(config.run),
         open_evaluation(config.against, key="against"),
@@ -49,12 +44,12 @@ def report_paired(config: CompareConfig, output: Path | None) -> None:
 
 def grids(paired: Paired) -> Iterator[Grid]:
     """Scores with their tests; by source length; by rare words; the sentences with the largest differences."""
+    bleu = paired.evaluations[0].scores[paired.split].bleu_name
     yield _scores(paired)
     if paired.by_length:
-        yield _buckets("By source length in tokens", "length", paired.by_length, paired.bleu_name)
+        yield _buckets("By source length in tokens", "length", paired.by_length, bleu)
     if paired.by_rarest_word:
-        title = "By how often training has the reference's rarest word"
-        yield _buckets(title, "times", paired.by_rarest_word, paired.bleu_name)
+        yield _buckets("By how often training has the reference's rarest word", "times", paired.by_rarest_word, bleu)
     if paired.words:
         lines = [
             (each.label, f"{each.words:,}", *(f"{100 * found / each.words:.1f}" for found in each.found))

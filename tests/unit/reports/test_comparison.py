@@ -39,8 +39,8 @@ def test_columns_are_what_differs_and_systems_hold_their_seeds(tmp_path: Path, m
     assert of_base.settings["experiment"] == "table3/base"
     for number in range(len(comparison.systems)):
         intervals = comparison.differences(number)
-        assert (intervals is None) == (number == comparison.reference)
-        for interval in intervals or ():
+        assert (not intervals) == (number == comparison.reference)
+        for interval in intervals.values():
             assert interval.low <= interval.estimate <= interval.high
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from aiayn.commands.front_end import main
 from aiayn.errors import UserError
-from aiayn.paper.table2 import load_table2
+from aiayn.paper.tables import load_table2
 from aiayn.reports.tables.table2 import Table2Report, grids, read_table2, remarks
 from aiayn.reports.tables.table2_claims import JudgedTable2Claim
 from aiayn.reports.verdicts import Verdict

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from aiayn.errors import UserError
 from aiayn.evaluation.significance import bootstrap
 from aiayn.paper.claims import Metric, load_claims
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports import formats
 from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.formats import FORMATS, Grid, latex_table, latex_text, markdown_table, show
 from aiayn.reports.tables.table3 import Report, document, report_of
-from aiayn.reports.tables.table3_claims import judge
+from aiayn.reports.tables.table3_claims import MeasuredRows, judge
 from aiayn.reports.tables.table3_rows import Line
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import read_results
@@ -35,8 +35,8 @@ TABLE = load_table3()
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 
 EMPTY = Report(
-    lines=tuple(Line(row, "pending", (), None, {}) for row in TABLE.rows),
-    claims=tuple(judge(claim, None, {}) for claim in load_claims()),
+    lines=tuple(Line(row) for row in TABLE.rows),
+    claims=tuple(judge(claim, MeasuredRows(None, {})) for claim in load_claims()),
     correlations={},
     conditions={},
     seed_deviations={},
@@ -120,9 +120,9 @@ def test_one_contradicted_comparison_is_enough_and_one_missing_row_leaves_the_re
         for nll, matches in ((2.0, (10, 6, 3, 1)), (1.0, (19, 17, 15, 13)))
     )
     measured = bootstrap([[np.array(worse)], [np.array(better)]], resamples=100, seed=1)
-    assert judge(claim, measured, {"base": 1, "a_h32": 0}).verdict is Verdict.reproduced
-    assert judge(claim, measured, {"base": 0, "a_h32": 1}).verdict is Verdict.contradicted
-    assert judge(claim, measured, {"base": 0, "a_h1": 1}).verdict is Verdict.pending
+    assert judge(claim, MeasuredRows(measured, {"base": 1, "a_h32": 0})).verdict is Verdict.reproduced
+    assert judge(claim, MeasuredRows(measured, {"base": 0, "a_h32": 1})).verdict is Verdict.contradicted
+    assert judge(claim, MeasuredRows(measured, {"base": 0, "a_h1": 1})).verdict is Verdict.pending
 
 
 def test_correlations_need_three_rows(make_run: MakeRun, tmp_path: Path) -> None:

@@ -60,7 +60,9 @@ def write_run(folder: Path, row: Row, config: str, record: Record, data: Prepare
     write_sentence_scores(
         path.with_name("dev.sentences.jsonl"),
         (
-            SentenceScores(len(line) * math.log(float(row.ppl.value or 1.0)), len(line), tuple(map(int, counts)))
+            SentenceScores(
+                len(line) * math.log(float(row.ppl.value or 1.0)), len(line), tuple(map(int, counts)), len(line)
+            )
             for line, counts in zip(lines, statistics, strict=True)
         ),
     )

@@ -21,8 +21,8 @@ class SentenceScores:
     """Tokens of the reference, eos included."""
     bleu_statistics: tuple[int, ...]
     """One row of `aiayn.evaluation.bleu.sentence_statistics`; empty where trees are scored."""
-    source_tokens: int | None = None
-    """Tokens of the source, eos included; None if not recorded."""
+    source_tokens: int
+    """Tokens of the source, eos included."""
     brackets: SentenceBrackets | None = None
     """None where no trees are scored."""
 
@@ -56,14 +56,14 @@ def read_sentence_scores(path: Path) -> list[SentenceScores]:
 def _parse(line: str, place: str) -> SentenceScores:
     try:
         fields = json.loads(line)
-        brackets, source_tokens = fields.get("brackets"), fields.get("source_tokens")
+        brackets = fields.get("brackets")
         if brackets is not None:
             brackets = SentenceBrackets(int(brackets["length"]), BracketScores(**brackets["scores"]))
         return SentenceScores(
             nll=float(fields["nll"]),
             tokens=int(fields["tokens"]),
             bleu_statistics=() if brackets else tuple(map(int, fields["bleu_statistics"])),
-            source_tokens=None if source_tokens is None else int(source_tokens),
+            source_tokens=int(fields["source_tokens"]),
             brackets=brackets,
         )
     except (AttributeError, ValueError, KeyError, TypeError) as error:

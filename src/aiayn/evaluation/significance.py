@@ -58,12 +58,18 @@ def bleu_scores(sums: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Interval:
+class Estimate:
     """A number with its 95% interval."""
 
     estimate: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Interval(Estimate):
+    """A score, or a difference of two."""
+
     sentence_variance: float
     """Of the estimate, by the choice of sentences."""
     seed_variance: float | None
@@ -196,16 +202,7 @@ def _ranks(values: Floats) -> Floats:
     return ranks
 
 
-@dataclass(frozen=True)
-class Correlation:
-    """A rank correlation with its 95% interval over the draws."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-def rank_correlation(column: Sequence[float], measured: Resampled) -> Correlation:
+def rank_correlation(column: Sequence[float], measured: Resampled) -> Estimate:
     """Rank correlation of measured systems with a column of other numbers, [systems]."""
     over_draws = [spearman(column, draw) for draw in measured.draws]
-    return Correlation(spearman(column, measured.values), *quantiles(over_draws))
+    return Estimate(spearman(column, measured.values), *quantiles(over_draws))

@@ -104,7 +104,7 @@ class Comparison:
     reference: int | None
     """The index of the system that others are compared with; None if there is none."""
     buckets: Sequence[Bucket]
-    """Empty if an evaluation did not record source lengths."""
+    """By source length."""
 
     @property
     def runs(self) -> list[ComparedRun]:
@@ -180,7 +180,7 @@ def compare(
     systems = [System(each) for each in alike.values()]
     settings = [system.settings for system in systems]
     columns = _columns(settings)
-    systems.sort(key=lambda system: [_sort_key(system.settings.get(key)) for key in columns])
+    systems.sort(key=lambda system: [sort_key(system.settings.get(key)) for key in columns])
     sentences = [[run.columns for run in system.runs] for system in systems]
     return Comparison(
         systems=systems,
@@ -226,7 +226,7 @@ def _columns(settings: Sequence[Settings]) -> list[str]:
     return [key for key in _differing(settings) if key == EXPERIMENT or key in within] or [EXPERIMENT]
 
 
-def _sort_key(value: Any) -> tuple[int, float, str]:
+def sort_key(value: Any) -> tuple[int, float, str]:
     """Numbers by size, then words."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return (0, float(value), "") if is_number else (1, 0.0, str(value))
@@ -244,9 +244,7 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
 
 def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
     """The sentences by source length; lengths that no training had are apart."""
-    if any(row.source_tokens is None for system in systems for run in system.runs for row in run.rows):
-        return
-    lengths = [row.source_tokens or 0 for row in systems[0].runs[0].rows]
+    lengths = [row.source_tokens for row in systems[0].runs[0].rows]
     trained = [int(system.settings["data.max_length"]) for system in systems]
     for inside in length_parts(lengths, borders=trained):
         ppl, bleu = (

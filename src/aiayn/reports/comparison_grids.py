@@ -8,7 +8,7 @@ from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.code_versions import version_remarks
-from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
+from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
 from aiayn.reports.formats import Document, Grid, show
 from aiayn.reports.numbers import interval_text, mean_of, with_deviation
 
@@ -23,8 +23,8 @@ def report_comparison(config: ReportConfig, output: Path | None) -> None:
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
     """The comparison of the runs that a report chooses; see `compare`."""
-    runs, draws = Path(config.paths.runs), {"resamples": config.resamples, "seed": config.seed}
-    return compare(runs, config.only, kind=kind, against=config.against, **draws)
+    draws = {"resamples": config.resamples, "seed": config.seed}
+    return compare(Path(config.paths.runs), config.only, kind=kind, against=config.against, **draws)
 
 
 def grids(comparison: Comparison) -> Iterator[Grid]:
@@ -33,8 +33,7 @@ def grids(comparison: Comparison) -> Iterator[Grid]:
     axes = _axes(comparison)
     if axes is not None:
         yield from (_crossed(comparison, axes, metric) for metric in ("PPL", "BLEU"))
-    if comparison.buckets:
-        yield from (_by_length(comparison, metric) for metric in ("BLEU", "PPL"))
+    yield from (_by_length(comparison, metric) for metric in ("BLEU", "PPL"))
     if {*comparison.differing} - {*comparison.columns}:
         yield _meanings(comparison)
 
@@ -77,12 +76,11 @@ def _axes(comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid:
-    rows, columns = (
-        list(dict.fromkeys(system.settings.get(key) for system in _in_order(comparison, key))) for key in axes
-    )
+    values = {key: {system.settings.get(key) for system in comparison.systems} for key in axes}
+    rows, columns = (sorted(values[key], key=sort_key) for key in axes)
     scores = (comparison.measured.ppl if metric == "PPL" else comparison.measured.bleu).values
     cells = {
-        (system.settings.get(axes[0]), system.settings.get(axes[1])): f"{scores[number]:.2f}"
+        tuple(system.settings.get(key) for key in axes): f"{scores[number]:.2f}"
         for number, system in enumerate(comparison.systems)
     }
     down, across = (_short(key, comparison.columns) for key in axes)
@@ -91,14 +89,6 @@ def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid
         (f"<{down}", *map(str, columns)),
         (tuple((str(row), *(cells.get((row, column), "") for column in columns)) for row in rows),),
     )
-
-
-def _in_order(comparison: Comparison, key: str) -> Sequence[System]:
-    def order(system: System) -> tuple[bool, Any]:
-        value = system.settings.get(key)
-        return (True, str(value)) if not isinstance(value, int | float) else (False, value)
-
-    return sorted(comparison.systems, key=order)
 
 
 def _by_length(comparison: Comparison, metric: str) -> Grid:
@@ -159,8 +149,6 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
             if value
         )
         yield f"reference: {', '.join(stated)}; differences with 95% intervals; {comparison.seeds_in_intervals}"
-    if not comparison.buckets:
-        yield "by source length: not all of these runs noted it; evaluate them again to have it"
     if any(bucket.is_unseen for bucket in comparison.buckets):
         yield f"{UNSEEN.strip()}: longer than every sentence of the training (data.max_length)"
     yield from version_remarks(comparison.versions)

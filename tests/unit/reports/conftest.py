@@ -92,7 +92,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         match: float = 0.7,
         sentences: int = 60,
         signature: str = "nrefs:1|tok:13a",
-        source_lengths: Sequence[int] | None = None,
+        source_lengths: Sequence[int] = (10,),
         split: str = "dev",
         matrix: Mapping[str, float] | None = None,
         averaged_steps: tuple[int, ...] = (),
@@ -109,7 +109,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         for hard, lucky in zip(hardness, luck, strict=True):
             matches = [int(order * max(0.0, match + lucky) / hard) for order in (20, 19, 18, 17)]
             statistics = (20, 20, *(min(count, 17) for count in matches), 20, 19, 18, 17)
-            length = None if source_lengths is None else source_lengths[len(rows) % len(source_lengths)]
+            length = source_lengths[len(rows) % len(source_lengths)]
             rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics, source_tokens=length))
         write_sentence_scores(folder / evaluation / f"{split}.sentences.jsonl", rows)
         files.write_text(folder / "config.yaml", frozen_text(config))

@@ -158,6 +158,7 @@ def note_sentences(folder: Path, lengths: Sequence[int], matched: Callable[[int]
             nll=1.0,
             tokens=2,
             bleu_statistics=(),
+            source_tokens=length,
             brackets=SentenceBrackets(
                 length, BracketScores(sentences=1, matched=matched(length), gold=10, predicted=10)
             ),

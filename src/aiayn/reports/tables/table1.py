@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn.evaluation.growth import Exponent, fit_exponents
+from aiayn.evaluation.growth import fit_exponents
+from aiayn.evaluation.significance import Estimate
 from aiayn.models.table1.layer_costs import operations, path_length, seconds, sequential_operations
 from aiayn.models.table1.layer_types import (
     BareConvolution,
@@ -64,7 +65,7 @@ class Growth:
 
     order: Order
     """The paper's."""
-    exponents: Mapping[str, Exponent]
+    exponents: Mapping[str, Estimate]
     """Of each size, or of the logarithm, by its name."""
 
     def expected(self, name: str) -> int:
@@ -165,7 +166,7 @@ def _crossover(times: Mapping[str, Mapping[tuple[int, int], float]], d: int) -> 
     return None
 
 
-def _rounded(exponent: Exponent) -> str:
+def _rounded(exponent: Estimate) -> str:
     width = (exponent.high - exponent.low) / 2
     return f"{round(exponent.estimate, 2) + 0.0:.2f}" + (f"±{width:.2f}" if width >= 0.005 else "")
 

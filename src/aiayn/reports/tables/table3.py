@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from aiayn.config.report_schema import DashboardConfig, ReportConfig
-from aiayn.evaluation.significance import Correlation, bootstrap, rank_correlation, sentence_columns
+from aiayn.evaluation.significance import Estimate, bootstrap, rank_correlation, sentence_columns
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
@@ -28,7 +28,7 @@ class Report:
 
     lines: tuple[Line, ...]
     claims: tuple[JudgedClaim, ...]
-    correlations: Mapping[Metric, Correlation]
+    correlations: Mapping[Metric, Estimate]
     """Between the paper's column and ours, over the rows with finished runs; empty for fewer than three."""
     conditions: Mapping[str, str]
     """Shared by all runs: scale, data, split and size, BLEU signature; empty while there are none."""
@@ -92,7 +92,7 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
     )
 
 
-def _correlations(rows: MeasuredRows) -> dict[Metric, Correlation]:
+def _correlations(rows: MeasuredRows) -> dict[Metric, Estimate]:
     if len(rows.places) < FEWEST_RANKS:
         return {}
     printed = [load_table3().row(row_id) for row_id in rows.places]

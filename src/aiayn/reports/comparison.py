@@ -17,6 +17,7 @@ from aiayn.evaluation.significance import (
     Bootstrap,
     Floats,
     Interval,
+    Resampled,
     bleu_scores,
     bootstrap,
     perplexities,
@@ -125,7 +126,7 @@ class Comparison:
                 "every system has one seed: the intervals are of these sentences alone and leave the variation between "
                 "seeds out, so that a difference may be one of seeds"
             )
-        ppl, bleu = (metric.seed_deviation or 0.0 for metric in (self.measured.ppl, self.measured.bleu))
+        ppl, bleu = (metric.seed_deviation or 0.0 for metric in self.metrics.values())
         of_one = f"; systems with one seed: {counts.count(1)} of {len(counts)}" if 1 in counts else ""
         deviations = f"{ppl:.3f} PPL and {bleu:.2f} BLEU, from all systems"
         return f"the intervals include the standard deviation between seeds ({deviations}){of_one}"
@@ -136,12 +137,16 @@ class Comparison:
         run = self.runs[0]
         return {**run.conditions, **run.dev_conditions}
 
+    @property
+    def metrics(self) -> dict[str, Resampled]:
+        """The measurements by metric."""
+        return {"ppl": self.measured.ppl, "bleu": self.measured.bleu}
+
     def differences(self, system: int) -> dict[str, Interval]:
         """A system minus the reference, by metric; empty for the reference and without one."""
         if self.reference is None or system == self.reference:
             return {}
-        metrics = {"ppl": self.measured.ppl, "bleu": self.measured.bleu}
-        return {name: metric.difference(system, self.reference) for name, metric in metrics.items()}
+        return {name: metric.difference(system, self.reference) for name, metric in self.metrics.items()}
 
 
 def compare(

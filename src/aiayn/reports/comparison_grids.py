@@ -10,7 +10,7 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import interval_text, mean_of, with_deviation
+from aiayn.reports.numbers import interval_text, mean_of, two_decimals, with_deviation
 
 UNSEEN = " *"
 """Marks lengths that no training had."""
@@ -32,21 +32,20 @@ def grids(comparison: Comparison) -> Iterator[Grid]:
     yield _results(comparison)
     axes = _axes(comparison)
     if axes is not None:
-        yield from (_crossed(comparison, axes, metric) for metric in ("PPL", "BLEU"))
-    yield from (_by_length(comparison, metric) for metric in ("BLEU", "PPL"))
+        yield from (_crossed(comparison, axes, metric) for metric in ("ppl", "bleu"))
+    yield from (_by_length(comparison, metric) for metric in ("bleu", "ppl"))
     if {*comparison.differing} - {*comparison.columns}:
         yield _meanings(comparison)
 
 
 def _results(comparison: Comparison) -> Grid:
     has_reference = comparison.reference is not None
-    ppl, bleu = comparison.measured.ppl, comparison.measured.bleu
     lines = []
     for number, system in enumerate(comparison.systems):
-        intervals = comparison.differences(number)
+        intervals, metrics = comparison.differences(number), comparison.metrics
         parameters, speed = _parameters(system), _speed(system)
-        scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in (ppl, bleu))
-        to_reference = (interval_text(intervals.get(name), 2) for name in ("ppl", "bleu")) if has_reference else ()
+        scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in metrics.values())
+        to_reference = (interval_text(intervals.get(name), 2) for name in metrics) if has_reference else ()
         size = "" if parameters is None else f"{parameters / 1e6:.2f}M"
         names, seeds = names_of(comparison, system), str(len(system.runs))
         lines.append((*names, seeds, *scores, *to_reference, size, "" if speed is None else f"{speed:,.0f}"))
@@ -78,14 +77,11 @@ def _axes(comparison: Comparison) -> tuple[str, str] | None:
 def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid:
     values = {key: {system.settings.get(key) for system in comparison.systems} for key in axes}
     rows, columns = (sorted(values[key], key=sort_key) for key in axes)
-    scores = (comparison.measured.ppl if metric == "PPL" else comparison.measured.bleu).values
-    cells = {
-        tuple(system.settings.get(key) for key in axes): f"{scores[number]:.2f}"
-        for number, system in enumerate(comparison.systems)
-    }
+    scored = zip(comparison.systems, comparison.metrics[metric].values, strict=True)
+    cells = {tuple(system.settings.get(key) for key in axes): f"{score:.2f}" for system, score in scored}
     down, across = (_short(key, comparison.columns) for key in axes)
     return Grid(
-        f"{metric}: {down} down, {across} across",
+        f"{metric.upper()}: {down} down, {across} across",
         (f"<{down}", *map(str, columns)),
         (tuple((str(row), *(cells.get((row, column), "") for column in columns)) for row in rows),),
     )
@@ -97,9 +93,10 @@ def _by_length(comparison: Comparison, metric: str) -> Grid:
     ]
     lines = []
     for number, system in enumerate(comparison.systems):
-        scores = [(bucket.ppl if metric == "PPL" else bucket.bleu)[number] for bucket in comparison.buckets]
-        lines.append((*names_of(comparison, system), *(f"{score:.2f}" for score in scores)))
-    return Grid(f"{metric} by source length in tokens", (*name_headings(comparison), *ranges), (tuple(lines),))
+        scores = (two_decimals(getattr(bucket, metric)[number]) for bucket in comparison.buckets)
+        lines.append((*names_of(comparison, system), *scores))
+    title = f"{metric.upper()} by source length in tokens"
+    return Grid(title, (*name_headings(comparison), *ranges), (tuple(lines),))
 
 
 def _meanings(comparison: Comparison) -> Grid:
@@ -142,11 +139,11 @@ def _short(key: str, keys: Sequence[str]) -> str:
 def _remarks(comparison: Comparison) -> Iterator[str]:
     yield ", ".join(f"{key} {value}" for key, value in comparison.conditions.items())
     if comparison.reference is not None:
-        names = zip(comparison.columns, names_of(comparison, comparison.systems[comparison.reference]), strict=True)
+        reference = comparison.systems[comparison.reference].settings
         stated = (
-            value if key == EXPERIMENT else f"{_short(key, comparison.columns)} {value}"
-            for key, value in names
-            if value
+            f"{'' if key == EXPERIMENT else f'{_short(key, comparison.columns)} '}{_cell(reference[key])}"
+            for key in comparison.columns
+            if reference.get(key) is not None
         )
         yield f"reference: {', '.join(stated)}; differences with 95% intervals; {comparison.seeds_in_intervals}"
     if any(bucket.is_unseen for bucket in comparison.buckets):
@@ -175,11 +172,11 @@ def document(comparison: Comparison) -> Document:
 
 def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
     """A system, for JSON."""
-    system, measured = comparison.systems[number], comparison.measured
+    system = comparison.systems[number]
     keys = dict.fromkeys((*comparison.columns, *comparison.differing))
     plain: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
     plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
-    plain |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
+    plain |= {name: float(metric.values[number]) for name, metric in comparison.metrics.items()}
     for name, interval in comparison.differences(number).items():
         plain[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
     return plain | {"parameters": _parameters(system), "tokens_per_second": _speed(system)}

@@ -62,8 +62,8 @@ def test_a_name_that_only_one_has_stands_for_what_it_states(tmp_path: Path, make
 def test_two_keys_make_a_grid(tmp_path: Path, make_run: MakeRun, *, by_experiment: bool) -> None:
     for place, row in enumerate(("base", "d_drop0")):
         for smoothing in ("0.0", "0.1", "0.2"):
-            made = () if by_experiment else (f"model.dropout=0.{2 * place}",)
-            made += (f"optimization.label_smoothing={smoothing}",)
+            made = [f"optimization.label_smoothing={smoothing}"]
+            made += [] if by_experiment else [f"model.dropout=0.{2 * place}"]
             make_run(row if by_experiment else "base", *made, nll=1 + 0.2 * place + float(smoothing))
     comparison = compared(tmp_path)
     ppl = next(grid for grid in grids(comparison) if grid.title.startswith("PPL: "))

@@ -1,11 +1,17 @@
 """No text breaks a table of Markdown or LaTeX."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.reports.formats import Grid, latex_table, latex_text, markdown_table
+from aiayn.reports.comparability import comparable_runs
+from aiayn.reports.formats import FORMATS, Grid, latex_table, latex_text, markdown_table
+from aiayn.reports.tables.table3 import document, report_of
+from aiayn.runs.ledger import read_results
 
 
 def check_latex(text: str) -> None:
@@ -44,3 +50,15 @@ def test_what_latex_knows_by_name_is_named() -> None:
 def test_the_papers_symbols_are_formulas_and_keys_are_not() -> None:
     assert latex_text("d_model, ε_ls") == r"$d_{\mathrm{model}}$, $\epsilon_{\mathrm{ls}}$"
     assert latex_text("model.d_ff of runs/d_k, ad_k") == r"model.d\_ff of runs/d\_k, ad\_k"
+
+
+@pytest.mark.parametrize("rows", [(), ("base", "big")])
+def test_latex_is_balanced_and_its_lines_have_the_columns_announced(
+    make_run: Callable[..., Path], tmp_path: Path, rows: tuple[str, ...]
+) -> None:
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for row in rows:
+        make_run(row)
+    comparable = comparable_runs(read_results(runs), runs, scale=None, data=None, like=None)
+    check_latex(FORMATS[".tex"](document(report_of(comparable, resamples=100, seed=1))))

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_formats import check_latex
 
 from aiayn.errors import UserError
 from aiayn.evaluation.significance import bootstrap
@@ -242,11 +241,6 @@ def test_markdown_tables_have_as_many_cells_in_every_line(found: Report) -> None
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
     assert "BLEU: nrefs:1|tok:13a" in page
     assert "| pending |" in page
-
-
-@pytest.mark.parametrize("finished", [True, False])
-def test_latex_is_balanced_and_its_lines_have_the_columns_announced(found: Report, *, finished: bool) -> None:
-    check_latex(written(found if finished else EMPTY, ".tex"))
 
 
 @pytest.mark.slow

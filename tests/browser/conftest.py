@@ -20,7 +20,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.data.preparation.prepared import PreparedData, prepare
 from aiayn.evaluation.bleu import sentence_statistics
 from aiayn.evaluation.sentences import SentenceScores, write_sentence_scores
-from aiayn.paper.table3 import Row, load_table3
+from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.comparability import SCALED
 from aiayn.runs.attention_maps import AttendedSentence, AttentionMaps, write_attention_maps
 from aiayn.runs.record import Record, Status, read_record
@@ -60,7 +60,9 @@ def write_run(folder: Path, row: Row, config: str, record: Record, data: Prepare
     write_sentence_scores(
         path.with_name("dev.sentences.jsonl"),
         (
-            SentenceScores(len(line) * math.log(float(row.ppl.value or 1.0)), len(line), tuple(map(int, counts)))
+            SentenceScores(
+                len(line) * math.log(float(row.ppl.value or 1.0)), len(line), tuple(map(int, counts)), len(line)
+            )
             for line, counts in zip(lines, statistics, strict=True)
         ),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.page.curves import MOST_POINTS
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ from composed_once import composed
 from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.paper.recipe import Item, load_recipe
-from aiayn.paper.table4 import load_table4
+from aiayn.paper.tables import load_table4
 
 RECIPE = load_recipe()
 
@@ -51,8 +51,8 @@ def test_corpora_have_the_papers_vocabulary_and_splits(pair: str) -> None:
     composed = settings(f"data=wmt14_{pair.replace('-', '_')}", f"tokenizer={corpus.settings['tokenizer.kind']}")
     assert {key: composed[key] for key in corpus.settings} == dict(corpus.settings)
     assert f"{composed['data.source_language']}-{composed['data.target_language']}" == pair
-    for split, facts in RECIPE.splits.items():
-        assert composed[f"data.sentences.{split}"] == facts.sentences
+    for split, sentences in RECIPE.splits.items():
+        assert composed[f"data.sentences.{split}"] == sentences
     assert composed["data.sentences.train"] in (None, corpus.pairs)
 
 

@@ -17,7 +17,7 @@ from hydra.types import RunMode
 from aiayn.builders.architecture import model_cost
 from aiayn.config.compose import compose_command
 from aiayn.config.store import options, sweeps_directory
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 
 SEARCH = sweeps_directory() / "search.yaml"
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH})

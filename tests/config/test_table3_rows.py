@@ -12,7 +12,7 @@ from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.config.validation import validate
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 
 ROWS = [row.id for row in load_table3().rows]
 SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))

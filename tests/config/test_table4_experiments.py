@@ -12,7 +12,7 @@ from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.store import conf_directory
 from aiayn.config.validation import validate
-from aiayn.paper.table4 import load_table4
+from aiayn.paper.tables import load_table4
 
 EXPERIMENTS = {
     "wsj_only": ("WSJ only", ["data.path=/wsj"]),
@@ -43,7 +43,7 @@ def test_an_experiment_is_base_with_what_section_6_3_states(name: str) -> None:
     base, own = settings("experiment=table3/base"), settings(f"experiment=table4/{name}", *stated)
     changed = {key: value for key, value in own.items() if value != base.get(key)}
     assert changed.pop("tokenizer.kind") == "symbols"
-    assert changed.pop("tokenizer.vocabulary_size") == table.training[training].vocabulary_size
+    assert changed.pop("tokenizer.vocabulary_size") == table.training[training]["vocabulary_size"]
     widths = {key: changed.pop(key) for key in ("model.d_k", "model.d_v")}
     assert set(widths.values()) == {own["model.d_model"] // own["model.num_heads"]}
     assert changed == dict(table.settings)

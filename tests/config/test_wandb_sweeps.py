@@ -15,7 +15,7 @@ from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import options, sweeps_directory
 from aiayn.config.validation import validate
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 
 FOLDER = sweeps_directory() / "wandb"
 FILES = sorted(FOLDER.glob("*.yaml"))

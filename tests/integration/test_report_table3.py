@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.runs.record import read_record
 
 Train = Callable[..., int]
@@ -49,4 +49,4 @@ def test_runs_of_another_configuration_are_refused_in_one_line(
     assert said.count("\n") == 1
     assert "optimization.adam_beta2 differs, " in said
     assert main(["report", "table3", f"only.like={first}"]) == 0
-    assert "1 run of these rows was left out" in capsys.readouterr().out
+    assert "configuration: 1" in capsys.readouterr().out

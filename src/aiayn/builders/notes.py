@@ -6,7 +6,7 @@ from typing import Any
 from aiayn.config.freeze import plain
 from aiayn.config.identity import result_leaves
 from aiayn.config.schema import TrainConfig
-from aiayn.paper.table3 import SETTINGS, load_table3
+from aiayn.paper.tables import SETTINGS, load_table3
 
 
 def printed_difference(config: TrainConfig) -> str:

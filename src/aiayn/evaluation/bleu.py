@@ -10,6 +10,7 @@ from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 
 if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
     from sacrebleu.metrics.bleu import BLEU
 
 # sacreBLEU is imported where it is used: most commands import this module and score nothing.
@@ -24,61 +25,49 @@ MAX_ORDER = 4
 def corpus_bleu(
     hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", lowercase: bool = False
 ) -> Score:
-    """BLEU of a corpus with one reference a sentence.
+    """BLEU of a corpus of detokenised hypotheses with one reference each.
 
     Args:
         hypotheses: detokenised outputs.
-        references: as many reference translations.
-        tokenize: one of `TOKENIZERS`; 13a is what WMT's published scores use.
-        lowercase: compare without regard to case.
+        references: one for each.
+        tokenize: one of `TOKENIZERS`; WMT's published scores use 13a.
+        lowercase: whether case is ignored.
 
     Raises:
         UserError: nothing to score, unequal lengths, or an unknown tokenisation.
     """
-    _check_lines(hypotheses, references)
-    metric = _bleu(tokenize, lowercase)
-    score: float = metric.corpus_score(hypotheses, [references]).score
-    return Score(score, str(metric.get_signature()))
+    return _corpus_score(_bleu(tokenize, lowercase), hypotheses, references)
 
 
-def corpus_chrf(
-    hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool = False, word_order: int = 0
-) -> Score:
-    """chrF2 of a corpus, the F-score of its character n-grams up to 6; arguments as for `corpus_bleu`.
-
-    With a `word_order` of 2 it counts n-grams of words, too, and is known as chrF2++.
-    """
+def corpus_chrf(hypotheses: Sequence[str], references: Sequence[str], *, word_order: int = 0) -> Score:
+    """chrF2 of a corpus, the F-score of its character n-grams up to 6; with n-grams of 2 words chrF2++."""
     from sacrebleu.metrics.chrf import CHRF
 
-    _check_lines(hypotheses, references)
-    metric = CHRF(lowercase=lowercase, word_order=word_order)
-    score: float = metric.corpus_score(hypotheses, [references]).score
-    return Score(score, str(metric.get_signature()))
+    return _corpus_score(CHRF(word_order=word_order), hypotheses, references)
 
 
 def corpus_ter(hypotheses: Sequence[str], references: Sequence[str]) -> Score:
-    """TER of a corpus: edits and shifts for 100 words of the references, 0 being best; it may exceed 100.
-
-    It takes several times as long as BLEU.
-    """
+    """TER of a corpus: edits and shifts for 100 words of the references; several times slower than BLEU."""
     from sacrebleu.metrics.ter import TER
 
+    return _corpus_score(TER(), hypotheses, references)
+
+
+def _corpus_score(metric: "Metric", hypotheses: Sequence[str], references: Sequence[str]) -> Score:
     _check_lines(hypotheses, references)
-    metric = TER()
-    score: float = metric.corpus_score(hypotheses, [references]).score
-    return Score(score, str(metric.get_signature()))
+    return Score(float(metric.corpus_score(hypotheses, [references]).score), str(metric.get_signature()))
 
 
 def sentence_statistics(
-    hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", lowercase: bool = False
+    hypotheses: Sequence[str], references: Sequence[str], *, tokenize: str = "13a"
 ) -> NDArray[np.int64]:
     """BLEU's counts by sentence, int64 [sentences, 10]; arguments as for `corpus_bleu`.
 
-    The columns are the length of the hypothesis, that of the reference, the n-grams of order 1 to 4 that match, and
-    those that the hypothesis has. Rows add up: the BLEU of any selection follows from their sum.
+    The columns are the lengths of hypothesis and reference, the matching n-grams of order 1 to 4, and the hypothesis's
+    n-grams. Rows add up: the BLEU of any selection follows from their sum.
     """
     _check_lines(hypotheses, references)
-    metric = _bleu(tokenize, lowercase)
+    metric = _bleu(tokenize, lowercase=False)
     metric.effective_order = True  # of no effect on the counts; without it sacreBLEU warns at every sentence
     scores = (
         metric.sentence_score(hypothesis, [line]) for hypothesis, line in zip(hypotheses, references, strict=True)
@@ -87,15 +76,12 @@ def sentence_statistics(
 
 
 def bleu_from_statistics(statistics: NDArray[np.int64]) -> float:
-    """BLEU, 0 to 100, of the sentences whose `sentence_statistics` these are, int64 [sentences, 10]."""
+    """BLEU, 0 to 100, from `sentence_statistics`, int64 [sentences, 10]."""
     return _score(statistics.sum(axis=0).tolist(), effective_order=False)
 
 
 def sentence_bleu(statistics: Sequence[int]) -> float:
-    """BLEU, 0 to 100, of one sentence by its row of `sentence_statistics`, as sacreBLEU scores single sentences.
-
-    Orders that the hypothesis is too short for are left out of the mean; no corpus score follows from these.
-    """
+    """BLEU, 0 to 100, of one row of `sentence_statistics`; orders that the hypothesis is too short for do not count."""
     return _score(statistics, effective_order=True)
 
 
@@ -115,12 +101,11 @@ def _score(statistics: Sequence[int], *, effective_order: bool) -> float:
 
 
 def _bleu(tokenize: str, lowercase: bool) -> "BLEU":
-    """The metric with its default smoothing."""
     from sacrebleu.metrics.bleu import BLEU
 
     if tokenize not in TOKENIZERS:
         raise UserError(f"BLEU tokenisation {tokenize!r}: must be one of {', '.join(TOKENIZERS)}")
-    # force: text that looks tokenised is scored as it is; the warning would land between a command's lines of output.
+    # force: no warning about text that looks tokenised
     return BLEU(lowercase=lowercase, tokenize=tokenize, force=True, max_ngram_order=MAX_ORDER)
 
 

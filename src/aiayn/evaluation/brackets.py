@@ -1,42 +1,34 @@
 """Labelled bracketing of constituency trees, as EVALB with COLLINS.prm counts it (Sekine and Collins 1997).
 
-A bracket is a constituent's label and the words that it spans. What EVALB's parameter file asks for:
+A bracket is a constituent's label and the words that it spans. By EVALB's parameter file:
 
-- TOP, and constituents without words, are no brackets. Labels end at the first "-" or "=", so that function tags do not
-  count; ADVP and PRT are the same label.
-- Traces (-NONE-) and punctuation (the tags , : `` '' and .) are left out before anything is counted: brackets span the
-  words that stay, and tags are compared on those. -LRB-, $ and the like stay.
-- Brackets are multisets: a chain of n equal labels over m of them matches in the smaller number.
-- Precision, recall and F1 are those of all brackets of a corpus together, not means of sentences.
+- TOP and constituents without words are no brackets. Labels end at the first "-" or "="; ADVP and PRT are one label.
+- Traces (-NONE-) and punctuation (the tags , : `` '' and .) are removed first; -LRB-, $ and the like stay.
+- Brackets are multisets: of a chain of n and one of m equal labels, the smaller number matches.
+- Precision, recall and F1 are those of all brackets of a corpus together, not means over sentences.
 
-One thing differs. EVALB goes by the tags of each tree for itself, and gives a sentence up as an error where the two
-then keep different words. Here the gold tree's tags say for both which words are punctuation, since parsers as the
-paper's predict brackets and no tags. Where both trees tag the same words as punctuation, every count is EVALB's.
+One difference: EVALB removes punctuation by each tree's own tags, and reports an error if the remaining words differ.
+Here the gold tree's tags decide for both, since the paper's parsers predict no tags.
 """
 
 import dataclasses
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, compress
 
-import numpy as np
-
+from aiayn.evaluation.lengths import length_parts
 from aiayn.trees.tree import Span, Tree
 
 TRACE = "-NONE-"
 
 DELETED = frozenset({"TOP", TRACE, ",", ":", "``", "''", "."})
-"""COLLINS.prm's DELETE_LABEL: a tag of these goes with its word, a constituent of these without its words."""
+"""COLLINS.prm's DELETE_LABEL: a tag of these is removed with its word, a constituent without its words."""
 
 SIGNATURE = "labelled:yes|prm:collins|punctuation:gold"
-"""Of the counts, for records: EVALB's COLLINS.prm, punctuation by the gold trees' tags."""
 
 CUTOFF_LENGTH = 40
-"""COLLINS.prm's CUTOFF_LEN: scores are also given of sentences of at most so many words, punctuation included."""
-
-BUCKETS = 5
-"""Of about equally many sentences, by length."""
+"""COLLINS.prm's CUTOFF_LEN, in words including punctuation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +36,10 @@ class BracketScores:
     """Counts over sentences from which the scores follow; they add up over parts of a corpus."""
 
     sentences: int = 0
-    """All of them."""
     errors: int = 0
-    """Of these, whose predicted tree has other words; nothing of them is counted."""
+    """Sentences whose predicted tree has other words; not counted below."""
     skipped: int = 0
-    """Of these, without a word that stays; nothing of them is counted."""
+    """Sentences of nothing but punctuation; not counted below."""
     matched: int = 0
     """Brackets in both trees."""
     gold: int = 0
@@ -60,14 +51,12 @@ class BracketScores:
     crossing: int = 0
     """Predicted brackets that overlap one of the gold tree's, neither within the other."""
     uncrossed: int = 0
-    """Sentences without such a bracket."""
+    """Sentences without a crossing bracket."""
     tagged: int = 0
     """Words whose tags were compared."""
     correct_tags: int = 0
-    """Words with the gold tree's tag."""
 
     def __add__(self, other: "BracketScores") -> "BracketScores":
-        """The counts of both together."""
         names = (field.name for field in dataclasses.fields(self))
         return BracketScores(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
@@ -78,32 +67,32 @@ class BracketScores:
 
     @property
     def precision(self) -> float:
-        """Predicted brackets that match, in percent; 0 where there are none."""
+        """Predicted brackets that match, in percent."""
         return _percent(self.matched, self.predicted)
 
     @property
     def recall(self) -> float:
-        """Gold brackets that match, in percent; 0 where there are none."""
+        """Gold brackets that match, in percent."""
         return _percent(self.matched, self.gold)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall, in percent; 0 where nothing matches."""
+        """The harmonic mean of precision and recall, in percent."""
         return _percent(2 * self.matched, self.gold + self.predicted)
 
     @property
     def exact_match(self) -> float:
-        """Sentences all of whose brackets match, in percent of those counted."""
+        """Sentences all of whose brackets match, in percent."""
         return _percent(self.exact, self.valid)
 
     @property
     def no_crossing(self) -> float:
-        """Sentences without a crossing bracket, in percent of those counted."""
+        """Sentences without a crossing bracket, in percent."""
         return _percent(self.uncrossed, self.valid)
 
     @property
     def tagging_accuracy(self) -> float | None:
-        """Words with the gold tree's tag, in percent, punctuation excluded; None where tags were not predicted."""
+        """Words with the gold tree's tag, in percent; None if tags were not predicted."""
         return _percent(self.correct_tags, self.tagged) if self.tagged else None
 
 
@@ -116,31 +105,19 @@ class SentenceBrackets:
     scores: BracketScores
 
 
-@dataclass(frozen=True)
-class LengthBucket:
-    """The sentences of a range of lengths."""
-
-    shortest: int
-    longest: int
-    scores: BracketScores
-
-
 def score_brackets(gold: Iterable[Tree], predicted: Iterable[Tree], *, tags: bool) -> BracketScores:
-    """The scores of a corpus.
+    """The scores of predicted trees against the gold trees of as many sentences.
 
     Args:
         gold: the trees of the treebank.
-        predicted: as many of a parser, over the same words.
-        tags: whether the predicted trees' tags are a parser's own, and to be scored.
-
-    Raises:
-        ValueError: there are more trees of one kind.
+        predicted: of a parser, over the same words.
+        tags: whether the predicted trees have tags, which are then scored.
     """
     return total(score_sentences(gold, predicted, tags=tags))
 
 
 def score_sentences(gold: Iterable[Tree], predicted: Iterable[Tree], *, tags: bool) -> Iterator[SentenceBrackets]:
-    """Each sentence by itself; arguments and errors as for `score_brackets`."""
+    """Each sentence alone; arguments as for `score_brackets`."""
     for gold_tree, predicted_tree in zip(gold, predicted, strict=True):
         yield _score_sentence(gold_tree, predicted_tree, tags=tags)
 
@@ -150,19 +127,15 @@ def total(sentences: Iterable[SentenceBrackets]) -> BracketScores:
     return sum((sentence.scores for sentence in sentences), BracketScores())
 
 
-def by_length(sentences: Sequence[SentenceBrackets]) -> list[LengthBucket]:
-    """The sentences in parts of about equally many, shortest first; none shares a length with another's."""
-    if not sentences:
-        return []
-    lengths = np.array([sentence.length for sentence in sentences])
-    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, BUCKETS + 1)[1:], method="higher"))
-    parts: dict[int, list[SentenceBrackets]] = {}
-    for place, sentence in zip(np.searchsorted(borders, lengths).tolist(), sentences, strict=True):
-        parts.setdefault(place, []).append(sentence)
-    return [
-        LengthBucket(min(each.length for each in part), max(each.length for each in part), total(part))
-        for _, part in sorted(parts.items())
-    ]
+def scores_by_length(sentences: Sequence[SentenceBrackets]) -> dict[str, BracketScores]:
+    """The scores by ranges of sentence length, and of sentences up to EVALB's cut-off."""
+    scores = {}
+    for inside in length_parts([sentence.length for sentence in sentences]):
+        part = list(compress(sentences, inside))
+        shortest, longest = (end(sentence.length for sentence in part) for end in (min, max))
+        scores[f"{shortest}" if shortest == longest else f"{shortest} to {longest}"] = total(part)
+    short = total(sentence for sentence in sentences if sentence.length <= CUTOFF_LENGTH)
+    return scores | ({f"at most {CUTOFF_LENGTH}": short} if short.sentences else {})
 
 
 def _score_sentence(gold: Tree, predicted: Tree, *, tags: bool) -> SentenceBrackets:
@@ -198,12 +171,7 @@ def _words(tree: Tree) -> list[tuple[str, str]]:
 
 
 def _brackets(tree: Tree, stays: Sequence[bool]) -> "Counter[Span]":
-    """The brackets that count, over the words that stay.
-
-    Args:
-        tree: with or without traces.
-        stays: of each word but the traces.
-    """
+    """The brackets that count; `stays` says of each word except traces whether it is counted."""
     words = iter(stays)
     before = [0, *accumulate(int(tag != TRACE and next(words)) for tag in tree.tags())]
     brackets = (Span(_trimmed(span.label), before[span.start], before[span.end]) for span in tree.spans())
@@ -220,12 +188,12 @@ def _trimmed(label: str) -> str:
 
 
 def _equal_label(label: str) -> str:
-    """COLLINS.prm's EQ_LABEL; as there, of tags too."""
+    """COLLINS.prm's EQ_LABEL, of constituents and tags."""
     return "ADVP" if label == "PRT" else label
 
 
 def _crossing(gold: "Counter[Span]", predicted: "Counter[Span]") -> int:
-    """Number of predicted brackets that cross one of the gold tree; a bracket of the same words crosses none."""
+    """Predicted brackets that cross one of the gold tree."""
     spans = {(span.start, span.end) for span in gold}
     return sum(
         count

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from aiayn.evaluation.significance import Floats
 
 ORDERS = 6
 """Characters of the longest n-grams (Popović 2015)."""
@@ -15,8 +16,8 @@ BETA = 2
 COLUMNS = 3 * ORDERS
 
 
-def chrf_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-    """Counts of character n-grams of order 1 to 6, white space left out, float64 [sentences, COLUMNS].
+def chrf_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> Floats:
+    """Counts of character n-grams of order 1 to 6, without white space, float64 [sentences, COLUMNS].
 
     The columns are those of the hypothesis, those of the reference, and those that match, by order. Rows add up.
     """
@@ -25,18 +26,15 @@ def chrf_statistics(hypotheses: Sequence[str], references: Sequence[str]) -> NDA
 
 def _row(hypothesis: str, reference: str) -> list[int]:
     texts = ["".join(line.split()) for line in (hypothesis, reference)]
-    ours: list[int] = []
-    theirs: list[int] = []
-    matches: list[int] = []
+    rows = []
     for order in range(1, ORDERS + 1):
         found, expected = (Counter(text[at : at + order] for at in range(len(text) - order + 1)) for text in texts)
-        ours.append(found.total() if expected else 0)  # as sacreBLEU: no precision where there is nothing to find
-        theirs.append(expected.total())
-        matches.append((found & expected).total())
-    return [*ours, *theirs, *matches]
+        given = found.total() if expected else 0  # as sacreBLEU: no precision where there is nothing to find
+        rows.append((given, expected.total(), (found & expected).total()))
+    return [count for column in zip(*rows, strict=True) for count in column]
 
 
-def chrf_scores(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def chrf_scores(sums: Floats) -> Floats:
     """chrF2, 0 to 100, of summed columns, [..., COLUMNS] to [...]; orders that a side is too short for do not count."""
     ours, theirs, matches = (sums[..., start : start + ORDERS] for start in range(0, COLUMNS, ORDERS))
     has_both = (ours > 0) & (theirs > 0)
@@ -45,8 +43,6 @@ def chrf_scores(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     orders = np.maximum(has_both.sum(axis=-1), 1)
     mean_precision = np.where(has_both, precision, 0.0).sum(axis=-1) / orders
     mean_recall = np.where(has_both, recall, 0.0).sum(axis=-1) / orders
-    weighed = BETA**2 * mean_precision + mean_recall
-    score: NDArray[np.float64] = (
-        100 * (1 + BETA**2) * mean_precision * mean_recall / np.where(weighed > 0, weighed, 1.0)
-    )
+    weighted = BETA**2 * mean_precision + mean_recall
+    score: Floats = 100 * (1 + BETA**2) * mean_precision * mean_recall / np.where(weighted > 0, weighted, 1.0)
     return score

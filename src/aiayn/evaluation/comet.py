@@ -1,4 +1,4 @@
-"""COMET, a learned score of translations: an extra, for it brings a language model of two gigabytes."""
+"""COMET, a learned score of translations: an extra, since it needs a language model of two gigabytes."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -15,10 +15,10 @@ def corpus_comet(sources: Sequence[str], hypotheses: Sequence[str], references: 
     """The mean COMET of a corpus, times 100.
 
     Args:
-        sources: what was translated.
-        hypotheses: as many outputs, detokenised.
-        references: as many reference translations.
-        model: a file with a checkpoint, or a name on the Hugging Face hub, which is fetched once.
+        sources: the source sentences.
+        hypotheses: one for each, detokenised.
+        references: one for each.
+        model: a checkpoint file, or a name on the Hugging Face hub, which is downloaded once.
 
     Raises:
         UserError: COMET is not installed, or has no such model.

@@ -18,12 +18,11 @@ _LOW_QUOTE = "„"
 
 
 def tokenized(lines: Iterable[str], language: str) -> list[str]:
-    """Moses' tokens of each line, separated by single spaces, by sacremoses' port of tokenizer.perl.
+    """Moses' tokens of detokenised lines, separated by single spaces, by sacremoses' port of tokenizer.perl.
 
     Args:
         lines: detokenised text.
-        language: ISO 639-1 code, which selects the rules for apostrophes and abbreviations; unknown codes are
-            treated as English.
+        language: ISO 639-1 code; unknown codes are treated as English.
     """
     from sacremoses import MosesTokenizer
 
@@ -45,11 +44,7 @@ def compounds_split(line: str) -> str:
 
 
 def multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU, 0 to 100, as multi-bleu.perl computes it: tokens as they came, no smoothing, 0 where an order has no match.
-
-    Args:
-        hypotheses: tokens separated by spaces.
-        references: one for each.
+    """BLEU, 0 to 100, of tokens separated by spaces, without smoothing: 0 if an order has no match.
 
     Raises:
         UserError: unequal lengths.
@@ -74,10 +69,3 @@ def multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
 
 def _ngrams(words: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
     return Counter(zip(*(words[start:] for start in range(order)), strict=False))
-
-
-def version() -> str:
-    """Version of sacremoses, for signatures."""
-    from importlib.metadata import version as version_of
-
-    return version_of("sacremoses")

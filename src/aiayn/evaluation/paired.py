@@ -1,8 +1,7 @@
 """Whether two systems differ on the same sentences: a paired bootstrap, and paired approximate randomisation.
 
-The bootstrap (Koehn 2004) resamples the sentences and estimates how the difference varies over other sentences of
-their kind. Randomisation (Riezler and Maxwell 2005) exchanges the two systems' outputs of random sentences and gives
-the differences between systems that do not differ. Neither covers the variation between training seeds.
+The bootstrap (Koehn 2004) resamples the sentences. Randomisation (Riezler and Maxwell 2005) exchanges the two systems'
+outputs of random sentences. Neither covers the variation between training seeds.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,20 +9,17 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aiayn.evaluation.significance import CONFIDENCE
-
-Floats: TypeAlias = NDArray[np.float64]
+from aiayn.evaluation.significance import Floats, quantiles
 
 ScoreOfSums: TypeAlias = Callable[[Floats], Floats]
 """From summed columns, [..., columns], to scores, [...]."""
 
 _BLOCK = 250
-"""Resamples computed at once, which bounds the memory: 6 MB for 3,000 sentences."""
+"""Resamples computed at once: 6 MB for 3,000 sentences."""
 
 _ROUNDING = 1e-9
-"""Differences that are this near are equal: sums of likelihoods depend on their order in the last digits."""
+"""Tolerance of equal differences: sums of likelihoods depend on their order in the last digits."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +29,12 @@ class PairedTest:
     first: float
     second: float
     low: float
-    """Of the 95% interval of first minus second, by the bootstrap."""
+    """Of the 95% bootstrap interval of first minus second."""
     high: float
     bootstrap_p: float
-    """Two-sided: the share of draws that are as far from the mean draw as the difference is from 0."""
+    """Two-sided: the share of draws at least as far from the mean draw as the difference is from 0."""
     randomization_p: float
-    """Two-sided: the share of exchanges that give as large a difference."""
+    """Two-sided: the share of exchanges that give at least as large a difference."""
 
     @property
     def difference(self) -> float:
@@ -47,16 +43,14 @@ class PairedTest:
 
 
 def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples: int, seed: int) -> PairedTest:
-    """Compare two systems by one score.
-
-    Exchanging the systems exchanges their scores and the interval's ends, and changes no p-value.
+    """Compare two systems by one score; exchanging the systems changes no p-value.
 
     Args:
-        first: what the score is made of, [sentences, columns]; columns add up over sentences.
+        first: statistics of the score, [sentences, columns]; columns add up over sentences.
         second: the same of the other system.
         score: the score of summed columns.
-        resamples: draws of the bootstrap, and exchanges as many; no p-value is below 1 / (resamples + 1).
-        seed: of both; the same seed draws the same.
+        resamples: number of draws and of exchanges; no p-value is below 1 / (resamples + 1).
+        seed: of draws and exchanges.
     """
     assert first.shape == second.shape, "the sentences are not the same"
     ours, theirs = float(score(first.sum(axis=0))), float(score(second.sum(axis=0)))
@@ -64,10 +58,10 @@ def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples:
     generator = np.random.default_rng(seed)
     with np.errstate(invalid="ignore"):  # infinite perplexities leave NaN, which decides nothing
         drawn = np.concatenate([score(w @ first) - score(w @ second) for w in _draws(len(first), resamples, generator)])
-        low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+        low, high = quantiles(drawn)
         bootstrap_p = _share_at_least(drawn - drawn.mean(), observed)
         randomization_p = _share_at_least(_exchanges(first, second, score, resamples, generator), observed)
-    return PairedTest(ours, theirs, float(low), float(high), bootstrap_p, randomization_p)
+    return PairedTest(ours, theirs, low, high, bootstrap_p, randomization_p)
 
 
 def _exchanges(
@@ -83,7 +77,7 @@ def _exchanges(
 
 
 def _share_at_least(differences: Floats, observed: float) -> float:
-    """Share of differences at least as far from 0 as the observed one, itself included; NaN counts as such."""
+    """Share of differences, the observed one included, at least as far from 0 as it; NaN counts as far."""
     smaller = np.abs(differences) < abs(observed) * (1 - _ROUNDING) - _ROUNDING
     return float((~smaller).sum() + 1) / (len(differences) + 1)
 
@@ -91,8 +85,7 @@ def _share_at_least(differences: Floats, observed: float) -> float:
 def _draws(sentences: int, resamples: int, generator: np.random.Generator) -> Iterator[Floats]:
     """Counts of each sentence in each draw, [block, sentences]."""
     for size in _blocks(resamples):
-        drawn = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=size)
-        yield drawn.astype(np.float64)
+        yield generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=size).astype(np.float64)
 
 
 def _blocks(resamples: int) -> Iterator[int]:

@@ -20,11 +20,11 @@ class Parses:
 
     trees: Sequence[Tree]
     well_formed: int
-    """Number of outputs that were a tree over exactly their words; the others were repaired."""
+    """Outputs that were a tree over exactly their words; the others were repaired."""
 
     @property
     def well_formed_rate(self) -> float:
-        """The same in percent."""
+        """In percent."""
         return 100 * self.well_formed / len(self.trees) if self.trees else 0.0
 
 
@@ -32,9 +32,9 @@ def parses(sources: Iterable[str], outputs: Iterable[str], *, tags: bool) -> Par
     """Read linearised trees.
 
     Args:
-        sources: words with spaces between them, at least one each.
-        outputs: one output for each, in symbols with spaces between them.
-        tags: whether outputs hold the words' tags; if not, symbols other than brackets are read as `XX`.
+        sources: words separated by spaces, at least one each.
+        outputs: one for each, symbols separated by spaces.
+        tags: whether outputs have the words' tags; if not, symbols other than brackets are read as `XX`.
     """
     trees: list[Tree] = []
     well_formed = 0
@@ -51,5 +51,5 @@ def _without_tag(token: str) -> str:
 
 
 def split_symbols(line: str) -> tuple[str, ...]:
-    """Words or symbols of a line, separated by spaces; other white space of Unicode may be within a word."""
+    """Words or symbols of a line, separated by spaces only: a word may contain other white space."""
     return tuple(filter(None, line.split(" ")))

@@ -9,16 +9,13 @@ from aiayn.errors import UserError
 
 
 def perplexity(nll: ArrayLike, tokens: ArrayLike) -> float:
-    """exp(sum of nll / sum of tokens): per word-piece, as the paper's Table 3 gives it.
+    """exp(sum of nll / sum of tokens), per word-piece as in Table 3; inf if it exceeds a float.
 
-    The sums are exact, so neither the order of the sentences nor the number of processes that scored them matters.
+    The sums are exact, so the order of the sentences does not matter.
 
     Args:
-        nll: [sentences], each sentence's summed negative log-likelihood without label smoothing, in nats.
-        tokens: [sentences], the target tokens of each, eos included.
-
-    Returns:
-        At least 1 for likelihoods; inf where it exceeds what a float holds.
+        nll: [sentences], summed over each sentence's tokens, without label smoothing, in nats.
+        tokens: [sentences], target tokens, eos included.
 
     Raises:
         UserError: unequal lengths, or no tokens at all.

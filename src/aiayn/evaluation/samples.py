@@ -6,15 +6,15 @@ import numpy as np
 
 
 def spread(total: int, count: int) -> list[int]:
-    """Numbers of `count` sentences spread evenly over `total`, in order; all of them where there are no more."""
+    """Indices of at most `count` sentences spread evenly over `total`, in order."""
     count = min(total, count)
     return [index * total // count for index in range(count)]
 
 
 def representative_sample(scores: Sequence[float], count: int) -> list[int]:
-    """Numbers of at most `count` sentences, by rising score: the worst, the best, the median, and others.
+    """Indices of at most `count` sentences by rising score: the worst, the best, the median, and others.
 
-    The others are spread evenly, the same ones whatever the scores. Of equal scores the first counts as the lowest.
+    The others are spread evenly and do not depend on the scores.
     """
     ranked = np.argsort(np.asarray(scores), kind="stable").tolist()
     total = len(ranked)

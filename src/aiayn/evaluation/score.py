@@ -8,6 +8,6 @@ class Score:
     """A score with the signature that makes it reproducible."""
 
     score: float
-    """From 0 to 100, but for TER and COMET."""
+    """From 0 to 100, except TER and COMET."""
     signature: str
-    """References, case, tokenisation, smoothing, version: sacreBLEU's own, or in its manner."""
+    """References, case, tokenisation, smoothing, version, in sacreBLEU's form."""

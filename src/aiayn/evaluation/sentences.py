@@ -1,7 +1,7 @@
 """One sentence's scores on disk, so that two systems can be compared sentence by sentence later."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,19 +21,25 @@ class SentenceScores:
     """Tokens of the reference, eos included."""
     bleu_statistics: tuple[int, ...]
     """One row of `aiayn.evaluation.bleu.sentence_statistics`; empty where trees are scored."""
-    source_tokens: int | None = None
-    """Tokens of the source, eos included; None in files from before it was noted."""
+    source_tokens: int
+    """Tokens of the source, eos included."""
     brackets: SentenceBrackets | None = None
-    """Bracket counts; None where no trees are scored."""
+    """None where no trees are scored."""
 
 
 def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:
-    """Write one JSON object a line; the file is whole or, after a crash, as it was before."""
+    """Write one JSON object a line, atomically."""
     files.write_text(path, "".join(json.dumps(_fields(row)) + "\n" for row in rows))
 
 
+def _fields(row: SentenceScores) -> dict[str, Any]:
+    fields = asdict(row)
+    del fields["brackets" if row.brackets is None else "bleu_statistics"]
+    return fields
+
+
 def read_sentence_scores(path: Path) -> list[SentenceScores]:
-    """Read what `write_sentence_scores` wrote.
+    """The rows of a file.
 
     Raises:
         UserError: the file is missing, or a line of it is not a sentence's scores.
@@ -47,28 +53,17 @@ def read_sentence_scores(path: Path) -> list[SentenceScores]:
     return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
 
 
-def _fields(row: SentenceScores) -> dict[str, Any]:
-    """Everything that there is, for either task."""
-    fields = asdict(row)
-    del fields["brackets" if row.brackets is None else "bleu_statistics"]
-    return fields
-
-
-def _brackets(content: Mapping[str, Any] | None) -> SentenceBrackets | None:
-    if content is None:
-        return None
-    return SentenceBrackets(int(content["length"]), BracketScores(**content["scores"]))
-
-
 def _parse(line: str, place: str) -> SentenceScores:
     try:
         fields = json.loads(line)
-        brackets = _brackets(fields.get("brackets"))
+        brackets = fields.get("brackets")
+        if brackets is not None:
+            brackets = SentenceBrackets(int(brackets["length"]), BracketScores(**brackets["scores"]))
         return SentenceScores(
             nll=float(fields["nll"]),
             tokens=int(fields["tokens"]),
-            bleu_statistics=() if brackets else tuple(int(count) for count in fields["bleu_statistics"]),
-            source_tokens=None if fields.get("source_tokens") is None else int(fields["source_tokens"]),
+            bleu_statistics=() if brackets else tuple(map(int, fields["bleu_statistics"])),
+            source_tokens=int(fields["source_tokens"]),
             brackets=brackets,
         )
     except (AttributeError, ValueError, KeyError, TypeError) as error:

@@ -1,21 +1,20 @@
 """Significance of differences between trained systems: a paired bootstrap over sentences, widened by seed variance.
 
-Every resample draws the sentences of the split anew, with replacement, and scores all systems on the same draw (Koehn
-2004): what is easy or hard for all of them cancels in differences. A system's score is the mean over its seeds. What
-another seed would have changed cannot be resampled from two or three runs, so it is estimated once, from the seeds of
-all systems together, and added to every resample as a normal deviate whose variance is itself drawn from what the
-estimate leaves open; a difference that varies by seeds alone then has Student's t interval.
+Every resample draws the sentences of the split with replacement and scores all systems on the same draw (Koehn 2004),
+so that the difficulty of sentences cancels in differences. A system's score is the mean over its seeds. The variance
+between seeds is estimated from the seeds of all systems together and added to every resample as a normal deviate whose
+variance is drawn from its posterior; a difference that varies by seeds alone then has Student's t interval.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aiayn.errors import UserError
 from aiayn.evaluation.bleu import MAX_ORDER
 from aiayn.evaluation.sentences import SentenceScores
 
@@ -25,23 +24,13 @@ COLUMNS = 2 + 2 + 2 * MAX_ORDER
 """Of a sentence: NLL, tokens, and one row of `aiayn.evaluation.bleu.sentence_statistics`."""
 
 CONFIDENCE = 0.95
-NORMAL_QUANTILE = 1.959963984540054
-"""Half the width, in standard deviations, of a normal interval of that confidence."""
-
-FEWEST_RESAMPLES = 100
-"""Below this, the ends of a 95% interval are a matter of luck."""
+NORMAL_QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
-def check_resampling(resamples: int, seed: int) -> None:
-    """Refuse settings of the bootstrap that yield no interval.
-
-    Raises:
-        UserError: a value is not allowed.
-    """
-    if resamples < FEWEST_RESAMPLES:
-        raise UserError(f"resamples={resamples}: must be at least {FEWEST_RESAMPLES}")
-    if seed < 0:
-        raise UserError(f"seed={seed}: must not be negative")
+def quantiles(draws: ArrayLike) -> tuple[float, float]:
+    """The ends of the 95% interval over draws."""
+    low, high = np.quantile(np.asarray(draws), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return float(low), float(high)
 
 
 def sentence_columns(rows: Sequence[SentenceScores]) -> Floats:
@@ -69,37 +58,43 @@ def bleu_scores(sums: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A number, most often a difference, with its 95% interval."""
+class Estimate:
+    """A number with its 95% interval."""
 
     estimate: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Interval(Estimate):
+    """A score, or a difference of two."""
+
     sentence_variance: float
-    """Of the estimate, from the choice of sentences."""
+    """Of the estimate, by the choice of sentences."""
     seed_variance: float | None
-    """Of the estimate were each side one run, from the choice of seed; None where no system has two."""
+    """Of the estimate if each side were one run, by the choice of seed; None if no system has two."""
 
     def around(self, estimate: float) -> Self:
-        """As wide, about another estimate."""
+        """The same width around another estimate."""
         shift = estimate - self.estimate
         return replace(self, estimate=estimate, low=self.low + shift, high=self.high + shift)
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """One metric of several systems: as measured, and as it might have come out."""
+    """One metric of several systems, as measured and as resampled."""
 
     values: Floats
     """[systems], the mean over seeds on all sentences."""
     deviations: Floats
-    """[systems], the standard deviation over seeds; NaN where there is one seed."""
+    """[systems], the standard deviation over seeds; NaN for one seed."""
     seed_deviation: float | None
-    """Of single runs about their system's mean, from all systems together; None where none has two seeds."""
+    """Of single runs around their system's mean, pooled over systems; None if none has two seeds."""
     sentence_draws: Floats
-    """[resamples, systems], the sentences drawn anew."""
+    """[resamples, systems], sentences resampled."""
     draws: Floats
-    """[resamples, systems], sentences and seeds drawn anew."""
+    """[resamples, systems], sentences and seeds resampled."""
 
     def difference(self, first: int, second: int) -> Interval:
         """The first system minus the second."""
@@ -112,15 +107,15 @@ class Resampled:
             )
 
     def interval(self, system: int) -> Interval:
-        """A system by itself."""
+        """One system."""
         return self._interval(self.values[system], self.draws[:, system], self.sentence_draws[:, system], sides=1)
 
     def _interval(self, estimate: float, draws: Floats, sentence_draws: Floats, *, sides: int) -> Interval:
         with np.errstate(invalid="ignore"):
-            low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-            variance = np.var(sentence_draws)
+            variance = float(np.var(sentence_draws))
+            low, high = quantiles(draws)
         seeds = None if self.seed_deviation is None else sides * self.seed_deviation**2
-        return Interval(float(estimate), float(low), float(high), float(variance), seeds)
+        return Interval(float(estimate), low, high, variance, seeds)
 
 
 @dataclass(frozen=True)
@@ -136,17 +131,16 @@ def bootstrap(systems: Sequence[Sequence[Floats]], *, resamples: int, seed: int)
 
     Args:
         systems: for each system, for each of its seeds, the `sentence_columns` of the same split.
-        resamples: how often the sentences are drawn.
-        seed: of the draws; the same seed draws the same.
+        resamples: number of draws.
+        seed: of the draws.
     """
     sentences = len(systems[0][0])
     runs = [run for system in systems for run in system]
     assert all(run.shape == (sentences, COLUMNS) for run in runs), "the sentences are not the same"
     generator = np.random.default_rng(seed)
-    # How often each draw takes each sentence, [resamples, sentences]; row 0 takes each once: the split itself.
+    # How often each draw takes each sentence, [resamples, sentences]; row 0 of the weights is the split itself.
     counts = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=resamples).astype(np.float64)
     weights = np.concatenate([np.ones((1, sentences)), counts])
-    # A column depends on nothing but its own sentences, so all runs lie side by side in one product.
     sums = (weights @ np.concatenate(runs, axis=1)).reshape(1 + resamples, len(runs), COLUMNS)
     seeds = [len(system) for system in systems]
     return Bootstrap(
@@ -174,17 +168,16 @@ def _resampled(scores: Floats, seeds: Sequence[int], generator: np.random.Genera
 
 
 def seeds_to_decide(interval: Interval, distance: float) -> int | None:
-    """Seeds of each side that would narrow an interval to less than a distance on either side of its estimate.
+    """Seeds of each side for which a difference's interval would be narrower than a distance on either side.
 
-    The half-width with k seeds is taken to be 1.96 sqrt(sentence_variance + seed_variance / k), with both variances as
-    they were estimated here.
+    The half-width with k seeds is taken to be 1.96 sqrt(sentence_variance + seed_variance / k).
 
     Args:
         interval: of a difference.
-        distance: from the estimate to the value that the interval has to leave out.
+        distance: from the estimate to the value that the interval has to exclude.
 
     Returns:
-        At least 1; None where the sentences alone leave it open, or where the variance over seeds is not known.
+        At least 1; None if the variance of sentences alone is too large, or that of seeds is not known.
     """
     room = (abs(distance) / NORMAL_QUANTILE) ** 2 - interval.sentence_variance
     if interval.seed_variance is None or not room > 0:
@@ -194,12 +187,7 @@ def seeds_to_decide(interval: Interval, distance: float) -> int | None:
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Spearman's rank correlation, equal values sharing their mean rank; NaN where one side does not vary.
-
-    Args:
-        first: [n].
-        second: [n].
-    """
+    """Spearman's rank correlation of [n] and [n]; ties have their mean rank; NaN if one side does not vary."""
     ranks = _ranks(np.asarray(first, dtype=np.float64)), _ranks(np.asarray(second, dtype=np.float64))
     a, b = (rank - rank.mean() for rank in ranks)
     norm = math.sqrt(float(a @ a) * float(b @ b))
@@ -214,17 +202,7 @@ def _ranks(values: Floats) -> Floats:
     return ranks
 
 
-@dataclass(frozen=True)
-class Correlation:
-    """A rank correlation with its 95% interval over the draws."""
-
-    estimate: float
-    low: float
-    high: float
-
-
-def rank_correlation(column: Sequence[float], measured: Resampled) -> Correlation:
+def rank_correlation(column: Sequence[float], measured: Resampled) -> Estimate:
     """Rank correlation of measured systems with a column of other numbers, [systems]."""
     over_draws = [spearman(column, draw) for draw in measured.draws]
-    low, high = np.quantile(over_draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Correlation(spearman(column, measured.values), float(low), float(high))
+    return Estimate(spearman(column, measured.values), *quantiles(over_draws))

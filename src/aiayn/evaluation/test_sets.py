@@ -1,10 +1,9 @@
 """Recognise sacreBLEU's test sets of 2014 in a split, by the texts in sacreBLEU's folder; nothing is downloaded.
 
-newstest2014 has 3,003 sentences: `wmt14/full`. Its `wmt14` is what WMT evaluated on, 2,737 of them for English-German,
-and only its own files say which ones.
+`wmt14/full` is newstest2014, 3,003 sentences; `wmt14` is the part that WMT evaluated on, 2,737 for English-German.
 """
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,25 +20,22 @@ SENTENCES_OF_2014 = 3003
 
 
 def known_test_sets(sources: Sequence[str], references: Sequence[str], *, languages: str) -> dict[str, list[int]]:
-    """The sentences that make up each of `NAMES`, by number; a test set is left out where not all of it is there.
+    """The indices of the sentences of each test set that the split contains completely.
 
     Args:
         sources: of the split.
-        references: as many.
+        references: one for each.
         languages: as in en-de.
     """
-    places: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+    places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, (source, reference) in enumerate(zip(sources, references, strict=True)):
         places[_spaced(source), _spaced(reference)].append(number)
     found: dict[str, list[int]] = {}
     for name in NAMES:
-        left = {pair: deque(numbers) for pair, numbers in places.items()}
         pairs = _kept(name, languages)
-        if pairs and all(left.get(pair) for pair in set(pairs)):
-            try:
-                found[name] = [left[pair].popleft() for pair in pairs]
-            except IndexError:  # fewer of a sentence than the test set has
-                continue
+        if pairs and all(count <= len(places[pair]) for pair, count in Counter(pairs).items()):
+            left = {pair: iter(places[pair]) for pair in pairs}
+            found[name] = [next(left[pair]) for pair in pairs]
     return found
 
 
@@ -51,14 +47,14 @@ def on_test_sets(
     languages: tuple[str, str],
     signature: str,
 ) -> dict[str, Score]:
-    """BLEU on each test set that is known to be there, as `bleu_wmt14` and `bleu_wmt14_full`.
+    """BLEU on each test set that the split contains, as `bleu_wmt14` and `bleu_wmt14_full`.
 
     Args:
         statistics: see `aiayn.evaluation.bleu.sentence_statistics`.
         sources: of the split.
-        references: as many.
+        references: one for each.
         languages: of both sides.
-        signature: of the BLEU that the statistics are of.
+        signature: of the BLEU of the statistics.
     """
     pair = "-".join(languages)
     return {
@@ -71,7 +67,7 @@ def on_test_sets(
 
 
 def remedy(sentences: int, found: dict[str, list[int]], *, languages: str) -> str | None:
-    """The remedy for a split that looks like newstest2014 while `wmt14` is not known; None otherwise."""
+    """How to get `wmt14` for a split that looks like newstest2014; None if there is no need."""
     if sentences != SENTENCES_OF_2014 or "wmt14" in found:
         return None
     what = f"{SENTENCES_OF_2014:,} sentences, as newstest2014 (wmt14/full) has"
@@ -79,7 +75,7 @@ def remedy(sentences: int, found: dict[str, list[int]], *, languages: str) -> st
 
 
 def _kept(name: str, languages: str) -> list[tuple[str, str]]:
-    """The pairs of a test set, where sacreBLEU has written them below its folder."""
+    """The pairs of a test set, if sacreBLEU has downloaded them."""
     from sacrebleu.utils import SACREBLEU_DIR
 
     stem = Path(SACREBLEU_DIR) / name / f"{name.replace('/', '_')}.{languages}"
@@ -91,5 +87,5 @@ def _kept(name: str, languages: str) -> list[tuple[str, str]]:
 
 
 def _spaced(line: str) -> str:
-    """A line as sacreBLEU keeps it: runs of white space are one space."""
+    """A line as sacreBLEU stores it: runs of white space are one space."""
     return " ".join(line.split())

@@ -9,7 +9,7 @@ from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.paper.recipe import load_recipe
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.runs.directory import RunDirectory, average_name, open_run
 from aiayn.runs.record import Record, read_record
 from aiayn.system.quiet import quiet_libraries

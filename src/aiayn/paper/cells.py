@@ -1,8 +1,9 @@
-"""Columns and printed cells, which the four tables share, read from YAML."""
+"""Printed cells and columns of the paper's tables, and the reader of this package's YAML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -15,7 +16,7 @@ class Cell:
     """A printed cell: a number, an order of growth, or blank."""
 
     value: float | None
-    """The number; None for an order of growth and for a blank cell."""
+    """None for an order of growth and for a blank cell."""
     decimals: int
     """Digits printed after the point; of the mantissa, if scientific."""
     unit: str
@@ -27,14 +28,20 @@ class Cell:
     """Whether it is printed as a mantissa and a power of ten."""
     order: Order | None = None
     note: str | None = None
-    """A known oddity of the cell."""
+    """A known oddity."""
     elsewhere: tuple["Cell", ...] = ()
-    """The same cell where other versions print something else; each names its source."""
+    """The same cell where other versions print something else."""
 
     @property
     def printed(self) -> bool:
-        """Whether the paper prints anything here."""
+        """Whether the cell is not blank."""
         return self.value is not None or self.order is not None
+
+    @property
+    def number(self) -> float:
+        """The value of a cell that is known to have one."""
+        assert self.value is not None, f"{self.id} is blank"
+        return self.value
 
     def __str__(self) -> str:
         if self.order is not None:
@@ -54,69 +61,22 @@ class Column:
     heading: str
     unit: str
     decimals: int | None = None
-    """Digits that every number of the column has after the point; None: they differ."""
+    """Digits of every number after the point; None: they differ."""
     note: str | None = None
 
 
-@dataclass(frozen=True)
-class Caption:
-    """The caption of a table."""
-
-    title: str
-    source: str
-    """The version of the paper that the cells were read from."""
+def read_yaml(name: str) -> Any:
+    """A file of this package, with read-only mappings, and tuples for lists."""
+    return _frozen(yaml.safe_load(resources.files(__package__).joinpath(name).read_text(encoding="utf-8")))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaperRow:
-    """A line of any table; its cells are fields named as the columns are."""
-
-    id: str
-    label: str
-    group: str = ""
-    """The group of rows, in the paper's words or by its rules."""
-    note: str | None = None
-    """A known oddity of the row."""
+def _frozen(content: Any) -> Any:
+    if isinstance(content, dict):
+        return MappingProxyType({key: _frozen(value) for key, value in content.items()})
+    return tuple(map(_frozen, content)) if isinstance(content, list) else content
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaperTable:
-    """Any of the four tables, in the paper's order."""
-
-    caption: Caption
-    columns: tuple[Column, ...]
-    rows: Sequence[PaperRow]
-
-    def cells(self, row: PaperRow) -> list[Cell]:
-        """A row's cells in the order of the columns, blank ones too."""
-        return [getattr(row, column.id) for column in self.columns]
-
-
-def read_yaml(name: str) -> str:
-    """The text of a file of this package."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def parse_yaml(text: str) -> Any:
-    """YAML as plain containers; its shape is the caller's business."""
-    return yaml.safe_load(text)
-
-
-def parse_columns(content: Mapping[str, Any]) -> tuple[Column, ...]:
-    """The columns of a table, in order."""
-    return tuple(Column(id=name, **column) for name, column in content.items())
-
-
-def parse_row(entry: Mapping[str, Any], columns: Sequence[Column], *, table: str, source: str) -> dict[str, Any]:
-    """A row's entries with its cells in place of what stands for them; a column that is not named is blank."""
-    cells = {
-        column.id: _cell(entry.get(column.id), column, cell_id=f"{table}.{entry['id']}.{column.id}", source=source)
-        for column in columns
-    }
-    return {**entry, **cells}
-
-
-def _cell(entry: str | Mapping[str, Any] | None, column: Column, *, cell_id: str, source: str) -> Cell:
+def parse_cell(entry: str | Mapping[str, Any] | None, column: Column, *, cell_id: str, source: str) -> Cell:
     """A cell from its printed text, from the text with remarks, or from nothing.
 
     Asserts that the number, printed again, is the text.
@@ -124,20 +84,19 @@ def _cell(entry: str | Mapping[str, Any] | None, column: Column, *, cell_id: str
     if not isinstance(entry, Mapping):
         entry = {"printed": entry}
     text: str = entry["printed"] or ""
-    mantissa, exponent, _ = text.partition("e")
-    decimals = len(mantissa.partition(".")[2]) if column.decimals is None else column.decimals
     order = parse_order(entry["order"]) if "order" in entry else None
+    mantissa, exponent, _ = ("", "", "") if order else text.partition("e")
     cell = Cell(
-        value=float(text) if text and order is None else None,
-        decimals=decimals if order is None else 0,
+        value=float(text) if mantissa else None,
+        decimals=len(mantissa.partition(".")[2]) if column.decimals is None else column.decimals,
         unit=column.unit,
         id=cell_id,
         source=source,
-        scientific=bool(exponent) and order is None,
+        scientific=bool(exponent),
         order=order,
         note=entry.get("note"),
         elsewhere=tuple(
-            _cell(other, column, cell_id=cell_id, source=version)
+            parse_cell(other, column, cell_id=cell_id, source=version)
             for version, other in entry.get("elsewhere", {}).items()
         ),
     )

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 from typing import Any, TypeAlias
 
-import yaml
+from aiayn.paper.cells import read_yaml
 
 
 class Metric(StrEnum):
@@ -55,7 +54,7 @@ class Need(StrEnum):
     """A condition without which runs are no evidence for or against a claim."""
 
     converged = "converged"
-    """Training goes far beyond the warm-up: a difference is not that of how fast models begin to learn."""
+    """Training goes far beyond the warm-up, so that a difference is not in how early models begin to learn."""
     many_epochs = "many_epochs"
     """The training data are read often enough for a model to over-fit."""
 
@@ -66,7 +65,6 @@ class Claim:
 
     id: str
     section: str
-    """Of the paper, where it is drawn."""
     group: str
     """Of the rows that it is about."""
     about: str
@@ -84,26 +82,14 @@ class Claim:
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """The paper's conclusions from Table 3."""
-    return parse_claims(resources.files(__package__).joinpath("claims.yaml").read_text(encoding="utf-8"))
+    return tuple(map(_claim, read_yaml("claims.yaml")))
 
 
-def parse_claims(text: str) -> tuple[Claim, ...]:
-    """Read YAML of claims.yaml's shape."""
-    return tuple(
-        Claim(
-            **{
-                **entry,
-                "comparisons": tuple(map(_comparison, entry["comparisons"])),
-                "needs": frozenset(map(Need, entry.get("needs", ()))),
-            }
-        )
-        for entry in yaml.safe_load(text)
-    )
+def _claim(entry: Mapping[str, Any]) -> Claim:
+    comparisons = tuple(map(_comparison, entry["comparisons"]))
+    return Claim(**{**entry, "comparisons": comparisons, "needs": frozenset(map(Need, entry.get("needs", ())))})
 
 
 def _comparison(entry: Mapping[str, Any]) -> Comparison:
-    metric = Metric(entry["metric"])
-    if "within" in entry:
-        first, second = entry["rows"]
-        return Sameness(metric, (first, second), entry["within"])
-    return Ordering(**{**entry, "metric": metric})
+    kind = Sameness if "within" in entry else Ordering
+    return kind(**{**entry, "metric": Metric(entry["metric"])})

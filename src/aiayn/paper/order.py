@@ -1,9 +1,7 @@
-"""Orders of growth, such as O(n^2·d), as data that can be printed and evaluated."""
+"""Orders of growth, such as O(n^2·d), as data."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 
@@ -26,28 +24,6 @@ class Order:
     """The exponent of each size, in the order printed; negative where it divides."""
     logarithm: Logarithm | None = None
 
-    @property
-    def sizes(self) -> frozenset[str]:
-        """The names of the sizes that it depends on."""
-        inner = (self.logarithm.base, self.logarithm.of) if self.logarithm else ()
-        return frozenset(self.powers) | frozenset(inner)
-
-    def evaluate(self, sizes: Mapping[str, float]) -> float:
-        """The term's value, without the constant that an order of growth leaves out.
-
-        Args:
-            sizes: at least those that the term depends on.
-
-        Raises:
-            ValueError: a size is missing.
-        """
-        if missing := sorted(self.sizes - sizes.keys()):
-            raise ValueError(f"{self} needs a value of {', '.join(missing)}")
-        product = math.prod(float(sizes[name]) ** power for name, power in self.powers.items())
-        if self.logarithm is None:
-            return product
-        return product * math.log(sizes[self.logarithm.of]) / math.log(sizes[self.logarithm.base])
-
     def __str__(self) -> str:
         factors = [_power(name, power) for name, power in self.powers.items() if power > 0]
         divisors = [_power(name, -power) for name, power in self.powers.items() if power < 0]
@@ -59,10 +35,7 @@ class Order:
 def parse_order(content: Mapping[str, Any]) -> Order:
     """An order of growth from YAML: `{powers: {n: 2, d: 1}, logarithm: {base: k, of: n}}`, both optional."""
     logarithm = content.get("logarithm")
-    return Order(
-        powers=MappingProxyType(content.get("powers", {})),
-        logarithm=None if logarithm is None else Logarithm(**logarithm),
-    )
+    return Order(content.get("powers", {}), None if logarithm is None else Logarithm(**logarithm))
 
 
 def _power(name: str, exponent: int) -> str:

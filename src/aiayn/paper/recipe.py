@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
+from typing import Any
 
-from aiayn.paper.cells import parse_yaml, read_yaml
+from aiayn.paper.cells import read_yaml
 
 
 @dataclass(frozen=True)
@@ -19,33 +19,16 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Statement:
-    """A statement of the paper without a number."""
-
-    subject: str
-    says: str
-    section: str
-
-
-@dataclass(frozen=True)
 class Corpus:
     """Pairs to train on, and their vocabulary."""
 
     name: str
     pairs: int
-    """About so many."""
+    """Approximate."""
     section: str
     settings: Mapping[str, int | str]
     """By configuration key."""
     note: str | None = None
-
-
-@dataclass(frozen=True)
-class Split:
-    """Sentences to score."""
-
-    name: str
-    sentences: int
 
 
 @dataclass(frozen=True)
@@ -70,23 +53,19 @@ class Hardware:
     sustained_flops: Mapping[str, float]
     """Single-precision FLOP/s by kind of GPU, as the costs of Table 2 assume them."""
 
-    def training_flops(self, hours: float) -> float:
-        """Floating-point operations of so many hours on all devices, as Table 2 estimates them."""
-        return hours * 3600 * self.devices * self.sustained_flops[self.gpu]
-
 
 @dataclass(frozen=True)
 class Recipe:
-    """Sections 5 and 6.1, and what of section 3 is a setting."""
+    """Sections 5 and 6.1, and the settings of section 3."""
 
     source: str
     settings: tuple[Item, ...]
-    statements: tuple[Statement, ...]
     unmentioned: tuple[str, ...]
     """Settings of other recipes that the paper does not mention."""
     corpora: Mapping[str, Corpus]
     """By language pair."""
-    splits: Mapping[str, Split]
+    splits: Mapping[str, int]
+    """Sentences of dev and test."""
     training: Mapping[str, Training]
     """base and big."""
     big_en_fr: Mapping[str, float]
@@ -97,21 +76,11 @@ class Recipe:
 @cache
 def load_recipe() -> Recipe:
     """The recipe as the paper states it."""
-    content = parse_yaml(read_yaml("recipe.yaml"))
-    hardware = content["hardware"]
-    return Recipe(
-        source=content["source"],
-        settings=tuple(Item(**item) for item in content["settings"]),
-        statements=tuple(Statement(**statement) for statement in content["statements"]),
-        unmentioned=tuple(content["unmentioned"]),
-        corpora=MappingProxyType(
-            {
-                pair: Corpus(**{**corpus, "settings": MappingProxyType(corpus["settings"])})
-                for pair, corpus in content["corpora"].items()
-            }
-        ),
-        splits=MappingProxyType({name: Split(**split) for name, split in content["splits"].items()}),
-        training=MappingProxyType({model: Training(**facts) for model, facts in content["training"].items()}),
-        big_en_fr=MappingProxyType(content["big_en_fr"]),
-        hardware=Hardware(**{**hardware, "sustained_flops": MappingProxyType(hardware["sustained_flops"])}),
-    )
+    content: Mapping[str, Any] = read_yaml("recipe.yaml")
+    parsed = {
+        "settings": tuple(Item(**item) for item in content["settings"]),
+        "corpora": {pair: Corpus(**corpus) for pair, corpus in content["corpora"].items()},
+        "training": {model: Training(**facts) for model, facts in content["training"].items()},
+        "hardware": Hardware(**content["hardware"]),
+    }
+    return Recipe(**{**content, **parsed})

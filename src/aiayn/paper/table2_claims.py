@@ -1,12 +1,11 @@
 """The paper's conclusions from Table 2 (section 6.1), read from table2_claims.yaml into frozen types."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from aiayn.paper.cells import Cell, parse_yaml, read_yaml
-from aiayn.paper.table2 import System, load_table2
+from aiayn.paper.cells import read_yaml
+from aiayn.paper.tables import System, load_table2
 
 
 @dataclass(frozen=True)
@@ -17,11 +16,6 @@ class Above:
     below: str
     pair: str
     """en_de or en_fr, a column of the table."""
-
-    @property
-    def rows(self) -> tuple[str, str]:
-        """The better row and the worse one."""
-        return self.above, self.below
 
 
 @dataclass(frozen=True)
@@ -42,12 +36,12 @@ class Beats:
     @property
     def mark(self) -> float:
         """The score to exceed."""
-        return number(getattr(self.baseline, self.pair)) + float(self.by)
+        return self.baseline.cell(self.pair).number + float(self.by)
 
 
 @dataclass(frozen=True)
 class Cheaper:
-    """A row's training costs less than a share of what a published system's did."""
+    """A row's training costs less than a share of a published system's."""
 
     row: str
     pair: str
@@ -57,21 +51,22 @@ class Cheaper:
     share: str
 
     @property
+    def column(self) -> str:
+        """The column of costs."""
+        return f"flops_{self.pair}"
+
+    @property
     def baseline(self) -> System:
         """The system whose cost is meant."""
-        systems = [
-            each
-            for each in published(self.cheaper_than, self.pair)
-            if getattr(each, f"flops_{self.pair}").value is not None
-        ]
+        systems = [each for each in published(self.cheaper_than, self.pair) if each.cell(self.column).printed]
         if self.which == "best":
             return _best(systems, self.pair)
-        return min(systems, key=lambda each: number(getattr(each, f"flops_{self.pair}")))
+        return min(systems, key=lambda each: each.cell(self.column).number)
 
     @property
     def mark(self) -> float:
-        """FLOPs that it has to stay below."""
-        return number(getattr(self.baseline, f"flops_{self.pair}")) * float(self.share)
+        """The FLOPs to stay below."""
+        return self.baseline.cell(self.column).number * float(self.share)
 
 
 Conclusion: TypeAlias = Above | Beats | Cheaper
@@ -90,29 +85,19 @@ class Table2Claim:
 def load_table2_claims() -> tuple[Table2Claim, ...]:
     """The paper's conclusions from Table 2."""
     return tuple(
-        Table2Claim(**{**entry, "comparisons": tuple(map(_comparison, entry["comparisons"]))})
-        for entry in parse_yaml(read_yaml("table2_claims.yaml"))
+        Table2Claim(**{**entry, "comparisons": tuple(_kind(each)(**each) for each in entry["comparisons"])})
+        for entry in read_yaml("table2_claims.yaml")
     )
 
 
-def _comparison(entry: Mapping[str, Any]) -> Conclusion:
-    if "above" in entry:
-        return Above(**entry)
-    if "beats" in entry:
-        return Beats(**{**entry, "beats": tuple(entry["beats"])})
-    return Cheaper(**{**entry, "cheaper_than": tuple(entry["cheaper_than"])})
+def _kind(entry: dict[str, object]) -> type[Conclusion]:
+    return Above if "above" in entry else Beats if "beats" in entry else Cheaper
 
 
 def published(groups: tuple[str, ...], pair: str) -> list[System]:
     """The systems of some groups that have a BLEU in a column."""
-    return [each for each in load_table2().rows if each.group in groups and getattr(each, pair).value is not None]
+    return [each for each in load_table2().rows if each.group in groups and each.cell(pair).printed]
 
 
 def _best(systems: list[System], pair: str) -> System:
-    return max(systems, key=lambda each: number(getattr(each, pair)))
-
-
-def number(cell: Cell) -> float:
-    """Of a cell that is known to hold one."""
-    assert isinstance(cell.value, int | float), "the cell is blank"
-    return float(cell.value)
+    return max(systems, key=lambda each: each.cell(pair).number)

@@ -12,7 +12,7 @@ from aiayn.config.identity import result_leaves
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
-from aiayn.paper.table3 import Row, Setting, in_symbols, load_table3
+from aiayn.paper.tables import Row, Setting, in_symbols, load_table3
 from aiayn.runs.directory import open_run
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.ledger import Entry, State
@@ -34,12 +34,12 @@ FOLLOWS_STEPS = frozenset({"optimization.validation_interval"})
 """Derived from the number of steps."""
 
 FINGERPRINT_DIGITS = 12
-"""Shown of a fingerprint; enough to tell corpora apart, and to choose one."""
+"""Shown of a fingerprint."""
 
 
 @dataclass(frozen=True)
 class ReportedRun:
-    """A run of the ledger, with all that reports read of it."""
+    """A run of the ledger, as reports read it."""
 
     entry: Entry
     record: Record
@@ -91,37 +91,18 @@ class ReportedRun:
 
     def plain(self) -> dict[str, Any]:
         """Its provenance, for JSON."""
-        record = self.record
-        return {
-            "run": str(self.path),
-            "experiment": record.experiment,
-            "seed": record.seed,
-            "state": self.entry.state.value,
-            "scale": record.scale,
-            "data": record.data,
-            "data_fingerprint": record.data_fingerprint,
-            "commit": record.commit,
-            "dirty": record.dirty,
-        }
+        names = ("experiment", "seed", "scale", "data", "data_fingerprint", "commit", "dirty")
+        state = {"run": str(self.path), "state": self.entry.state.value}
+        return state | {name: getattr(self.record, name) for name in names}
 
 
 Run = TypeVar("Run", bound=ReportedRun)
 
 
-class Difference(NamedTuple):
-    """Values in which two runs differ and must not."""
-
-    key: str
-    own: object
-    other: object
-    remedy: str = ""
-    """Of this key; empty: that of the report."""
-
-    def refusal(self, own: str, other: str, remedy: str = "") -> UserError:
-        """The error that names both runs."""
-        text = f"{self.key} differs, {self.own} in {own} and {self.other} in {other}"
-        remedy = self.remedy or remedy
-        return UserError(f"{text}: {remedy}" if remedy else text)
+def runs_of(kind: type[Run], entries: Iterable[Entry], experiments: Sequence[str]) -> list[Run]:
+    """The runs of these experiments, in their order and by seed."""
+    found = [kind(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in experiments]
+    return sorted(found, key=lambda run: (experiments.index(run.record.experiment), run.record.seed))
 
 
 def is_chosen(record: Record, *, scale: str | None, data: str | None) -> bool:
@@ -158,6 +139,22 @@ def choose(found: Sequence[Run], folder: Path, *, scale: str | None, data: str |
     return chosen
 
 
+class Difference(NamedTuple):
+    """Values in which two runs differ and must not."""
+
+    key: str
+    own: object
+    other: object
+    remedy: str = ""
+    """Of this key; empty: that of the report."""
+
+    def refusal(self, own: str, other: str, remedy: str = "") -> UserError:
+        """The error that names both runs."""
+        text = f"{self.key} differs, {self.own} in {own} and {self.other} in {other}"
+        remedy = self.remedy or remedy
+        return UserError(f"{text}: {remedy}" if remedy else text)
+
+
 def condition_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:
     """Scale and data; data that are not prepared yet differ from none."""
     if run.record.scale != other.record.scale:
@@ -184,12 +181,14 @@ def score_differences(own: SplitScores, other: SplitScores, split: str) -> Itera
         yield Difference(name, own.quality.signature, other.quality.signature)
 
 
-def definition_differences(own: SplitScores, other: SplitScores) -> Iterator[Difference]:
-    """The signatures of all definitions that both have."""
-    for name in sorted(own.by_definition.keys() & other.by_definition.keys()):
-        ours, theirs = (scores.by_definition[name].signature for scores in (own, other))
-        if ours != theirs:
-            yield Difference(name, ours, theirs)
+def tested_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:
+    """Of finished runs: the test set, and the signatures of all definitions that both have."""
+    own, theirs = run.record.scores["test"], other.record.scores["test"]
+    yield from score_differences(own, theirs, "test")
+    for name in sorted(own.by_definition.keys() & theirs.by_definition.keys()):
+        signatures = [scores.by_definition[name].signature for scores in (own, theirs)]
+        if signatures[0] != signatures[1]:
+            yield Difference(name, *signatures)
 
 
 def check_alike(runs: Sequence[Run], differences: Callable[[Run, Run], Iterable[Difference]], remedy: str = "") -> None:
@@ -204,15 +203,10 @@ def check_alike(runs: Sequence[Run], differences: Callable[[Run, Run], Iterable[
 
 
 def check_duplicate_seeds(runs: Iterable[Run], key: Callable[[Run], Hashable], remedy: str) -> None:
-    """Refuse two runs of one system with one seed, which would count it twice.
-
-    Args:
-        runs: with scores.
-        key: names the system of a run.
-        remedy: ends the message.
+    """Refuse two runs of one system, named by `key`, with one seed.
 
     Raises:
-        UserError: naming both.
+        UserError: naming both and the remedy.
     """
     seen: dict[Hashable, Run] = {}
     for run in runs:
@@ -223,13 +217,7 @@ def check_duplicate_seeds(runs: Iterable[Run], key: Callable[[Run], Hashable], r
 
 
 def sizes_remark(name: str, run: ReportedRun, printed: Mapping[str, Any]) -> Iterator[str]:
-    """A line if a run was trained with other sizes than the paper's.
-
-    Args:
-        name: of the run in the report.
-        run: the run.
-        printed: the paper's sizes, by configuration key.
-    """
+    """A line if a run was trained with other sizes than the paper's, `printed` by configuration key."""
     trained = {key: run.settings.get(key) for key in printed}
     if trained != dict(printed):
         yield f"{name}: trained here with {in_symbols(trained)}; in the paper with {in_symbols(printed)}"
@@ -284,8 +272,7 @@ def comparable_runs(
     Raises:
         UserError: runs with scores do not compare, or a file cannot be read.
     """
-    order = {f"{PREFIX}{row.id}": place for place, row in enumerate(load_table3().rows)}
-    found = [RowRun(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in order]
+    found = runs_of(RowRun, entries, [f"{PREFIX}{row.id}" for row in load_table3().rows])
     chosen = choose(found, folder, scale=scale, data=data)
     if not chosen and like is None:
         return ComparableRuns((), 0)
@@ -298,9 +285,7 @@ def comparable_runs(
         elif run.dev is not None and like is None:
             remedy = "no column holds both; choose with only.like=<run directory>"
             raise difference.refusal(str(run.path), str(reference.path), remedy)
-    scored = [run for run in kept if run.dev is not None]
-    check_duplicate_seeds(scored, lambda run: run.row.id, "remove one of them")
-    kept.sort(key=lambda run: (order[run.record.experiment], run.record.seed))
+    check_duplicate_seeds([run for run in kept if run.dev is not None], lambda run: run.row.id, "remove one of them")
     return ComparableRuns(tuple(kept), len(found) - len(kept))
 
 
@@ -320,23 +305,17 @@ def _row_differences(run: RowRun, reference: RowRun) -> Iterator[Difference]:
     changes = {**reference.row.changes, **run.row.changes}
     free = set(changes) | (FOLLOWS_STEPS if "optimization.max_steps" in changes else set())
     yield from setting_differences(run, reference, free)
-    yield from _unprinted_differences(run, reference, changes)
-    if run.dev is not None and reference.dev is not None:
-        yield from score_differences(run.dev, reference.dev, "dev")
-
-
-def _unprinted_differences(run: RowRun, reference: RowRun, changes: Iterable[str]) -> Iterator[Difference]:
-    """Settings that their rows change, where the values differ otherwise than the paper's do."""
     base = load_table3().base
     for key in changes:
         printed, printed_there = run.row.changes.get(key, base[key]), reference.row.changes.get(key, base[key])
         value, other = run.settings.get(key), reference.settings.get(key)
-        if printed == printed_there:
-            fits = value == other
-        else:
+        fits = value == other
+        if printed != printed_there:
             fits = _is_printed(key, value, other, printed, printed_there, run.content.get("scale") or {})
         if not fits:
             yield Difference(key, value, other)
+    if run.dev is not None and reference.dev is not None:
+        yield from score_differences(run.dev, reference.dev, "dev")
 
 
 def _is_printed(

@@ -1,21 +1,23 @@
 """Any runs compared: their settings, scores, differences to a reference, and scores by source length."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import cached_property
+from itertools import compress, groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from aiayn.config.identity import result_leaves
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
+from aiayn.evaluation.lengths import length_parts
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import (
     Bootstrap,
     Floats,
     Interval,
+    Resampled,
     bleu_scores,
     bootstrap,
     perplexities,
@@ -33,13 +35,9 @@ from aiayn.reports.comparability import (
 )
 from aiayn.runs.directory import open_run
 from aiayn.runs.ledger import read_results
-from aiayn.runs.record import Record
 
 BASE = "table3/base"
 """The reference unless another is named."""
-
-BUCKETS = 5
-"""By source length, of about equally many sentences."""
 
 EXPERIMENT = "experiment"
 """The column of experiments, beside those of keys."""
@@ -50,10 +48,22 @@ Settings = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ComparedRun(ReportedRun):
-    """A finished run, and its sentences of the development set."""
+    """A finished run with scores of the development set."""
 
-    stated: Settings
-    rows: Sequence[SentenceScores]
+    @cached_property
+    def stated(self) -> Settings:
+        """Its experiment and settings."""
+        return {EXPERIMENT: self.record.experiment, **self.settings}
+
+    @cached_property
+    def rows(self) -> list[SentenceScores]:
+        """The scores of its sentences."""
+        return self.sentences("dev")
+
+    @cached_property
+    def columns(self) -> Floats:
+        """The same as an array."""
+        return sentence_columns(self.rows)
 
 
 @dataclass(frozen=True)
@@ -66,12 +76,6 @@ class System:
     def settings(self) -> Settings:
         """Shared by all of them."""
         return self.runs[0].stated
-
-    def mean(self, of: Callable[[Record], float | None]) -> float | None:
-        """Of a number of the record, over seeds; None if a run lacks it."""
-        values = [of(run.record) for run in self.runs]
-        known = [value for value in values if value is not None]
-        return sum(known) / len(known) if len(known) == len(values) else None
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,6 @@ class Bucket:
     bleu: Sequence[float]
 
 
-class Differences(NamedTuple):
-    """A system minus the reference."""
-
-    ppl: Interval
-    bleu: Interval
-
-
 @dataclass(frozen=True)
 class Comparison:
     """Systems on the same sentences."""
@@ -108,7 +105,7 @@ class Comparison:
     reference: int | None
     """The index of the system that others are compared with; None if there is none."""
     buckets: Sequence[Bucket]
-    """Empty if an evaluation did not record source lengths."""
+    """By source length."""
 
     @property
     def runs(self) -> list[ComparedRun]:
@@ -129,9 +126,8 @@ class Comparison:
                 "every system has one seed: the intervals are of these sentences alone and leave the variation between "
                 "seeds out, so that a difference may be one of seeds"
             )
-        ppl, bleu = (metric.seed_deviation or 0.0 for metric in (self.measured.ppl, self.measured.bleu))
-        single = sum(count == 1 for count in counts)
-        of_one = f"; systems with one seed: {single} of {len(counts)}" if single else ""
+        ppl, bleu = (metric.seed_deviation or 0.0 for metric in self.metrics.values())
+        of_one = f"; systems with one seed: {counts.count(1)} of {len(counts)}" if 1 in counts else ""
         deviations = f"{ppl:.3f} PPL and {bleu:.2f} BLEU, from all systems"
         return f"the intervals include the standard deviation between seeds ({deviations}){of_one}"
 
@@ -141,12 +137,16 @@ class Comparison:
         run = self.runs[0]
         return {**run.conditions, **run.dev_conditions}
 
-    def differences(self, system: int) -> Differences | None:
-        """A system minus the reference; None for the reference."""
+    @property
+    def metrics(self) -> dict[str, Resampled]:
+        """The measurements by metric."""
+        return {"ppl": self.measured.ppl, "bleu": self.measured.bleu}
+
+    def differences(self, system: int) -> dict[str, Interval]:
+        """A system minus the reference, by metric; empty for the reference and without one."""
         if self.reference is None or system == self.reference:
-            return None
-        ppl, bleu = self.measured.ppl, self.measured.bleu
-        return Differences(ppl.difference(system, self.reference), bleu.difference(system, self.reference))
+            return {}
+        return {name: metric.difference(system, self.reference) for name, metric in self.metrics.items()}
 
 
 def compare(
@@ -171,23 +171,22 @@ def compare(
     Raises:
         UserError: there are no such runs, they do not compare, or a file cannot be read.
     """
-    chosen = [run for run in _finished(runs, only) if kind in (None, run.stated["model.kind"])]
+    chosen = [run for run in _finished(runs, only) if kind in (None, run.settings["model.kind"])]
     if not chosen:
         asked = ", ".join(f"only.{key}={value}" for key, value in vars(only).items() if value is not None)
-        runs_of_it = f"run {'' if kind is None else f'of a {kind} '}on translations"
-        complaint = f"{asked}: no finished {runs_of_it} below {runs} is so"
-        complaint = complaint if asked else f"no {runs_of_it} below {runs} has finished"
+        complaint = f"no finished run {'' if kind is None else f'of a {kind} '}on translations below {runs}"
+        complaint = f"{asked}: {complaint}" if asked else complaint
         raise UserError(f"{complaint}; aiayn status lists those that are there")
     check_alike(chosen, _differences, "choose with only.experiment=")
     check_duplicate_seeds(chosen, lambda run: _identity(run.stated), "choose with only.sweep= or only.experiment=")
     alike: dict[str, list[ComparedRun]] = {}
-    for run in chosen:
+    for run in sorted(chosen, key=lambda run: run.record.seed):
         alike.setdefault(_identity(run.stated), []).append(run)
-    systems = [System(sorted(each, key=lambda run: run.record.seed)) for each in alike.values()]
+    systems = [System(each) for each in alike.values()]
     settings = [system.settings for system in systems]
     columns = _columns(settings)
-    systems.sort(key=lambda system: [_sort_key(system.settings.get(key)) for key in columns])
-    sentences = [[sentence_columns(run.rows) for run in system.runs] for system in systems]
+    systems.sort(key=lambda system: [sort_key(system.settings.get(key)) for key in columns])
+    sentences = [[run.columns for run in system.runs] for system in systems]
     return Comparison(
         systems=systems,
         columns=columns,
@@ -200,17 +199,11 @@ def compare(
 
 def _finished(runs: Path, only: OnlyComparedConfig) -> Iterator[ComparedRun]:
     for entry in read_results(runs):
-        if entry.record is None:
-            continue
-        run = ReportedRun(entry, entry.record)
-        dev = run.scores("dev")
-        if dev is None or dev.brackets is not None or not is_asked_for(run, only):  # trees have no BLEU
-            continue
-        stated = {EXPERIMENT: run.record.experiment, "fidelity": run.record.fidelity, **result_leaves(run.content)}
-        stated.pop("seed", None)
-        if "data.max_length" not in stated:
-            raise UserError(f"{entry.directory.config}: not the configuration of a run (no data.max_length)")
-        yield ComparedRun(entry, entry.record, stated, run.sentences("dev"))
+        if entry.record is not None:
+            run = ComparedRun(entry, entry.record)
+            dev = run.scores("dev")
+            if dev is not None and dev.brackets is None and is_asked_for(run, only):  # trees have no BLEU
+                yield run
 
 
 def _differences(run: ComparedRun, other: ComparedRun) -> Iterator[Difference]:
@@ -238,7 +231,7 @@ def _columns(settings: Sequence[Settings]) -> list[str]:
     return [key for key in _differing(settings) if key == EXPERIMENT or key in within] or [EXPERIMENT]
 
 
-def _sort_key(value: Any) -> tuple[int, float, str]:
+def sort_key(value: Any) -> tuple[int, float, str]:
     """Numbers by size, then words."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return (0, float(value), "") if is_number else (1, 0.0, str(value))
@@ -255,28 +248,13 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
 
 
 def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
-    """The sentences by source length, about equally many each; no length is in two buckets.
-
-    The longest length of each system's training replaces the nearest border, so that unseen lengths are apart.
-    """
+    """The sentences by source length; lengths that no training had are apart."""
     lengths = [row.source_tokens for row in systems[0].runs[0].rows]
-    if any(row.source_tokens is None for system in systems for run in system.runs for row in run.rows):
-        return
-    known = np.array(lengths, dtype=np.int64)
     trained = [int(system.settings["data.max_length"]) for system in systems]
-    quantiles = np.quantile(known, np.linspace(0, 1, BUCKETS + 1)[1:], method="higher")
-    for length in {length for length in trained if known.min() <= length < known.max()}:
-        quantiles[np.abs(quantiles[:-1] - length).argmin()] = length
-    place = np.searchsorted(np.unique(quantiles), known)
-    columns = [[sentence_columns(run.rows) for run in system.runs] for system in systems]
-    for bucket in np.unique(place):
-        inside = place == bucket
+    for inside in length_parts(lengths, borders=trained):
         ppl, bleu = (
-            [_mean_score(of_seeds, inside, score) for of_seeds in columns] for score in (perplexities, bleu_scores)
+            [float(np.mean([score(run.columns[inside].sum(axis=0)) for run in system.runs])) for system in systems]
+            for score in (perplexities, bleu_scores)
         )
-        shortest, longest = int(known[inside].min()), int(known[inside].max())
-        yield Bucket(shortest, longest, shortest > max(trained), ppl, bleu)
-
-
-def _mean_score(of_seeds: Sequence[Floats], inside: Any, score: Callable[[Floats], Floats]) -> float:
-    return float(np.mean([score(columns[inside].sum(axis=0)) for columns in of_seeds]))
+        part = list(compress(lengths, inside))
+        yield Bucket(min(part), max(part), min(part) > max(trained), ppl, bleu)

@@ -2,34 +2,29 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.significance import check_resampling
 from aiayn.reports.code_versions import version_remarks
-from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare
+from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import interval_text, with_deviation
+from aiayn.reports.numbers import interval_text, mean_of, two_decimals, with_deviation
 
 UNSEEN = " *"
 """Marks lengths that no training had."""
 
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
-    """Print the comparison, or write it to a .md or .json file.
-
-    Raises:
-        UserError: the runs do not compare.
-    """
+    """Print the comparison, or write it to a .md or .json file."""
     show(document(compared(config)), output)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
     """The comparison of the runs that a report chooses; see `compare`."""
-    check_resampling(config.resamples, config.seed)
-    runs, draws = Path(config.paths.runs), {"resamples": config.resamples, "seed": config.seed}
-    return compare(runs, config.only, kind=kind, against=config.against, **draws)
+    draws = {"resamples": config.resamples, "seed": config.seed}
+    return compare(Path(config.paths.runs), config.only, kind=kind, against=config.against, **draws)
 
 
 def grids(comparison: Comparison) -> Iterator[Grid]:
@@ -37,23 +32,20 @@ def grids(comparison: Comparison) -> Iterator[Grid]:
     yield _results(comparison)
     axes = _axes(comparison)
     if axes is not None:
-        yield from (_crossed(comparison, axes, metric) for metric in ("PPL", "BLEU"))
-    if comparison.buckets:
-        yield from (_by_length(comparison, metric) for metric in ("BLEU", "PPL"))
+        yield from (_crossed(comparison, axes, metric) for metric in ("ppl", "bleu"))
+    yield from (_by_length(comparison, metric) for metric in ("bleu", "ppl"))
     if {*comparison.differing} - {*comparison.columns}:
         yield _meanings(comparison)
 
 
 def _results(comparison: Comparison) -> Grid:
     has_reference = comparison.reference is not None
-    ppl, bleu = comparison.measured.ppl, comparison.measured.bleu
     lines = []
     for number, system in enumerate(comparison.systems):
-        intervals = comparison.differences(number) or (None, None)
-        parameters = system.mean(lambda record: record.parameters)
-        speed = system.mean(lambda record: record.tokens_per_second)
-        scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in (ppl, bleu))
-        to_reference = (interval_text(each, 2) for each in intervals) if has_reference else ()
+        intervals, metrics = comparison.differences(number), comparison.metrics
+        parameters, speed = _parameters(system), _speed(system)
+        scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in metrics.values())
+        to_reference = (interval_text(intervals.get(name), 2) for name in metrics) if has_reference else ()
         size = "" if parameters is None else f"{parameters / 1e6:.2f}M"
         names, seeds = names_of(comparison, system), str(len(system.runs))
         lines.append((*names, seeds, *scores, *to_reference, size, "" if speed is None else f"{speed:,.0f}"))
@@ -62,41 +54,37 @@ def _results(comparison: Comparison) -> Grid:
     return Grid("Runs side by side", headings, (tuple(lines),))
 
 
+def _parameters(system: System) -> float | None:
+    return mean_of([run.record.parameters for run in system.runs])
+
+
+def _speed(system: System) -> float | None:
+    """Tokens a second."""
+    return mean_of([run.record.tokens_per_second for run in system.runs])
+
+
 def _axes(comparison: Comparison) -> tuple[str, str] | None:
     """Two keys that determine the system, with at least three quarters of their combinations."""
-    keys = comparison.columns
-    values = {key: [system.settings.get(key) for system in comparison.systems] for key in keys}
-    for first, second in ((a, b) for place, a in enumerate(keys) for b in keys[place + 1 :]):
-        pairs = {*zip(map(repr, values[first]), map(repr, values[second]), strict=True)}
-        sizes = [len({repr(value) for value in values[key]}) for key in (first, second)]
+    values = {key: [repr(system.settings.get(key)) for system in comparison.systems] for key in comparison.columns}
+    for first, second in combinations(values, 2):
+        pairs = {*zip(values[first], values[second], strict=True)}
+        sizes = [len({*values[key]}) for key in (first, second)]
         if len(pairs) == len(comparison.systems) and min(sizes) > 1 and 4 * len(pairs) >= 3 * sizes[0] * sizes[1]:
             return first, second
     return None
 
 
 def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid:
-    rows, columns = (
-        list(dict.fromkeys(system.settings.get(key) for system in _in_order(comparison, key))) for key in axes
-    )
-    scores = (comparison.measured.ppl if metric == "PPL" else comparison.measured.bleu).values
-    cells = {
-        (system.settings.get(axes[0]), system.settings.get(axes[1])): f"{scores[number]:.2f}"
-        for number, system in enumerate(comparison.systems)
-    }
+    values = {key: {system.settings.get(key) for system in comparison.systems} for key in axes}
+    rows, columns = (sorted(values[key], key=sort_key) for key in axes)
+    scored = zip(comparison.systems, comparison.metrics[metric].values, strict=True)
+    cells = {tuple(system.settings.get(key) for key in axes): f"{score:.2f}" for system, score in scored}
     down, across = (_short(key, comparison.columns) for key in axes)
     return Grid(
-        f"{metric}: {down} down, {across} across",
+        f"{metric.upper()}: {down} down, {across} across",
         (f"<{down}", *map(str, columns)),
         (tuple((str(row), *(cells.get((row, column), "") for column in columns)) for row in rows),),
     )
-
-
-def _in_order(comparison: Comparison, key: str) -> Sequence[System]:
-    def order(system: System) -> tuple[bool, Any]:
-        value = system.settings.get(key)
-        return (True, str(value)) if not isinstance(value, int | float) else (False, value)
-
-    return sorted(comparison.systems, key=order)
 
 
 def _by_length(comparison: Comparison, metric: str) -> Grid:
@@ -105,9 +93,10 @@ def _by_length(comparison: Comparison, metric: str) -> Grid:
     ]
     lines = []
     for number, system in enumerate(comparison.systems):
-        scores = [(bucket.ppl if metric == "PPL" else bucket.bleu)[number] for bucket in comparison.buckets]
-        lines.append((*names_of(comparison, system), *(f"{score:.2f}" for score in scores)))
-    return Grid(f"{metric} by source length in tokens", (*name_headings(comparison), *ranges), (tuple(lines),))
+        scores = (two_decimals(getattr(bucket, metric)[number]) for bucket in comparison.buckets)
+        lines.append((*names_of(comparison, system), *scores))
+    title = f"{metric.upper()} by source length in tokens"
+    return Grid(title, (*name_headings(comparison), *ranges), (tuple(lines),))
 
 
 def _meanings(comparison: Comparison) -> Grid:
@@ -150,15 +139,13 @@ def _short(key: str, keys: Sequence[str]) -> str:
 def _remarks(comparison: Comparison) -> Iterator[str]:
     yield ", ".join(f"{key} {value}" for key, value in comparison.conditions.items())
     if comparison.reference is not None:
-        names = zip(comparison.columns, names_of(comparison, comparison.systems[comparison.reference]), strict=True)
+        reference = comparison.systems[comparison.reference].settings
         stated = (
-            value if key == EXPERIMENT else f"{_short(key, comparison.columns)} {value}"
-            for key, value in names
-            if value
+            f"{'' if key == EXPERIMENT else f'{_short(key, comparison.columns)} '}{_cell(reference[key])}"
+            for key in comparison.columns
+            if reference.get(key) is not None
         )
         yield f"reference: {', '.join(stated)}; differences with 95% intervals; {comparison.seeds_in_intervals}"
-    if not comparison.buckets:
-        yield "by source length: not all of these runs noted it; evaluate them again to have it"
     if any(bucket.is_unseen for bucket in comparison.buckets):
         yield f"{UNSEEN.strip()}: longer than every sentence of the training (data.max_length)"
     yield from version_remarks(comparison.versions)
@@ -185,14 +172,11 @@ def document(comparison: Comparison) -> Document:
 
 def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
     """A system, for JSON."""
-    system, measured = comparison.systems[number], comparison.measured
+    system = comparison.systems[number]
     keys = dict.fromkeys((*comparison.columns, *comparison.differing))
     plain: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
     plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
-    plain |= {"ppl": float(measured.ppl.values[number]), "bleu": float(measured.bleu.values[number])}
-    differences = comparison.differences(number)
-    for name, interval in ({} if differences is None else differences._asdict()).items():
+    plain |= {name: float(metric.values[number]) for name, metric in comparison.metrics.items()}
+    for name, interval in comparison.differences(number).items():
         plain[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
-    plain["parameters"] = system.mean(lambda record: record.parameters)
-    plain["tokens_per_second"] = system.mean(lambda record: record.tokens_per_second)
-    return plain
+    return plain | {"parameters": _parameters(system), "tokens_per_second": _speed(system)}

@@ -7,7 +7,7 @@ from typing import Any
 
 from aiayn.config.report_schema import OnlyComparedConfig, ReportConfig
 from aiayn.errors import UserError
-from aiayn.paper.table2 import load_table2
+from aiayn.paper.tables import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import ReportedRun, is_asked_for
 from aiayn.reports.formats import Document, Grid, show

@@ -16,10 +16,10 @@ from aiayn.runs.record import json_text
 from aiayn.system import files
 
 WIDTH_OF_A_FILE = 200
-"""Columns where standard output is no terminal."""
+"""Columns if standard output is no terminal."""
 
 NAME_WIDTH = 24
-"""Characters that the names of rows get on any terminal, at the expense of the other columns."""
+"""Least width of the names of rows, on any terminal."""
 
 LATEX_CHARACTERS = {
     "\\": r"\textbackslash{}",
@@ -37,13 +37,13 @@ LATEX_CHARACTERS = {
 }
 
 LATEX_SYMBOL = re.compile(r"(?<![\w./])(?P<letter>[dP]|ε)_(?P<index>model|ff|k|v|drop|ls)(?!\w)")
-"""The paper's own symbols, typeset as formulas; not parts of a key or a path."""
+"""The paper's symbols, typeset as formulas; not parts of a key or a path."""
 
 LATEX_LETTER = "[À-ÏÑ-ÖØ-Ýß-ïñ-öø-ýÿ]"
 """Non-ASCII letters that every LaTeX font has."""
 
 SIDEWAYS_FROM = 12
-"""Columns from which a LaTeX table is rotated and takes its own page, to remain legible."""
+"""Columns from which a LaTeX table is rotated."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Grid:
 
     title: str
     headings: tuple[str, ...]
-    """A heading that begins with < is aligned left, as is its column."""
+    """A column whose heading begins with < is aligned left."""
     groups: tuple[tuple[tuple[str, ...], ...], ...]
-    """Lines, in groups that are separated by a rule."""
+    """Lines, in groups separated by a rule."""
 
     @property
     def columns(self) -> list[tuple[str, bool]]:
@@ -74,26 +74,21 @@ class Document:
     lead: str = ""
     """A sentence above the tables."""
     remarks_title: str = ""
-    """Heads the remarks of a Markdown page."""
-    terminal_grids: Sequence[Grid] | None = None
-    """Narrower tables for the terminal; None: the same."""
+    """Of a Markdown page."""
+    terminal_grids: Sequence[Grid] = ()
+    """Narrower tables for the terminal; empty: the same."""
     command: str = ""
-    """A command to run next, below the remarks."""
+    """To run next."""
     runs: Sequence[Path] = ()
-    """Run directories that a page lists."""
+    """Run directories that a Markdown page lists."""
     content: Mapping[str, Any] = field(default_factory=dict)
-    """Of a JSON file: all numbers, unrounded."""
+    """Of the JSON file: all numbers, unrounded."""
     rows: Sequence[Mapping[str, Any]] = ()
-    """Of a CSV file; at least one."""
+    """Of the CSV file."""
 
 
 def show(document: Document, output: Path | None) -> None:
-    """Print a report, or write it in the format of the file's suffix and print the path.
-
-    Args:
-        document: the report.
-        output: a file with a suffix of `FORMATS`; None: the terminal.
-    """
+    """Print a report, or write it in the format of the file's suffix (see `FORMATS`) and print the path."""
     if output is not None:
         files.write_text(output, FORMATS[output.suffix](document))
         print(output)  # noqa: T201
@@ -101,7 +96,7 @@ def show(document: Document, output: Path | None) -> None:
     terminal = console()
     if document.lead:
         terminal.print(document.lead)
-    for grid in document.grids if document.terminal_grids is None else document.terminal_grids:
+    for grid in document.terminal_grids or document.grids:
         terminal.print(rich_table(grid))
     for line in document.remarks:
         terminal.print(line, soft_wrap=True)
@@ -145,16 +140,11 @@ def comma_separated(document: Document) -> str:
     return stream.getvalue()
 
 
-def json_page(document: Document) -> str:
-    """The document's content."""
-    return json_text(document.content)
-
-
 FORMATS: Mapping[str, Callable[[Document], str]] = {
     ".md": markdown,
     ".tex": latex,
     ".csv": comma_separated,
-    ".json": json_page,
+    ".json": lambda document: json_text(document.content),
 }
 """By the suffix of the file."""
 
@@ -162,7 +152,9 @@ FORMATS: Mapping[str, Callable[[Document], str]] = {
 def console() -> Console:
     """As wide as the terminal; wider into a file, so that nothing is cut."""
     output = Console(highlight=False, markup=False)
-    return output if output.is_terminal else Console(highlight=False, markup=False, width=WIDTH_OF_A_FILE)
+    if not output.is_terminal:
+        output.width = WIDTH_OF_A_FILE
+    return output
 
 
 def rich_table(grid: Grid) -> Table:

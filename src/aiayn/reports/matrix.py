@@ -33,20 +33,14 @@ class Matrix:
 
 
 def report_matrix(config: ReportConfig, output: Path | None) -> None:
-    """Print every score of an evaluation, or write them to a .md or .json file.
-
-    Raises:
-        UserError: there is no such evaluation, its texts are not in the cache, or a metric is not installed.
-    """
+    """Print every score of an evaluation, or write them to a .md or .json file."""
     if config.run is None:
         raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
     asked = config.metrics if isinstance(config.metrics, list) else [config.metrics]
     metrics = [str(name) for name in asked if name is not None]
     refuse_metrics(metrics)
-    cache = Path(config.paths.cache)
-    show(
-        document(read_matrix(open_evaluation(config.run), metrics, cache=cache, comet_model=config.comet_model)), output
-    )
+    evaluation, cache = open_evaluation(config.run), Path(config.paths.cache)
+    show(document(read_matrix(evaluation, metrics, cache=cache, comet_model=config.comet_model)), output)
 
 
 def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, comet_model: str) -> Matrix:
@@ -59,14 +53,14 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
         comet_model: see `aiayn.evaluation.comet`.
 
     Raises:
-        UserError: nothing was evaluated, or the corpus is in no cache.
+        UserError: nothing was evaluated, the corpus is in no cache, or a metric is not installed.
     """
     splits = [split for split in SPLITS if split in evaluation.scores]
     if not splits:
         evaluation.of("test", key="run")
     data = corpus_of(evaluation, cache)
     scores: dict[Split, Mapping[str, Score]] = {}
-    remarks: dict[str, None] = {}
+    remarks = []
     for split in splits:
         recorded = evaluation.scores[split]
         refuse_trees(recorded, place=f"run={evaluation.name}")
@@ -80,8 +74,8 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
             found = {**found, **_computed(evaluation, split, data, metrics, comet_model=comet_model)}
         scores[split] = {name: found[name] for name in TITLES if name in found}
         if data is not None and not data.pretokenized and (line := _remark(data, split, recorded.sentences)):
-            remarks[f"{split}: {line}"] = None
-    return Matrix(evaluation, scores, list(remarks))
+            remarks.append(f"{split}: {line}")
+    return Matrix(evaluation, scores, remarks)
 
 
 def _computed(
@@ -110,21 +104,12 @@ def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
 
 
 def definitions(scores: Mapping[Any, Mapping[str, Score]]) -> Grid:
-    """A line for each definition, a column for each split; the signature is that of the last split that has it.
-
-    Args:
-        scores: by split and name.
-    """
+    """A line for each definition, a column for each split, from scores by split and name."""
     signatures = {name: score.signature for of_split in scores.values() for name, score in of_split.items()}
-    lines = [
-        (
-            title,
-            *(f"{of_split[name].score:.2f}" if name in of_split else "" for of_split in scores.values()),
-            signatures[name],
-        )
-        for name, title in TITLES.items()
-        if name in signatures
-    ]
+    lines = []
+    for name in (name for name in TITLES if name in signatures):
+        found = (f"{of_split[name].score:.2f}" if name in of_split else "" for of_split in scores.values())
+        lines.append((TITLES[name], *found, signatures[name]))
     return Grid("The same hypotheses, by definition", ("<definition", *scores, "<signature"), (tuple(lines),))
 
 

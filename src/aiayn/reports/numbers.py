@@ -24,18 +24,28 @@ def interval_text(interval: "Interval | None", decimals: int) -> str:
 
 
 def with_deviation(value: float, deviation: float | None, decimals: int) -> str:
-    """As in 4.92 ± 0.03; the value alone where the deviation is None or NaN."""
+    """As in 4.92 ± 0.03; the value alone if the deviation is None or NaN."""
     text = f"{value:.{decimals}f}"
     return text if deviation is None or math.isnan(deviation) else f"{text} ± {deviation:.{decimals}f}"
 
 
+def mean_of(values: Sequence[float | None]) -> float | None:
+    """The mean; None if there are no values or one is unknown."""
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known and len(known) == len(values) else None
+
+
 def mean_text(values: Sequence[float | None], shown: Callable[[float], str]) -> str:
     """The mean, with the standard deviation of several values; empty if there are none or one is unknown."""
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
+    known, mean = [value for value in values if value is not None], mean_of(values)
+    if mean is None:
         return ""
-    mean = shown(statistics.fmean(known))
-    return mean if len(known) == 1 else f"{mean} ± {shown(statistics.stdev(known))}"
+    return shown(mean) if len(known) == 1 else f"{shown(mean)} ± {shown(statistics.stdev(known))}"
+
+
+def two_decimals(value: float) -> str:
+    """As in 27.30."""
+    return f"{value:.2f}"
 
 
 def operations(count: float) -> str:

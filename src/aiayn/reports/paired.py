@@ -1,45 +1,55 @@
 """Two runs on the same sentences: significance tests, scores by kind of sentence, largest differences."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpora.corpus import Split
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts, words_of
+from aiayn.errors import UserError
 from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.chrf import chrf_scores, chrf_statistics
-from aiayn.evaluation.paired import Floats, PairedTest, ScoreOfSums, paired_test
-from aiayn.evaluation.sentences import SentenceScores
-from aiayn.evaluation.significance import bleu_scores, perplexities, sentence_columns
+from aiayn.evaluation.lengths import length_parts
+from aiayn.evaluation.paired import PairedTest, ScoreOfSums, paired_test
+from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
+from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import Difference, score_differences
 from aiayn.reports.evaluated_texts import corpus_of
-from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.record import refuse_trees
+from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.numbers import signed, two_decimals
+from aiayn.runs.evaluations import Evaluation, open_evaluation
+from aiayn.runs.record import SplitScores, refuse_trees
 from aiayn.system.progress import Bar
 
-LENGTH_BUCKETS = 5
-"""Of about equally many sentences."""
+SPLITS: tuple[Split, ...] = ("dev", "test")
+
+SUFFIXES = (".md", ".json")
 
 RARITY = (0, 9, 99, 999)
-"""The most occurrences in training of the words of each class; the last class has no such bound."""
+"""The most occurrences in training of the words of each class but the last."""
+
+RARITY_LABELS = ("0", "1 to 9", "10 to 99", "100 to 999", "1000 or more")
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Some of the sentences."""
+    """Some of the sentences; pairs are of both runs."""
 
     label: str
     sentences: int
     ppl: tuple[float, float]
-    """Of both runs."""
     bleu: tuple[float, float]
     wins: int
-    """Sentences with the higher sentence BLEU by the first run."""
+    """Sentences on which the first run has the higher sentence BLEU."""
     losses: int
 
 
@@ -51,7 +61,7 @@ class WordClass:
     words: int
     """Occurrences in the references."""
     found: tuple[int, int]
-    """Of these, in the hypothesis of their sentence, by both runs."""
+    """In the hypothesis of their sentence, by both runs."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +79,12 @@ class Example:
 
 @dataclass(frozen=True)
 class Paired:
-    """Two evaluations compared; every difference is the first minus the second."""
+    """Two evaluations compared; differences are the first minus the second."""
 
     evaluations: tuple[Evaluation, Evaluation]
     split: Split
     tests: Mapping[str, PairedTest]
-    """By the name of the score."""
-    signatures: Mapping[str, str]
-    """By the same names; perplexity has none."""
+    """By score."""
     wins: int
     losses: int
     ties: int
@@ -86,96 +94,97 @@ class Paired:
     largest_wins: Sequence[Example]
     largest_losses: Sequence[Example]
     notes: Sequence[str]
-    """The parts that are left out, and why."""
 
     @property
-    def bleu_name(self) -> str:
-        """See `aiayn.runs.record.SplitScores`."""
-        return self.evaluations[0].scores[self.split].bleu_name
+    def recorded(self) -> SplitScores:
+        """The scores of the first evaluation."""
+        return self.evaluations[0].scores[self.split]
+
+    @property
+    def versions(self) -> Sequence[CodeVersion]:
+        """Of the code that made both."""
+        return code_versions((each.directory.path, each.record) for each in self.evaluations)
 
 
 @dataclass(frozen=True)
 class _Texts:
-    """The sentences themselves, if the cache has them."""
+    """The sentences and their hypotheses."""
 
     data: PreparedData
     sources: Sequence[str]
-    source_lengths: NDArray[np.int32]
-    """In tokens, end mark included."""
     references: Sequence[str]
     hypotheses: tuple[Sequence[str], Sequence[str]]
 
 
-def compare_two(
-    first: Evaluation,
-    second: Evaluation,
-    split: Split,
-    *,
-    cache: Path,
-    examples: int,
-    resamples: int,
-    seed: int,
-) -> Paired:
-    """Compare two evaluations sentence by sentence.
+@dataclass(frozen=True)
+class _Scored:
+    """Statistics and sentence BLEU of both runs."""
 
-    Args:
-        first: of the run in question.
-        second: of the other run.
-        split: dev or test.
-        cache: may hold the corpus.
-        examples: the number of largest wins, and of largest losses, to show.
-        resamples: see `aiayn.evaluation.paired`.
-        seed: likewise.
+    columns: Sequence[Floats]
+    bleu: Floats
+    """[2, sentences]."""
+
+    def bucket(self, label: str, inside: NDArray[np.bool_]) -> Bucket:
+        sums = np.stack([columns[inside].sum(axis=0) for columns in self.columns])
+        ppl, bleu = (tuple(score(sums).tolist()) for score in (perplexities, bleu_scores))
+        ours, theirs = self.bleu[:, inside]
+        return Bucket(label, int(inside.sum()), ppl, bleu, int((ours > theirs).sum()), int((ours < theirs).sum()))
+
+
+def report_paired(config: CompareConfig, output: Path | None) -> None:
+    """Print how two runs compare, or write it to a .md or .json file.
+
+    Raises:
+        UserError: no format has the file's suffix, there is no such split, or the runs do not compare.
+    """
+    if output is not None and output.suffix not in SUFFIXES:
+        raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(SUFFIXES)}")
+    split = next((name for name in SPLITS if name == config.split), None)
+    if split is None:
+        raise UserError(f"split={config.split}: choose from {', '.join(SPLITS)}")
+    first, second = open_evaluation(config.run), open_evaluation(config.against, key="against")
+    show(document(compare_two(first, second, split, config)), output)
+
+
+def compare_two(first: Evaluation, second: Evaluation, split: Split, config: CompareConfig) -> Paired:
+    """Compare two evaluations sentence by sentence.
 
     Raises:
         UserError: they do not compare, or a file is missing or damaged.
     """
     _check_comparable(first, second, split)
     rows = [evaluation.sentences(split) for evaluation in (first, second)]
-    ours, theirs = (sentence_columns(each) for each in rows)
-    recorded = first.scores[split]
+    ours, theirs = map(sentence_columns, rows)
     bleu = np.array([[sentence_bleu(row.bleu_statistics) for row in each] for each in rows])
-    texts = _texts(first, second, split, cache)
-    notes: list[str] = []
+    scored, recorded, cache = _Scored((ours, theirs), bleu), first.scores[split], Path(config.paths.cache)
+    texts, notes = _texts(first, second, split, cache), []
+    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
+        "PPL": (ours, theirs, perplexities),
+        recorded.bleu_name: (ours, theirs, bleu_scores),
+    }
     if texts is None:
         notes.append(f"chrF, sentences and rare words: paths.cache={cache} does not hold the data; they are left out")
-    measured = _measured(ours, theirs, recorded.bleu_name, texts)
-    tests = {name: paired_test(*each, resamples=resamples, seed=seed) for name, each in measured.items()}
-    lengths = _source_lengths(rows[0], texts)
-    if lengths is None:
-        notes.append("by source length: this evaluation did not record it; evaluate again to get it")
-    scored = _Scored((ours, theirs), bleu)
+    else:
+        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
+        measured["chrF"] = of_first, of_second, chrf_scores
     counts = _counts_of_words(texts) if texts else {}
     order = np.argsort(bleu[1] - bleu[0], kind="stable").tolist()
     return Paired(
         evaluations=(first, second),
         split=split,
-        tests=tests,
-        signatures={name: score.signature for name, score in recorded.shown.items()},
+        tests={
+            name: paired_test(*each, resamples=config.resamples, seed=config.seed) for name, each in measured.items()
+        },
         wins=int((bleu[0] > bleu[1]).sum()),
         losses=int((bleu[0] < bleu[1]).sum()),
         ties=int((bleu[0] == bleu[1]).sum()),
-        by_length=[] if lengths is None else list(_by_length(scored, lengths)),
+        by_length=list(_by_length(scored, [row.source_tokens for row in rows[0]])),
         by_rarest_word=list(_by_rarest_word(scored, texts, counts)) if texts else [],
         words=_word_classes(texts, counts) if texts else [],
-        largest_wins=_examples(texts, bleu, order[:examples]),
-        largest_losses=_examples(texts, bleu, order[::-1][:examples]),
+        largest_wins=_examples(texts, bleu, order[: config.examples]) if texts else [],
+        largest_losses=_examples(texts, bleu, order[::-1][: config.examples]) if texts else [],
         notes=notes,
     )
-
-
-def _measured(
-    ours: Floats, theirs: Floats, bleu_name: str, texts: _Texts | None
-) -> dict[str, tuple[Floats, Floats, ScoreOfSums]]:
-    """By score: statistics of each sentence of both, and the function of their sums."""
-    measured: dict[str, tuple[Floats, Floats, ScoreOfSums]] = {
-        "PPL": (ours, theirs, perplexities),
-        bleu_name: (ours, theirs, bleu_scores),
-    }
-    if texts is not None:
-        of_first, of_second = (chrf_statistics(lines, texts.references) for lines in texts.hypotheses)
-        measured["chrF"] = (of_first, of_second, chrf_scores)
-    return measured
 
 
 def _check_comparable(first: Evaluation, second: Evaluation, split: Split) -> None:
@@ -193,46 +202,13 @@ def _texts(first: Evaluation, second: Evaluation, split: Split, cache: Path) -> 
         return None
     lines = data.split(split, limit=first.scores[split].sentences)
     hypotheses = first.hypotheses(split), second.hypotheses(split)
-    return _Texts(data, lines.source_lines(), lines.source.lengths, lines.target_lines(), hypotheses)
+    return _Texts(data, lines.source_lines(), lines.target_lines(), hypotheses)
 
 
-def _source_lengths(rows: Sequence[SentenceScores], texts: _Texts | None) -> NDArray[np.int64] | None:
-    """Tokens of each source, end mark included; None if neither the evaluation nor a corpus has them."""
-    if texts is not None:
-        return np.array(texts.source_lengths, dtype=np.int64)
-    recorded = [row.source_tokens for row in rows if row.source_tokens is not None]
-    return np.array(recorded, dtype=np.int64) if len(recorded) == len(rows) else None
-
-
-@dataclass(frozen=True)
-class _Scored:
-    """Both runs' sentences."""
-
-    columns: Sequence[Floats]
-    bleu: NDArray[np.float64]
-    """Of each sentence, [2, sentences]."""
-
-    def bucket(self, label: str, inside: NDArray[np.bool_]) -> Bucket:
-        sums = np.stack([columns[inside].sum(axis=0) for columns in self.columns])
-        ppl, bleu = perplexities(sums), bleu_scores(sums)
-        ours, theirs = self.bleu[:, inside]
-        return Bucket(
-            label,
-            int(inside.sum()),
-            (float(ppl[0]), float(ppl[1])),
-            (float(bleu[0]), float(bleu[1])),
-            int((ours > theirs).sum()),
-            int((ours < theirs).sum()),
-        )
-
-
-def _by_length(scored: _Scored, lengths: NDArray[np.int64]) -> Iterator[Bucket]:
-    """The sentences by source length; no length is in two buckets."""
-    borders = np.unique(np.quantile(lengths, np.linspace(0, 1, LENGTH_BUCKETS + 1)[1:], method="higher"))
-    place = np.searchsorted(borders, lengths)
-    for bucket in np.unique(place):
-        inside = place == bucket
-        yield scored.bucket(f"{lengths[inside].min()} to {lengths[inside].max()}", inside)
+def _by_length(scored: _Scored, lengths: Sequence[int]) -> Iterator[Bucket]:
+    for inside in length_parts(lengths):
+        part = list(compress(lengths, inside))
+        yield scored.bucket(f"{min(part)} to {max(part)}", inside)
 
 
 def _counts_of_words(texts: _Texts) -> dict[str, int]:
@@ -244,43 +220,26 @@ def _counts_of_words(texts: _Texts) -> dict[str, int]:
 
 def _by_rarest_word(scored: _Scored, texts: _Texts, counts: Mapping[str, int]) -> Iterator[Bucket]:
     """The sentences by the rarest word of the reference; those without words are left out."""
-    least = [min((counts[word] for word in words_of(line)), default=-1) for line in texts.references]
-    rarest = np.array(least, dtype=np.int64)
-    place = np.where(rarest < 0, -1, np.searchsorted(np.array(RARITY), rarest))
-    for number, label in enumerate(rarity_labels()):
-        inside = place == number
-        if inside.any():
-            yield scored.bucket(label, inside)
+    rarest = [min((counts[word] for word in words_of(line)), default=None) for line in texts.references]
+    places = np.array([-1 if count is None else bisect_left(RARITY, count) for count in rarest])
+    for place, label in enumerate(RARITY_LABELS):
+        if (places == place).any():
+            yield scored.bucket(label, places == place)
 
 
 def _word_classes(texts: _Texts, counts: Mapping[str, int]) -> list[WordClass]:
     """Words of each class in the hypotheses, each at most as often as in its reference."""
-    sizes = [0] * len(rarity_labels())
-    found = [[0] * len(sizes) for _ in texts.hypotheses]
-    for number, reference in enumerate(texts.references):
-        expected = Counter(words_of(reference))
-        given = [Counter(words_of(lines[number])) for lines in texts.hypotheses]
+    found = np.zeros((len(RARITY_LABELS), 3), dtype=np.int64)  # in the references, in both hypotheses
+    for lines in zip(texts.references, *texts.hypotheses, strict=True):
+        expected, *given = (Counter(words_of(line)) for line in lines)
         for word, times in expected.items():
-            place = int(np.searchsorted(RARITY, counts[word]))
-            sizes[place] += times
-            for run, words in zip(found, given, strict=True):
-                run[place] += min(times, words[word])
-    ours, theirs = found
-    of_each = zip(rarity_labels(), sizes, ours, theirs, strict=True)
-    return [WordClass(label, size, (first, second)) for label, size, first, second in of_each if size]
+            found[bisect_left(RARITY, counts[word])] += [times, *(min(times, words[word]) for words in given)]
+    of_each = zip(RARITY_LABELS, found.tolist(), strict=True)
+    return [WordClass(label, size, (ours, theirs)) for label, (size, ours, theirs) in of_each if size]
 
 
-def rarity_labels() -> list[str]:
-    """The classes of words, by occurrences in training."""
-    lowest = [0, *(bound + 1 for bound in RARITY)]
-    pairs = zip(lowest, RARITY, strict=False)
-    return [*(str(low) if low == high else f"{low} to {high}" for low, high in pairs), f"{lowest[-1]} or more"]
-
-
-def _examples(texts: _Texts | None, bleu: NDArray[np.float64], numbers: Sequence[int]) -> list[Example]:
+def _examples(texts: _Texts, bleu: Floats, numbers: Sequence[int]) -> list[Example]:
     """The sentences of these numbers, except those with equal scores."""
-    if texts is None:
-        return []
     ours, theirs = texts.hypotheses
     return [
         Example(
@@ -293,3 +252,94 @@ def _examples(texts: _Texts | None, bleu: NDArray[np.float64], numbers: Sequence
         for number in numbers
         if bleu[0, number] != bleu[1, number]
     ]
+
+
+def grids(paired: Paired) -> Iterator[Grid]:
+    """Scores with their tests; by source length; by rare words; the sentences with the largest differences."""
+    bleu = paired.recorded.bleu_name
+    yield _scores(paired)
+    yield _buckets("By source length in tokens", "length", paired.by_length, bleu)
+    if paired.by_rarest_word:
+        yield _buckets("By how often training has the reference's rarest word", "times", paired.by_rarest_word, bleu)
+    if paired.words:
+        lines = [
+            (each.label, f"{each.words:,}", *(f"{100 * found / each.words:.1f}" for found in each.found))
+            for each in paired.words
+        ]
+        headings = ("<times in training", "words", "% found by A", "% found by B")
+        yield Grid("Words of the references that the hypotheses have", headings, (tuple(lines),))
+    for letter, examples in (("A", paired.largest_wins), ("B", paired.largest_losses)):
+        if examples:
+            yield _example_grid(f"Sentences on which {letter} is ahead most", examples)
+
+
+def _scores(paired: Paired) -> Grid:
+    lines = []
+    for name, test in paired.tests.items():
+        difference, low, high = (signed(value, 2) for value in (test.difference, test.low, test.high))
+        scores, p_values = (test.first, test.second), (test.bootstrap_p, test.randomization_p)
+        interval = f"{difference} [{low}, {high}]"
+        lines.append((name, *map(two_decimals, scores), interval, *(f"{p:.4f}" for p in p_values)))
+    headings = ("<score", "A", "B", "<A − B", "p, bootstrap", "p, randomisation")
+    title = f"A against B on {paired.split}, {paired.recorded.sentences:,} sentences"
+    return Grid(title, headings, (tuple(lines),))
+
+
+def _buckets(title: str, key: str, buckets: Sequence[Bucket], bleu: str) -> Grid:
+    lines = []
+    for each in buckets:
+        scores, difference = map(two_decimals, (*each.ppl, *each.bleu)), signed(each.bleu[0] - each.bleu[1], 2)
+        lines.append((each.label, f"{each.sentences:,}", *scores, difference, f"{each.wins:,}", f"{each.losses:,}"))
+    headings = ("PPL A", "PPL B", f"{bleu} A", f"{bleu} B", f"{bleu} A − B")
+    return Grid(title, (f"<{key}", "sentences", *headings, "A better", "B better"), (tuple(lines),))
+
+
+def _example_grid(title: str, examples: Sequence[Example]) -> Grid:
+    groups = []
+    for each in examples:
+        first, second = zip(each.hypotheses, (f"{score:.1f}" for score in each.bleu), strict=True)
+        texts = (("source", each.source, ""), ("reference", each.reference, ""), ("A", *first), ("B", *second))
+        groups.append(tuple((str(each.number), *cells) for cells in texts))
+    return Grid(title, ("line", "<", "<text", "BLEU"), tuple(groups))
+
+
+def _remarks(paired: Paired) -> Iterator[str]:
+    for letter, evaluation in zip("AB", paired.evaluations, strict=True):
+        record, scored = evaluation.record, evaluation.scores[paired.split]
+        yield f"{letter}: {record.experiment}, seed {record.seed}, step {scored.origin}: {evaluation.name}"
+    yield f"sentence BLEU: A better on {paired.wins:,}, B on {paired.losses:,}, equal on {paired.ties:,}"
+    yield from (f"{name}: {score.signature}" for name, score in paired.recorded.shown.items() if name in paired.tests)
+    yield "intervals and p are of these sentences alone; what other seeds change: aiayn report comparison"
+    yield from version_remarks(paired.versions)
+    yield from _notes(paired)
+
+
+def _notes(paired: Paired) -> list[str]:
+    scored = ((each.record.name, each.record, each.scores[paired.split]) for each in paired.evaluations)
+    return [*scoring_remarks(scored), *paired.notes]
+
+
+def document(paired: Paired) -> Document:
+    """The comparison as plain data."""
+    content: dict[str, Any] = {
+        "runs": {
+            letter: {"run": each.name, "experiment": each.record.experiment, "seed": each.record.seed}
+            for letter, each in zip(("a", "b"), paired.evaluations, strict=True)
+        },
+        "code": [version.plain() for version in paired.versions],
+        "split": paired.split,
+        "tests": {name: {**vars(test), "difference": test.difference} for name, test in paired.tests.items()},
+        "signatures": {name: score.signature for name, score in paired.recorded.shown.items()},
+        "wins": paired.wins,
+        "losses": paired.losses,
+        "ties": paired.ties,
+    }
+    for name in ("by_length", "by_rarest_word", "words", "largest_wins", "largest_losses"):
+        content[name] = [asdict(each) for each in getattr(paired, name)]
+    return Document(
+        title="Two runs compared",
+        written="Written by `aiayn compare` from the sentence scores and hypotheses of both.",
+        grids=list(grids(paired)),
+        remarks=list(_remarks(paired)),
+        content={**content, "notes": _notes(paired)},
+    )

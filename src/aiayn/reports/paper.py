@@ -5,8 +5,7 @@ from pathlib import Path
 from rich.table import Table
 
 from aiayn.errors import UserError
-from aiayn.paper.catalogue import TABLES
-from aiayn.paper.cells import PaperRow, PaperTable
+from aiayn.paper.tables import TABLES, AnyTable, PaperRow
 from aiayn.reports.formats import console
 from aiayn.system import files
 
@@ -39,7 +38,7 @@ def report_paper(number: int | None, output: Path | None) -> None:
             output_to.print(f"- {remark}")
 
 
-def markdown(tables: dict[int, PaperTable]) -> str:
+def markdown(tables: dict[int, AnyTable]) -> str:
     """Tables of the paper as a page, by number."""
     parts = ["# Tables of “Attention Is All You Need”", "Written by `aiayn report paper`."]
     for number, table in tables.items():
@@ -54,7 +53,7 @@ def markdown(tables: dict[int, PaperTable]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def remarks(table: PaperTable) -> list[str]:
+def remarks(table: AnyTable) -> list[str]:
     """Notes on columns, rows and cells, and the cells of other versions of the paper."""
     found = [f"{column.heading}: {column.note}" for column in table.columns if column.note]
     for row in table.rows:
@@ -65,24 +64,24 @@ def remarks(table: PaperTable) -> list[str]:
     return found
 
 
-def _title(number: int, table: PaperTable) -> str:
+def _title(number: int, table: AnyTable) -> str:
     return f"Table {number}. {table.caption.title} ({table.caption.source})"
 
 
-def _labels(table: PaperTable) -> list[str]:
+def _labels(table: AnyTable) -> list[str]:
     return [label for label in LABELS if label != "group" or any(row.group for row in table.rows)]
 
 
-def _headings(table: PaperTable) -> list[str]:
+def _headings(table: AnyTable) -> list[str]:
     return [*_labels(table), *(column.heading for column in table.columns)]
 
 
-def _cells(table: PaperTable, row: PaperRow) -> list[str]:
+def _cells(table: AnyTable, row: PaperRow) -> list[str]:
     labels = {"row": row.id, "group": row.group, "name": row.label}
     return [*(labels[label] for label in _labels(table)), *map(str, table.cells(row))]
 
 
-def _grid(number: int, table: PaperTable) -> Table:
+def _grid(number: int, table: AnyTable) -> Table:
     grid = Table(title=_title(number, table), title_justify="left")
     for heading in _headings(table):
         grid.add_column(heading, justify="left" if heading in LABELS else "right", overflow="fold")

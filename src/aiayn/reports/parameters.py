@@ -9,7 +9,7 @@ import torch
 
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
-from aiayn.paper.table3 import Row, load_table3
+from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.formats import Document, Grid, show
 
 PAPER_ROWS = 37_000

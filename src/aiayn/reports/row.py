@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from aiayn.paper.table3 import Row, load_table3
+from aiayn.paper.tables import Row, load_table3
 from aiayn.runs.record import Record, SplitScores, Status
 
 COMPARABILITY = "paper: other data, vocabulary or BLEU; no value of ours compares with it"

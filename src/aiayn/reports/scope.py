@@ -1,7 +1,7 @@
 """The claims on Table 3 that runs can test, by their steps, warm-up, passes over the data and seeds."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiayn.paper.claims import Claim, Need, load_claims
@@ -38,63 +38,48 @@ EVERYTHING = Scope("", frozenset())
 """Of runs of the paper's own scale, and before there are any."""
 
 
-@dataclass(frozen=True)
-class Budget:
-    """The training budget of one run."""
+def _warm_up(run: RowRun) -> float:
+    """As a share of the steps."""
+    return min(1.0, int(run.settings.get("optimization.warmup_steps", 0)) / max(1, run.record.steps))
 
-    row: str
-    steps: int
-    warm_up: float
-    """Share of the steps."""
-    epochs: float | None
+
+def _epochs(run: RowRun) -> float | None:
     """Passes over the training data; None if the record does not say."""
+    train = run.record.data_counts.get("train") or {}
+    tokens = train.get("source_tokens", 0) + train.get("target_tokens", 0)
+    return run.record.tokens / tokens if tokens and run.record.tokens else None
 
-    @classmethod
-    def of(cls, run: RowRun) -> "Budget":
-        """Of a finished run, from its record and its frozen configuration."""
-        train = run.record.data_counts.get("train") or {}
-        tokens = train.get("source_tokens", 0) + train.get("target_tokens", 0)
-        return cls(
-            row=run.row.id,
-            steps=run.record.steps,
-            warm_up=min(1.0, int(run.settings.get("optimization.warmup_steps", 0)) / max(1, run.record.steps)),
-            epochs=run.record.tokens / tokens if tokens and run.record.tokens else None,
-        )
 
-    @property
-    def lacks(self) -> Collection[Need]:
-        """The conditions that it does not meet."""
-        lacking = {Need.converged} if self.warm_up > LARGEST_WARM_UP else set()
-        return lacking | ({Need.many_epochs} if self.epochs is not None and self.epochs < FEWEST_EPOCHS else set())
+def _lacks(run: RowRun) -> set[Need]:
+    """The conditions that a run does not meet."""
+    epochs = _epochs(run)
+    lacking = {Need.converged: _warm_up(run) > LARGEST_WARM_UP}
+    lacking[Need.many_epochs] = epochs is not None and epochs < FEWEST_EPOCHS
+    return {need for need, is_lacking in lacking.items() if is_lacking}
 
 
 def scope_of(finished: Sequence[RowRun]) -> Scope:
     """The claims that finished runs of one scale can test."""
     if not finished:
         return EVERYTHING
-    budgets = [Budget.of(run) for run in finished]
-    lacking: Mapping[str, Collection[Need]] = {
-        claim.id: claim.needs & {need for budget in budgets if budget.row in claim.rows for need in budget.lacks}
+    rows = {run.row.id for run in finished}
+    lacking = {
+        claim: claim.needs & {need for run in finished if run.row.id in claim.rows for need in _lacks(run)}
         for claim in load_claims()
-        if claim.rows <= {budget.row for budget in budgets}
+        if claim.rows <= rows
     }
-    not_evidence = frozenset(claim for claim, needs in lacking.items() if needs)
-    scale = finished[0].record.scale
-    if scale == PAPER and not not_evidence:
+    tested, untested = ([claim for claim in lacking if bool(lacking[claim]) is lacks] for lacks in (False, True))
+    if finished[0].record.scale == PAPER and not untested:
         return EVERYTHING
-    reasons = [REASONS[need] for need in Need if any(need in needs for needs in lacking.values())]
-    tested = [claim for claim in load_claims() if claim.id in lacking.keys() - not_evidence]
-    parts = [f"These runs ({_facts(scale, finished, budgets)}) {_can_test(tested)}."]
-    if not_evidence:
-        open_claims = [claim for claim in load_claims() if claim.id in not_evidence]
-        parts.append(f"Their verdicts on {_subjects(open_claims)} are not evidence: {'; '.join(reasons)}.")
-    return Scope(" ".join(parts), not_evidence)
-
-
-def _can_test(claims: Sequence[Claim]) -> str:
-    if not claims:
-        return "test none of the paper's claims"
-    return f"can test at most what the paper says of {_subjects(claims)}, for models of their own size and budget"
+    can_test = "test none of the paper's claims"
+    if tested:
+        subjects = _subjects(tested)
+        can_test = f"can test at most what the paper says of {subjects}, for models of their own size and budget"
+    sentence = f"These runs ({_facts(finished)}) {can_test}."
+    if untested:
+        reasons = [REASONS[need] for need in Need if any(need in needs for needs in lacking.values())]
+        sentence += f" Their verdicts on {_subjects(untested)} are not evidence: {'; '.join(reasons)}."
+    return Scope(sentence, frozenset(claim.id for claim in untested))
 
 
 def _subjects(claims: Sequence[Claim]) -> str:
@@ -102,13 +87,13 @@ def _subjects(claims: Sequence[Claim]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _facts(scale: str, finished: Sequence[RowRun], budgets: Sequence[Budget]) -> str:
+def _facts(finished: Sequence[RowRun]) -> str:
     seeds = list(Counter(run.row.id for run in finished).values())
-    epochs = [budget.epochs for budget in budgets if budget.epochs is not None]
+    epochs = [found for run in finished if (found := _epochs(run)) is not None]
     facts = [
-        f"scale {scale}",
-        f"{_span([budget.steps for budget in budgets], '{:,.0f}')} steps",
-        f"warm-up over {_span([100 * budget.warm_up for budget in budgets], '{:.0f}')}% of them",
+        f"scale {finished[0].record.scale}",
+        f"{_span([run.record.steps for run in finished], '{:,.0f}')} steps",
+        f"warm-up over {_span([100 * _warm_up(run) for run in finished], '{:.0f}')}% of them",
     ]
     if epochs:
         facts.append(f"{_span(epochs, '{:.1f}')} passes over the training data")

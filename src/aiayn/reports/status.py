@@ -11,7 +11,7 @@ from aiayn.config.command_schema import View
 from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.errors import UserError
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.formats import console
 from aiayn.reports.row import duration
 from aiayn.runs.directory import RunDirectory

@@ -12,7 +12,7 @@ import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
 
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.formats import Grid, markdown_table
 from aiayn.reports.tables.table3 import Report, grids, summary
 from aiayn.reports.wandb_panels import (

@@ -8,7 +8,7 @@ from typing import Any
 import wandb_workspaces.reports.v2 as wr
 
 from aiayn.config.difference import job_type
-from aiayn.paper.table3 import SETTINGS, load_table3
+from aiayn.paper.tables import SETTINGS, load_table3
 
 STEP = "trainer/global_step"
 """The x-axis of all curves: the optimizer step."""

@@ -1,19 +1,15 @@
 """Labelled brackets: what EVALB's parameter file asks for on trees counted by hand, and what holds of any trees."""
 
-from collections.abc import Sequence
-from functools import partial
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.evaluation.brackets import (
     BracketScores,
-    LengthBucket,
     SentenceBrackets,
-    by_length,
     score_brackets,
     score_sentences,
+    scores_by_length,
     total,
 )
 from aiayn.trees.reading import read_tree
@@ -211,28 +207,14 @@ def test_parts_add_up_to_the_whole_in_any_order(pairs: tuple[list[tuple[Tree, Tr
     assert total(score_sentences(gold, predicted, tags=True)) == score_brackets(gold, predicted, tags=True)
 
 
-def buckets(lengths: Sequence[int]) -> list[LengthBucket]:
-    return by_length([SentenceBrackets(length, BracketScores(sentences=1)) for length in lengths])
-
-
 @given(st.lists(st.integers(1, 60), max_size=40))
-def test_every_sentence_is_in_one_bucket_and_lengths_are_not_parted(lengths: list[int]) -> None:
-    parts = buckets(lengths)
-    assert sum((part.scores for part in parts), BracketScores()).sentences == len(lengths)
-    borders = [border for part in parts for border in (part.shortest, part.longest)]
-    assert borders == sorted(borders)
-    assert len({*map(partial(bucket_of, parts), lengths)}) == len(parts) <= 5
-    for part in parts:
-        assert part.scores.sentences == sum(part.shortest <= length <= part.longest for length in lengths)
-
-
-def bucket_of(parts: list[LengthBucket], length: int) -> int:
-    (place,) = [place for place, part in enumerate(parts) if part.shortest <= length <= part.longest]
-    return place
-
-
-def test_buckets_have_about_equally_many() -> None:
-    assert all(19 <= part.scores.sentences <= 21 for part in buckets(range(1, 101)))
+def test_every_sentence_is_in_one_range_of_lengths(lengths: list[int]) -> None:
+    parts = scores_by_length([SentenceBrackets(length, BracketScores(sentences=1)) for length in lengths])
+    assert parts.pop("at most 40", BracketScores()).sentences == sum(length <= 40 for length in lengths)
+    assert sum(parts.values(), BracketScores()).sentences == len(lengths)
+    for words, scores in parts.items():
+        shortest, _, longest = words.partition(" to ")
+        assert scores.sentences == sum(int(shortest) <= length <= int(longest or shortest) for length in lengths)
 
 
 def test_a_chain_deeper_than_the_stack_is_scored() -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from aiayn.evaluation.bleu import bleu_from_statistics, sentence_statistics
-from aiayn.evaluation.paired import Floats, PairedTest, paired_test
-from aiayn.evaluation.significance import bleu_scores, perplexities
+from aiayn.evaluation.paired import PairedTest, paired_test
+from aiayn.evaluation.significance import Floats, bleu_scores, perplexities
 
 TOKENS = 20
 

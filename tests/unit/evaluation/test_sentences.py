@@ -15,6 +15,7 @@ translations = st.builds(
     nll=st.floats(min_value=0),
     tokens=st.integers(1, 1000),
     bleu_statistics=st.lists(count, min_size=10, max_size=10).map(tuple),
+    source_tokens=count,
 )
 counts = st.builds(BracketScores, sentences=st.just(1), matched=count, gold=count, predicted=count, exact=count)
 trees = st.builds(
@@ -22,6 +23,7 @@ trees = st.builds(
     nll=st.floats(min_value=0),
     tokens=st.integers(1, 1000),
     bleu_statistics=st.just(()),
+    source_tokens=count,
     brackets=st.builds(SentenceBrackets, length=count, scores=counts),
 )
 scores = translations | trees
@@ -40,7 +42,7 @@ def test_a_crash_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         yield new
         raise KeyboardInterrupt
 
-    old, new = SentenceScores(1.0, 2, (3,)), SentenceScores(4.0, 5, (6,))
+    old, new = SentenceScores(1.0, 2, (3,), 4), SentenceScores(4.0, 5, (6,), 7)
     path = tmp_path / "sentences.jsonl"
     write_sentence_scores(path, [old])
     with pytest.raises(KeyboardInterrupt):
@@ -55,15 +57,16 @@ def test_a_crash_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         "{",
         "3",
         "[]",
-        '{"nll": 1.0, "tokens": 2}',
-        '{"nll": "x", "tokens": 1, "bleu_statistics": []}',
-        '{"nll": 1.0, "tokens": 2, "brackets": {}}',
-        '{"nll": 1.0, "tokens": 2, "brackets": 3}',
+        '{"nll": 1.0, "tokens": 2, "source_tokens": 2}',
+        '{"nll": 1.0, "tokens": 2, "bleu_statistics": []}',
+        '{"nll": "x", "tokens": 1, "source_tokens": 2, "bleu_statistics": []}',
+        '{"nll": 1.0, "tokens": 2, "source_tokens": 2, "brackets": {}}',
+        '{"nll": 1.0, "tokens": 2, "source_tokens": 2, "brackets": 3}',
     ],
 )
 def test_a_line_that_is_not_scores_is_named(tmp_path: Path, line: str) -> None:
     path = tmp_path / "sentences.jsonl"
-    write_sentence_scores(path, [SentenceScores(1.0, 2, (3,))])
+    write_sentence_scores(path, [SentenceScores(1.0, 2, (3,), 4)])
     path.write_text(path.read_text() + line + "\n")
     with pytest.raises(UserError, match=r"sentences\.jsonl:2"):
         read_sentence_scores(path)

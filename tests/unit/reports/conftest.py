@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def scores() -> dict[str, SplitScores]:
     }
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_record() -> MakeRecord:
     """A record with some fields changed."""
 
@@ -77,14 +77,15 @@ def frozen_row() -> Callable[..., TrainConfig]:
     return compose
 
 
-@pytest.fixture
-def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., TrainConfig]) -> MakeRun:
+@pytest.fixture(scope="session")
+def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig]) -> MakeRun:
     """A finished run of a row, its frozen configuration real and its sentences' scores drawn.
 
     The row is one of Table 3, or with its table's name one of another.
     """
 
     def make(
+        runs: Path,
         row: str,
         *overrides: str,
         seed: int = 1,
@@ -92,7 +93,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         match: float = 0.7,
         sentences: int = 60,
         signature: str = "nrefs:1|tok:13a",
-        source_lengths: Sequence[int] | None = None,
+        source_lengths: Sequence[int] = (10,),
         split: str = "dev",
         matrix: Mapping[str, float] | None = None,
         averaged_steps: tuple[int, ...] = (),
@@ -101,7 +102,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         experiment = row if "/" in row else f"table3/{row}"
         config = dataclasses.replace(frozen_row(experiment, *overrides), seed=seed)
         scale = config.identity.scale
-        folder = tmp_path / "runs" / f"{experiment}/{scale}-seed{seed}-{config.identity.hash}"
+        folder = runs / f"{experiment}/{scale}-seed{seed}-{config.identity.hash}"
         evaluation = Path("evaluations/step-0000012")
         hardness = np.random.default_rng(0).uniform(0.5, 1.5, sentences)  # of each sentence, for all runs alike
         luck = np.random.default_rng(seed).normal(0, 0.05, sentences)
@@ -109,7 +110,7 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         for hard, lucky in zip(hardness, luck, strict=True):
             matches = [int(order * max(0.0, match + lucky) / hard) for order in (20, 19, 18, 17)]
             statistics = (20, 20, *(min(count, 17) for count in matches), 20, 19, 18, 17)
-            length = None if source_lengths is None else source_lengths[len(rows) % len(source_lengths)]
+            length = source_lengths[len(rows) % len(source_lengths)]
             rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics, source_tokens=length))
         write_sentence_scores(folder / evaluation / f"{split}.sentences.jsonl", rows)
         files.write_text(folder / "config.yaml", frozen_text(config))
@@ -131,3 +132,9 @@ def make_run(tmp_path: Path, make_record: MakeRecord, frozen_row: Callable[..., 
         return folder
 
     return make
+
+
+@pytest.fixture
+def make_run(tmp_path: Path, make_run_in: MakeRun) -> MakeRun:
+    """The same below tmp_path / "runs"."""
+    return partial(make_run_in, tmp_path / "runs")

@@ -10,7 +10,7 @@ import pytest
 from aiayn.commands.front_end import main
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
-from aiayn.paper.table2 import load_table2
+from aiayn.paper.tables import load_table2
 from aiayn.reports.cost import PAPERS, costs_of_runs, grids, total_of
 from aiayn.reports.numbers import operations
 from aiayn.runs.cost import Attempt, Basis, Devices, RunCost, Total

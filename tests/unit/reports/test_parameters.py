@@ -7,7 +7,7 @@ import torch
 
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.formats import markdown
 from aiayn.reports.parameters import Audit, audit_parameters, document, report_parameters
 

@@ -9,7 +9,7 @@ import pytest
 
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.row import paper_cells
 from aiayn.reports.run import markdown, report_run
 from aiayn.runs.directory import RunDirectory

@@ -9,7 +9,7 @@ from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import SCALED, ComparableRuns, comparable_runs
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import Status

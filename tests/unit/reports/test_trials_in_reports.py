@@ -36,7 +36,7 @@ def test_a_trial_beside_a_run_changes_no_report(noun: str, make_run: MakeRun, sa
     assert said("report", noun, "resamples=100") == without
 
 
-@pytest.mark.parametrize(("noun", "complaint"), [("comparison", "has finished"), ("cost", "has begun to train")])
+@pytest.mark.parametrize(("noun", "complaint"), [("comparison", "no finished run"), ("cost", "has begun to train")])
 def test_trials_alone_are_no_runs(noun: str, complaint: str, make_run: MakeRun, said: Callable[..., str]) -> None:
     make_run("base", TRIALS[0], hardware={"processor": "a"}, seconds=9.0)
     assert complaint in said("report", noun)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric, Ordering, Sameness, load_claims
-from aiayn.reports.tables.table3_claims import judge, judge_comparison
+from aiayn.reports.tables.table3_claims import MeasuredRows, judge, judge_comparison
 from aiayn.reports.verdicts import Verdict
 
 BLEU_CLAIM = Ordering(Metric.bleu, "base", "a_h1", "0.9")
@@ -65,7 +65,7 @@ def test_seeds_are_asked_for_only_where_they_could_decide(found: Interval) -> No
 
 def test_without_runs_every_claim_is_pending_with_its_comparisons() -> None:
     for claim in load_claims():
-        judged = judge(claim, None, {})
+        judged = judge(claim, MeasuredRows(None, {}))
         assert judged.verdict is Verdict.pending
         assert [each.comparison for each in judged.comparisons] == list(claim.comparisons)
         assert judged.seeds_needed is None

@@ -16,7 +16,7 @@ from wandb_workspaces import expr
 from aiayn.builders.training import describe
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, differences, run_sets, sizes
 from aiayn.tracking.tracker import RunDescription
 

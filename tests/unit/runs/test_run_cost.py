@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aiayn.errors import UserError
 from aiayn.paper.recipe import load_recipe
-from aiayn.paper.table2 import load_table2
+from aiayn.paper.tables import load_table2
 from aiayn.runs.cost import Attempt, Basis, Devices, RunCost, Total
 from aiayn.runs.record import json_text
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from aiayn.paper.claims import Metric, Ordering, Sameness
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.numbers import interval_text
 from aiayn.reports.page.cells import heading, scroller
 from aiayn.reports.page.markup import Html, tag, with_symbols
@@ -14,7 +14,6 @@ from aiayn.reports.tables.table3_claims import (
     Judged,
     JudgedClaim,
     claimed,
-    paper_cell,
     printed_difference,
     verdict_text,
 )
@@ -105,7 +104,7 @@ def _comparisons(comparisons: Sequence[Judged]) -> Html:
 
 
 def _decimals(judged: Judged) -> int:
-    return paper_cell(load_table3().row(judged.comparison.rows[0]), judged.comparison.metric).decimals
+    return load_table3().row(judged.comparison.rows[0]).cell(judged.comparison.metric).decimals
 
 
 def _extent(judged: Judged) -> float:

@@ -10,7 +10,7 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import comparable_runs, is_chosen
 from aiayn.reports.page.attention_maps import PackedMaps, read_attention
 from aiayn.reports.page.curves import Curve, read_curves

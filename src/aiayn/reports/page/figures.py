@@ -4,11 +4,10 @@ import math
 from typing import Any
 
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.page.attention_maps import PackedMaps
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.curves import METRICS
-from aiayn.reports.tables.table3_claims import paper_value
 from aiayn.reports.tables.table3_rows import Line, Measurement, settings_text
 
 DIGITS = 5
@@ -55,8 +54,8 @@ def _row(line: Line, runs: tuple[RunContent, ...]) -> dict[str, Any]:
     base = load_table3().row("base")
     metrics: dict[str, dict[str, Any]] = {
         metric.value: {
-            "paper": paper_value(line.row, metric),
-            "paperDifference": _rounded(paper_value(line.row, metric) - paper_value(base, metric)),
+            "paper": line.row.cell(metric).number,
+            "paperDifference": _rounded(line.row.cell(metric).number - base.cell(metric).number),
             **_measured(line.measured.get(metric)),
         }
         for metric in Metric

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from string import Template
 
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.code_versions import code_versions
 from aiayn.reports.page.bundle import Bundle, script_hash
 from aiayn.reports.page.cells import GROUPS, chip, group_name

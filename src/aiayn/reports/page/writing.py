@@ -10,7 +10,6 @@ from pathlib import Path
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
-from aiayn.evaluation.significance import check_resampling
 from aiayn.reports.page.bundle import plotly_bundle
 from aiayn.reports.page.content import PageContent, Reader
 from aiayn.reports.page.render import page
@@ -44,7 +43,6 @@ def report_page(config: ReportConfig, output: Path) -> None:
         UserError: a value is not allowed, runs do not compare, or a file cannot be read.
         KeyboardInterrupt: with watch=true, in the end.
     """
-    check_resampling(config.resamples, config.seed)
     press, runs = _Press(config, output), Path(config.paths.runs)
     seen = _look(runs)  # before they are read: what changes meanwhile is a change
     press.write(refresh=RELOAD_SECONDS if config.watch else None)

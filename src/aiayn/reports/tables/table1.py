@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn.evaluation.growth import Exponent, fit_exponents
+from aiayn.evaluation.growth import fit_exponents
+from aiayn.evaluation.significance import Estimate
 from aiayn.models.table1.layer_costs import operations, path_length, seconds, sequential_operations
 from aiayn.models.table1.layer_types import (
     BareConvolution,
@@ -18,7 +19,7 @@ from aiayn.models.table1.layer_types import (
     LayerType,
 )
 from aiayn.paper.order import Order
-from aiayn.paper.table1 import Layer, load_table1
+from aiayn.paper.tables import Layer, load_table1
 from aiayn.reports.formats import Document, Grid, show
 from aiayn.runs.provenance import hardware, versions
 
@@ -30,14 +31,14 @@ LENGTHS, WIDTHS = (27, 81, 243), (16, 32, 64)
 GRIDS: Mapping[str, Sequence[Sizes]] = {
     "self_attention": [{"n": n, "d": d} for n in LENGTHS for d in WIDTHS],
     "recurrent": [{"n": n, "d": d} for n in LENGTHS for d in WIDTHS],
-    # Lengths that are powers of both kernel sizes: a stack has whole layers.
+    # Lengths are powers of both kernel sizes, so that a stack has whole layers.
     "convolutional": [
         {"n": n, "d": d, "k": k}
         for k, lengths in ((3, (9, 81, 729)), (9, (9, 81, 729)))
         for n in lengths
         for d in WIDTHS
     ],
-    # Many whole blocks: the ends of a sequence have shorter neighbourhoods.
+    # Lengths are many blocks, since the ends of a sequence have shorter neighbourhoods.
     "self_attention_restricted": [{"n": n, "d": d, "r": r} for n in (64, 128, 256) for d in WIDTHS for r in (4, 8, 16)],
 }
 """The sizes at which each layer type is measured."""
@@ -45,7 +46,7 @@ GRIDS: Mapping[str, Sequence[Sizes]] = {
 TIMED_WIDTHS, TIMED_LENGTHS = (64, 256), (16, 32, 64, 128, 256, 512, 1024)
 
 TIMED_SEQUENCES = 32
-"""Timed together, as in training: a recurrent step of one sequence would leave a device idle."""
+"""Timed together, as in training."""
 
 KERNEL_SIZE, NEIGHBOURHOOD = 3, 32
 """Of the layers that are timed."""
@@ -55,7 +56,7 @@ QUANTITIES: Mapping[str, Callable[..., int]] = {
     "sequential_operations": sequential_operations,
     "maximum_path_length": path_length,
 }
-"""The measurement of each column."""
+"""By column."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Growth:
 
     order: Order
     """The paper's."""
-    exponents: Mapping[str, Exponent]
+    exponents: Mapping[str, Estimate]
     """Of each size, or of the logarithm, by its name."""
 
     def expected(self, name: str) -> int:
@@ -81,15 +82,6 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Crossover:
-    """The length at which self-attention becomes slower than a recurrent layer."""
-
-    d: int
-    n: float | None
-    """None if there is none within `TIMED_LENGTHS`."""
-
-
-@dataclass(frozen=True)
 class MeasuredTable1:
     """All measurements."""
 
@@ -97,36 +89,26 @@ class MeasuredTable1:
     """By layer type and column."""
     times: Mapping[str, Mapping[tuple[int, int], float]]
     """Seconds by layer type, n and d."""
-    crossovers: Sequence[Crossover]
+    crossovers: Mapping[int, float | None]
+    """By d, the n from which self-attention is slower than recurrence; None if there is none in `TIMED_LENGTHS`."""
     device: str
 
 
 def report_table1(output: Path | None, *, seed: int) -> None:
-    """Measure the table, and print it or write it to a .md or .json file.
-
-    Args:
-        output: the file, or None for the terminal.
-        seed: of weights and inputs.
-    """
+    """Measure the table, and print it or write it to a .md or .json file; the seed is that of weights and inputs."""
     show(document(measure_table1(seed=seed)), output)
 
 
 def measure_table1(*, seed: int) -> MeasuredTable1:
-    """Count and time all four layer types; seconds on a CPU.
-
-    Args:
-        seed: of weights and inputs; counts do not depend on it.
-    """
+    """Count and time all four layer types."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         growths = {row.id: {column: measure_growth(row, column) for column in QUANTITIES} for row in load_table1().rows}
         times = {row.id: dict(_times(row.id, device)) for row in load_table1().rows}
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else str(hardware()["processor"])
-    crossovers = [_crossover(times, d) for d in TIMED_WIDTHS]
-    threads = torch.get_num_threads()
-    place = f"{name}, {threads} {'thread' if threads == 1 else 'threads'}"
-    return MeasuredTable1(growths, times, crossovers, place)
+    crossovers = {d: _crossover(times, d) for d in TIMED_WIDTHS}
+    return MeasuredTable1(growths, times, crossovers, f"{name}, threads: {torch.get_num_threads()}")
 
 
 def build_layer(row_id: str, sizes: Sizes) -> LayerType:
@@ -142,12 +124,13 @@ def build_layer(row_id: str, sizes: Sizes) -> LayerType:
 
 def measure_growth(row: Layer, column: str) -> Growth:
     """Measure at every point of `GRIDS` and fit the exponents of one cell."""
-    order: Order = getattr(row, column).order
+    order = row.cell(column).order
+    assert order is not None
     points, values = [], []
     for sizes in GRIDS[row.id]:
         layer = build_layer(row.id, sizes)
         if column == "maximum_path_length":
-            layer.double()  # a gradient through hundreds of rounds becomes small
+            layer.double()  # gradients through hundreds of rounds become small
         points.append(_factors(order, sizes))
         values.append(QUANTITIES[column](layer, n=sizes["n"], d=sizes["d"]))
     return Growth(order, fit_exponents(points, values))
@@ -171,33 +154,32 @@ def _times(row_id: str, device: torch.device) -> Iterator[tuple[tuple[int, int],
             yield (n, d), seconds(timed, batch=TIMED_SEQUENCES, n=n, d=d, device=device)
 
 
-def _crossover(times: Mapping[str, Mapping[tuple[int, int], float]], d: int) -> Crossover:
-    """Interpolated between the last length where self-attention is faster and the next, linearly in logarithms."""
+def _crossover(times: Mapping[str, Mapping[tuple[int, int], float]], d: int) -> float | None:
+    """The n from which self-attention is slower, interpolated linearly in logarithms; None if there is none."""
     ratios = [times["self_attention"][n, d] / times["recurrent"][n, d] for n in TIMED_LENGTHS]
     for place in reversed(range(1, len(ratios))):
         if ratios[place - 1] < 1 <= ratios[place]:
             low, high = (math.log(ratio) for ratio in ratios[place - 1 : place + 1])
             share = -low / (high - low)
             first, second = TIMED_LENGTHS[place - 1 : place + 1]
-            return Crossover(d, first * (second / first) ** share)
-    return Crossover(d, None)
+            return float(first * (second / first) ** share)
+    return None
 
 
-def _rounded(exponent: Exponent) -> str:
+def _rounded(exponent: Estimate) -> str:
     width = (exponent.high - exponent.low) / 2
     return f"{round(exponent.estimate, 2) + 0.0:.2f}" + (f"±{width:.2f}" if width >= 0.005 else "")
 
 
 def _grids(table: MeasuredTable1) -> Iterator[Grid]:
     paper = load_table1()
-    columns = [column for column in paper.columns if column.id in QUANTITIES]
     lines = []
     for row in paper.rows:
-        growths = [table.growths[row.id][column.id] for column in columns]
+        growths = [table.growths[row.id][column.id] for column in paper.columns]
         lines.append((row.label, *(part for growth in growths for part in (str(growth.order), str(growth)))))
     yield Grid(
         f"Table 1. {paper.caption.title} ({paper.caption.source}), and measured",
-        ("<layer type", *(f"<{part}" for column in columns for part in (column.heading, "measured"))),
+        ("<layer type", *(f"<{part}" for column in paper.columns for part in (column.heading, "measured"))),
         (tuple(lines),),
     )
     yield Grid(
@@ -225,22 +207,13 @@ def _remarks(table: MeasuredTable1) -> Iterator[str]:
         f"Times: kernel size {KERNEL_SIZE}, neighbourhood {NEIGHBOURHOOD}, the recurrent layer by torch's own kernel. "
         "By operations, self-attention (4 n^2 d) and recurrence (4 n d^2) meet at n = d."
     )
-    for crossover in table.crossovers:
-        if crossover.n is None:
-            faster = "faster than the recurrent layer up to" if _is_faster(table, crossover.d) else "slower already at"
-            n = TIMED_LENGTHS[-1] if _is_faster(table, crossover.d) else TIMED_LENGTHS[0]
-            yield f"d = {crossover.d}: self-attention is {faster} n = {n}."
+    for d, n in table.crossovers.items():
+        if n is None:
+            longest = TIMED_LENGTHS[-1]
+            is_faster = table.times["self_attention"][longest, d] < table.times["recurrent"][longest, d]
+            yield f"d = {d}: no crossover; at n = {longest} self-attention is {'faster' if is_faster else 'slower'}."
         else:
-            ratio = crossover.n / crossover.d
-            yield (
-                f"d = {crossover.d}: self-attention becomes slower than the recurrent layer at n = {crossover.n:.0f}, "
-                f"{ratio:.1f} d."
-            )
-
-
-def _is_faster(table: MeasuredTable1, d: int) -> bool:
-    n = TIMED_LENGTHS[-1]
-    return table.times["self_attention"][n, d] < table.times["recurrent"][n, d]
+            yield f"d = {d}: self-attention becomes slower than the recurrent layer at n = {n:.0f}, {n / d:.1f} d."
 
 
 def document(table: MeasuredTable1) -> Document:
@@ -270,7 +243,7 @@ def document(table: MeasuredTable1) -> Document:
                 for row_id, times in table.times.items()
                 for (n, d), value in times.items()
             ],
-            "crossovers": [vars(crossover) for crossover in table.crossovers],
+            "crossovers": [{"d": d, "n": n} for d, n in table.crossovers.items()],
             "device": table.device,
             "versions": versions(),
         },

@@ -1,18 +1,17 @@
 """Table 2 with ours beside the paper's systems: BLEU by every definition, cost, and verdicts."""
 
-import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.matrix import TITLES
-from aiayn.evaluation.significance import bootstrap, check_resampling, sentence_columns
+from aiayn.evaluation.significance import bootstrap, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
-from aiayn.paper.table2 import System, load_table2
 from aiayn.paper.table2_claims import load_table2_claims
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import System, load_table2, load_table3
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import (
     FOLLOWS_STEPS,
@@ -23,14 +22,14 @@ from aiayn.reports.comparability import (
     check_duplicate_seeds,
     choose,
     condition_differences,
-    definition_differences,
-    score_differences,
+    runs_of,
     setting_differences,
     sizes_remark,
+    tested_differences,
 )
 from aiayn.reports.cost import CostOfRun, cost_grids
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import mean_text, operations
+from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
 from aiayn.reports.tables.table2_claims import JudgedTable2Claim, TestedSystem, claim_grids, judge, plain_claim
 from aiayn.runs.cost import RunCost
 from aiayn.runs.ledger import read_results
@@ -62,24 +61,30 @@ class TestedRun(ReportedRun):
     """A run of an experiment of the table."""
 
     @property
-    def _model_and_pair(self) -> tuple[str, str]:
-        model, _, pair = self.record.experiment.removeprefix(PREFIX).partition("_")
-        return model, pair
+    def model(self) -> str:
+        """Base or big."""
+        return self.record.experiment.removeprefix(PREFIX).partition("_")[0]
 
     @property
     def pair(self) -> str:
         """Its languages, as the table's columns are called."""
-        return self._model_and_pair[1]
-
-    @property
-    def row(self) -> str:
-        """Its row of the table."""
-        return ROWS[self._model_and_pair[0]]
+        return self.record.experiment.partition("_")[2]
 
     @property
     def test(self) -> SplitScores | None:
         """The scores of the test set; None until the run has finished."""
         return self.scores("test")
+
+    @property
+    def bleu(self) -> float | None:
+        """By the paper's definition."""
+        scores = {} if self.test is None else self.test.by_definition
+        return next((scores[name].score for name in DEFINITIONS[self.pair] if name in scores), None)
+
+    @property
+    def flops(self) -> float | None:
+        """Training cost by the paper's definition; None for an unknown device."""
+        return self.record.account.total.paper_flops
 
     @property
     def is_on_newstest2014(self) -> bool:
@@ -95,31 +100,36 @@ class TestedRun(ReportedRun):
     @property
     def printed_sizes(self) -> dict[str, Any]:
         """The paper's sizes and steps of its row, by configuration key."""
-        table = load_table3()
-        settings = table.row(self._model_and_pair[0]).settings(table)
+        settings = load_table3().row(self.model).settings(load_table3())
         return {key: value for key, value in settings.items() if key in SCALED}
 
 
 @dataclass(frozen=True)
 class Ours:
-    """An experiment of the table, with all its seeds."""
+    """An experiment of the table."""
 
-    experiment: str
     runs: Sequence[TestedRun]
+    """Of all seeds, finished or not."""
+
+    @property
+    def experiment(self) -> str:
+        """Its name."""
+        return self.runs[0].record.experiment
+
+    @property
+    def row(self) -> str:
+        """Its row of the table."""
+        return ROWS[self.runs[0].model]
+
+    @property
+    def pair(self) -> str:
+        """Its language pair."""
+        return self.runs[0].pair
 
     @property
     def finished(self) -> list[TestedRun]:
         """The runs with scores."""
         return [run for run in self.runs if run.test is not None]
-
-    def values(self, of: Callable[[TestedRun], float | None]) -> list[float | None]:
-        """A number of each finished run."""
-        return [of(run) for run in self.finished]
-
-    def mean_of(self, of: Callable[[TestedRun], float | None]) -> float | None:
-        """The mean of a number of the finished runs; None if one of them lacks it."""
-        known = [value for value in self.values(of) if value is not None]
-        return statistics.fmean(known) if known and len(known) == len(self.finished) else None
 
 
 @dataclass(frozen=True)
@@ -135,45 +145,30 @@ class Table2Report:
         """All runs, finished or not."""
         return [run for each in self.ours for run in each.runs]
 
-    def of(self, row: str, pair: str) -> Ours | None:
-        """Ours of a row and a language pair."""
-        return next((each for each in self.ours if (each.runs[0].row, each.runs[0].pair) == (row, pair)), None)
+    @property
+    def finished(self) -> list[Ours]:
+        """Those that have scores."""
+        return [each for each in self.ours if each.finished]
 
 
 def report_table2(config: ReportConfig, output: Path | None) -> None:
-    """Print the table, or write it to a .md, .tex or .json file.
-
-    Raises:
-        UserError: runs do not compare, or a file cannot be read.
-    """
-    check_resampling(config.resamples, config.seed)
-    only = config.only
-    runs, resamples, seed = Path(config.paths.runs), config.resamples, config.seed
-    show(document(read_table2(runs, scale=only.scale, data=only.data, resamples=resamples, seed=seed)), output)
+    """Print the table, or write it to a .md, .tex or .json file."""
+    only, draws = config.only, {"resamples": config.resamples, "seed": config.seed}
+    show(document(read_table2(Path(config.paths.runs), scale=only.scale, data=only.data, **draws)), output)
 
 
 def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: int, seed: int) -> Table2Report:
-    """The runs of the table's experiments below a folder.
-
-    Args:
-        runs: the folder; it may be missing.
-        scale: only runs of this scale.
-        data: only runs on this corpus, by name or by the first digits of its fingerprint.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+    """The runs of the table's experiments below a folder, which may be missing.
 
     Raises:
         UserError: runs of one column do not compare, or a file cannot be read.
     """
-    order = [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS]
     entries = read_results(runs) if runs.is_dir() else []
-    there = [TestedRun(entry, entry.record) for entry in entries if entry.record and entry.record.experiment in order]
-    found: dict[str, list[TestedRun]] = {}
-    for run in choose(there, runs, scale=scale, data=data):
-        found.setdefault(run.record.experiment, []).append(run)
-    ours = [Ours(name, sorted(found[name], key=lambda run: run.record.seed)) for name in order if name in found]
+    there = runs_of(TestedRun, entries, [f"{PREFIX}{model}_{pair}" for pair in PAIRS for model in ROWS])
+    chosen = choose(there, runs, scale=scale, data=data)
+    ours = [Ours(list(seeds)) for _, seeds in groupby(chosen, key=lambda run: run.record.experiment)]
     for pair in PAIRS:
-        of_pair = [run for each in ours for run in each.finished if run.pair == pair]
+        of_pair = [run for each in ours if each.pair == pair for run in each.finished]
         check_alike(of_pair, condition_differences)
         check_alike(of_pair, _differences, f"no column holds both; {REMEDY}")
         check_duplicate_seeds(of_pair, lambda run: run.record.experiment, REMEDY)
@@ -183,49 +178,33 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
 
 def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
     """Settings, except those that the paper prints as different between base and big; test sets and definitions."""
-    is_same_row = run.record.experiment == other.record.experiment
-    free = () if is_same_row else AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
-    yield from setting_differences(run, other, free)
-    assert run.test is not None
-    assert other.test is not None
-    yield from score_differences(run.test, other.test, "test")
-    yield from definition_differences(run.test, other.test)
+    free = AVERAGED | FOLLOWS_STEPS | load_table3().row("big").changes.keys()
+    yield from setting_differences(run, other, () if run.model == other.model else free)
+    yield from tested_differences(run, other)
 
 
 def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> Iterator[TestedSystem]:
     """The measurements of a language pair."""
-    finished = [each for each in ours if each.finished and each.finished[0].pair == pair]
+    finished = [each for each in ours if each.finished and each.pair == pair]
     if not finished:
         return
     systems = [[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]
-    measured = bootstrap(systems, resamples=resamples, seed=seed)
+    measured = bootstrap(systems, resamples=resamples, seed=seed).bleu
     for place, each in enumerate(finished):
         yield TestedSystem(
-            row=each.finished[0].row,
+            row=each.row,
             pair=pair,
-            measured=measured.bleu,
+            measured=measured,
             place=place,
-            bleu=each.mean_of(paper_bleu),
-            flops=each.mean_of(paper_flops),
+            bleu=mean_of([run.bleu for run in each.finished]),
+            flops=mean_of([run.flops for run in each.finished]),
             is_papers=all(run.is_papers for run in each.finished),
         )
 
 
-def paper_bleu(run: TestedRun) -> float | None:
-    """BLEU by the paper's definition."""
-    scores = {} if run.test is None else run.test.by_definition
-    return next((scores[name].score for name in DEFINITIONS[run.pair] if name in scores), None)
-
-
-def paper_flops(run: TestedRun) -> float | None:
-    """Training cost by the paper's definition; None for an unknown device."""
-    return run.record.account.total.paper_flops
-
-
 def document(report: Table2Report) -> Document:
     """The report as plain data."""
-    lines = list(remarks(report))
-    columns = ("en_de", "en_fr", "flops_en_de", "flops_en_fr")
+    lines, table = list(remarks(report)), load_table2()
     return Document(
         title="Table 2",
         written="Written by `aiayn report table2` from the records of the runs.",
@@ -233,10 +212,7 @@ def document(report: Table2Report) -> Document:
         remarks=lines,
         runs=[run.path for run in report.runs],
         content={
-            "paper": {
-                system.id: {column: getattr(system, column).value for column in columns}
-                for system in load_table2().rows
-            },
+            "paper": {row.id: {column.id: row.cell(column.id).value for column in table.columns} for row in table.rows},
             "ours": [_plain(run) for run in report.runs],
             "claims": [plain_claim(claim) for claim in report.claims],
             "remarks": lines,
@@ -247,9 +223,9 @@ def document(report: Table2Report) -> Document:
 def grids(report: Table2Report) -> Iterator[Grid]:
     """The table; the paper's claims; ours by every definition; the cost of ours."""
     yield _systems(report)
-    if any(each.finished for each in report.ours):
+    if report.finished:
         yield from claim_grids(report.claims)
-        yield _by_definition(report)
+        yield _by_definition(report.finished)
     accounts = [(run, RunCost.kept(run.entry.directory.cost) or run.record.account) for run in report.runs]
     costs = [CostOfRun(run.entry, run.record, account) for run, account in accounts if account.attempts]
     if costs:
@@ -263,47 +239,49 @@ def _systems(report: Table2Report) -> Grid:
         headings += [f"BLEU {pair}", "ours"]
     for pair in PAIRS.values():
         headings += [f"FLOPs {pair}", "ours"]
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    for system in table.rows:
-        groups.setdefault(system.group, []).append(_line(report, system))
-    return Grid(str(table.caption.title), tuple(headings), tuple(map(tuple, groups.values())))
+    by_group = groupby(table.rows, key=lambda system: system.group)
+    groups = tuple(tuple(_line(report, system) for system in group) for _, group in by_group)
+    return Grid(table.caption.title, tuple(headings), groups)
 
 
 def _line(report: Table2Report, system: System) -> tuple[str, ...]:
-    cells = [system.label]
-    for pair, printed in (("en_de", system.en_de), ("en_fr", system.en_fr)):
-        ours = report.of(system.id, pair)
-        bleu = _cell(ours, paper_bleu, "{:.2f}".format)
-        is_elsewhere = ours is not None and not all(run.is_papers for run in ours.finished)
-        cells += [str(printed), f"{bleu} {ELSEWHERE}" if bleu and is_elsewhere else bleu]
-    for pair, printed in (("en_de", system.flops_en_de), ("en_fr", system.flops_en_fr)):
-        cells += [str(printed), _cell(report.of(system.id, pair), paper_flops, operations)]
+    cells, ours = [system.label], {each.pair: each for each in report.ours if each.row == system.id}
+    for pair in PAIRS:
+        bleu = _cell(ours.get(pair), lambda run: run.bleu, two_decimals)
+        is_elsewhere = pair in ours and not all(run.is_papers for run in ours[pair].finished)
+        cells += [str(system.cell(pair)), f"{bleu} {ELSEWHERE}" if bleu and is_elsewhere else bleu]
+    for pair in PAIRS:
+        cells += [str(system.cell(f"flops_{pair}")), _cell(ours.get(pair), lambda run: run.flops, operations)]
     return tuple(cells)
 
 
 def _cell(ours: Ours | None, of: Callable[[TestedRun], float | None], shown: Callable[[float], str]) -> str:
     if ours is None:
         return ""
-    return mean_text(ours.values(of), shown) if ours.finished else ours.runs[-1].entry.state.value
+    return mean_text(list(map(of, ours.finished)), shown) if ours.finished else ours.runs[-1].entry.state.value
 
 
-def _by_definition(report: Table2Report) -> Grid:
-    finished = [each for each in report.ours if each.finished]
-    scores = {each.experiment: [run.test.by_definition for run in each.finished if run.test] for each in finished}
-    names = {name for of_runs in scores.values() for by_name in of_runs for name in by_name}
-    lines = []
-    for name in (name for name in TITLES if name in names):
-        values = (
-            [by_name[name].score if name in by_name else None for by_name in of_runs] for of_runs in scores.values()
+def _by_definition(finished: Sequence[Ours]) -> Grid:
+    scores = [[run.test.by_definition for run in each.finished if run.test] for each in finished]
+    names = {name for of_runs in scores for by_name in of_runs for name in by_name}
+    lines = [
+        (
+            TITLES[name],
+            *(
+                mean_text([by_name[name].score if name in by_name else None for by_name in of_runs], two_decimals)
+                for of_runs in scores
+            ),
         )
-        lines.append((TITLES[name], *(mean_text(of_runs, "{:.2f}".format) for of_runs in values)))
-    headings = ("<definition", *(experiment.removeprefix(PREFIX) for experiment in scores))
+        for name in TITLES
+        if name in names
+    ]
+    headings = ("<definition", *(each.experiment.removeprefix(PREFIX) for each in finished))
     return Grid("Ours on the test set, by definition", headings, (tuple(lines),))
 
 
 def remarks(report: Table2Report) -> Iterator[str]:
     """Training data and sizes, definitions, and numbers that do not compare."""
-    finished = [run for each in report.ours for run in each.finished]
+    finished = [run for each in report.finished for run in each.finished]
     if not finished:
         yield "no run has finished: aiayn reproduce table2 does them"
         return

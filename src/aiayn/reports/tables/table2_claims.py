@@ -1,12 +1,12 @@
 """The paper's claims on Table 2: their verdicts, and the comparisons behind these."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from aiayn.evaluation.significance import Interval, Resampled
-from aiayn.paper.table2 import load_table2
-from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim, number
+from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
+from aiayn.paper.tables import load_table2
 from aiayn.reports.formats import Grid
 from aiayn.reports.numbers import interval_text, operations, signed
 from aiayn.reports.verdicts import Verdict, all_hold, verdict_of_side
@@ -30,6 +30,10 @@ class TestedSystem:
     """Whether it compares with the printed numbers: of the paper's scale, on newstest2014."""
 
 
+Systems = Mapping[tuple[str, str], TestedSystem]
+"""By row and language pair."""
+
+
 @dataclass(frozen=True)
 class JudgedConclusion:
     """One comparison, as text."""
@@ -37,9 +41,9 @@ class JudgedConclusion:
     claimed: str
     paper: str
     """BLEU: the printed row minus the number that it is compared with; FLOPs: the printed ones."""
-    ours: str
+    ours: str = ""
     """Likewise, BLEU with its 95% interval; empty if there is nothing to compare."""
-    verdict: Verdict
+    verdict: Verdict = Verdict.pending
 
 
 @dataclass(frozen=True)
@@ -52,18 +56,13 @@ class JudgedTable2Claim:
 
 
 def judge(claim: Table2Claim, systems: Sequence[TestedSystem]) -> JudgedTable2Claim:
-    """Compare a claim with the measurements.
-
-    Args:
-        claim: of the paper.
-        systems: the rows that have finished runs.
-    """
+    """Compare a claim with the rows that have finished runs."""
     found = {(each.row, each.pair): each for each in systems}
     judged = [_judged(comparison, found) for comparison in claim.comparisons]
     return JudgedTable2Claim(claim, all_hold([each.verdict for each in judged]), judged)
 
 
-def _judged(comparison: Conclusion, found: dict[tuple[str, str], TestedSystem]) -> JudgedConclusion:
+def _judged(comparison: Conclusion, found: Systems) -> JudgedConclusion:
     match comparison:
         case Above():
             return _above(comparison, found)
@@ -73,46 +72,46 @@ def _judged(comparison: Conclusion, found: dict[tuple[str, str], TestedSystem]) 
             return _cheaper(comparison, found.get((comparison.row, comparison.pair)))
 
 
-def _above(comparison: Above, found: dict[tuple[str, str], TestedSystem]) -> JudgedConclusion:
-    above, below = map(_model, comparison.rows)
-    better, worse = (_printed(row, comparison.pair) for row in comparison.rows)
-    claimed = f"{_heading(comparison.pair)} of {above} > {below}"
-    ours, theirs = (found.get((row, comparison.pair)) for row in comparison.rows)
-    if ours is None or theirs is None:
-        return JudgedConclusion(claimed, signed(better - worse, 1), "", Verdict.pending)
-    return _by_interval(claimed, signed(better - worse, 1), ours.measured.difference(ours.place, theirs.place))
+def _above(comparison: Above, found: Systems) -> JudgedConclusion:
+    rows, pair = (comparison.above, comparison.below), comparison.pair
+    better, worse = (load_table2().row(row).cell(pair).number for row in rows)
+    claimed = f"{_subject(rows[0], pair)} > {_model(rows[1])}"
+    ours, theirs = (found.get((row, pair)) for row in rows)
+    interval = ours.measured.difference(ours.place, theirs.place) if ours and theirs else None
+    return _by_interval(claimed, signed(better - worse, 1), interval)
 
 
 def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
-    baseline = comparison.baseline
-    mark = f"{getattr(baseline, comparison.pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
-    claimed = f"{_heading(comparison.pair)} of {_model(comparison.row)} > {mark} ({baseline.label})"
-    paper = signed(_printed(comparison.row, comparison.pair) - comparison.mark, 2)
+    row, pair, baseline = comparison.row, comparison.pair, comparison.baseline
+    mark = f"{baseline.cell(pair)}{f' + {comparison.by}' if float(comparison.by) else ''}"
+    claimed = f"{_subject(row, pair)} > {mark} ({baseline.label})"
+    paper = signed(load_table2().row(row).cell(pair).number - comparison.mark, 2)
     if system is None:
-        return JudgedConclusion(claimed, paper, "", Verdict.pending)
+        return JudgedConclusion(claimed, paper)
     if not system.is_papers or system.bleu is None:
-        return JudgedConclusion(claimed, paper, "", Verdict.incomparable)
-    # Sentences are drawn with sacreBLEU's counts: these give the width of the interval, the paper's definition its
-    # centre.
+        return JudgedConclusion(claimed, paper, verdict=Verdict.incomparable)
+    # sacreBLEU's resamples give the width of the interval, the paper's definition of BLEU its centre.
     interval = system.measured.interval(system.place).around(system.bleu - comparison.mark)
     return _by_interval(claimed, paper, interval)
 
 
 def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusion:
-    baseline, column = comparison.baseline, f"flops_{comparison.pair}"
-    mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{getattr(baseline, column)}"
-    claimed = f"{_heading(column)} of {_model(comparison.row)} < {mark} ({baseline.label})"
+    row, column, baseline = comparison.row, comparison.column, comparison.baseline
+    mark = f"{f'{comparison.share} x ' if float(comparison.share) != 1 else ''}{baseline.cell(column)}"
+    claimed = f"{_subject(row, column)} < {mark} ({baseline.label})"
     # The Transformer's costs are printed once, in the column of English-German.
-    paper = operations(number(load_table2().row(comparison.row).flops_en_de))
+    paper = operations(load_table2().row(row).flops_en_de.number)
     if system is None:
-        return JudgedConclusion(claimed, paper, "", Verdict.pending)
+        return JudgedConclusion(claimed, paper)
     if not system.is_papers or system.flops is None:
-        return JudgedConclusion(claimed, paper, "", Verdict.incomparable)
+        return JudgedConclusion(claimed, paper, verdict=Verdict.incomparable)
     verdict = Verdict.reproduced if system.flops < comparison.mark else Verdict.contradicted
     return JudgedConclusion(claimed, paper, operations(system.flops), verdict)
 
 
-def _by_interval(claimed: str, paper: str, interval: Interval) -> JudgedConclusion:
+def _by_interval(claimed: str, paper: str, interval: Interval | None) -> JudgedConclusion:
+    if interval is None:
+        return JudgedConclusion(claimed, paper)
     verdict = verdict_of_side(holds=interval.low > 0, fails=interval.high < 0)
     return JudgedConclusion(claimed, paper, interval_text(interval, 2), verdict)
 
@@ -121,12 +120,9 @@ def _model(row: str) -> str:
     return row.removeprefix("transformer_")
 
 
-def _heading(column: str) -> str:
-    return next(each.heading for each in load_table2().columns if each.id == column)
-
-
-def _printed(row: str, pair: str) -> float:
-    return number(getattr(load_table2().row(row), pair))
+def _subject(row: str, column: str) -> str:
+    heading = next(each.heading for each in load_table2().columns if each.id == column)
+    return f"{heading} of {_model(row)}"
 
 
 def claim_grids(claims: Sequence[JudgedTable2Claim]) -> Iterator[Grid]:

@@ -7,21 +7,14 @@ from itertools import groupby
 from pathlib import Path
 
 from aiayn.config.report_schema import DashboardConfig, ReportConfig
-from aiayn.evaluation.significance import (
-    Bootstrap,
-    Correlation,
-    bootstrap,
-    check_resampling,
-    rank_correlation,
-    sentence_columns,
-)
+from aiayn.evaluation.significance import Estimate, bootstrap, rank_correlation, sentence_columns
 from aiayn.paper.claims import Metric, load_claims
-from aiayn.paper.table3 import SETTINGS, in_symbols, load_table3
+from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
 from aiayn.reports.formats import Document, Grid, show
 from aiayn.reports.scope import EVERYTHING, Scope, scope_of
-from aiayn.reports.tables.table3_claims import JudgedClaim, claim_grids, judge, of_metric, paper_value, plain_claim
+from aiayn.reports.tables.table3_claims import JudgedClaim, MeasuredRows, claim_grids, judge, plain_claim
 from aiayn.reports.tables.table3_rows import Line, difference_cells, line_of, plain_line, printed_settings, result_cells
 from aiayn.runs.ledger import State, read_results
 
@@ -35,7 +28,7 @@ class Report:
 
     lines: tuple[Line, ...]
     claims: tuple[JudgedClaim, ...]
-    correlations: Mapping[Metric, Correlation]
+    correlations: Mapping[Metric, Estimate]
     """Between the paper's column and ours, over the rows with finished runs; empty for fewer than three."""
     conditions: Mapping[str, str]
     """Shared by all runs: scale, data, split and size, BLEU signature; empty while there are none."""
@@ -57,11 +50,7 @@ class Report:
 
 
 def report_table3(config: ReportConfig, output: Path | None) -> None:
-    """Print the table, or write it to a .md, .tex, .csv or .json file.
-
-    Raises:
-        UserError: a value is not allowed, runs do not compare, or a file cannot be read.
-    """
+    """Print the table, or write it to a .md, .tex, .csv or .json file."""
     show(document(read_table3(config)), output)
 
 
@@ -69,9 +58,8 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     """The table of the runs that a command chooses.
 
     Raises:
-        UserError: a value is not allowed, runs do not compare, or a file cannot be read.
+        UserError: runs do not compare, or a file cannot be read.
     """
-    check_resampling(config.resamples, config.seed)
     only, runs = config.only, Path(config.paths.runs)
     comparable = comparable_runs(read_results(runs), runs, scale=only.scale, data=only.data, like=only.like)
     return report_of(comparable, resamples=config.resamples, seed=config.seed)
@@ -80,28 +68,22 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
 def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Report:
     """Compare runs with the paper.
 
-    Args:
-        comparable: the runs.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-
     Raises:
         UserError: the scores of a run's sentences cannot be read.
     """
     scored = {row.id: found for row in load_table3().rows if (found := comparable.scored(row))}
-    places = {row_id: place for place, row_id in enumerate(scored)}
-    measured = None
-    if scored:
-        systems = [[sentence_columns(run.sentences("dev")) for run in found] for found in scored.values()]
-        measured = bootstrap(systems, resamples=resamples, seed=seed)
+    systems = [[sentence_columns(run.sentences("dev")) for run in found] for found in scored.values()]
+    measured = bootstrap(systems, resamples=resamples, seed=seed) if systems else None
+    rows = MeasuredRows(measured, {row_id: place for place, row_id in enumerate(scored)})
     finished = [run for found in scored.values() for run in found]
     versions = code_versions((run.path, run.record) for run in finished)
+    deviations = {metric: rows.of(metric).seed_deviation for metric in Metric} if scored else {}
     return Report(
-        lines=tuple(line_of(row, comparable, measured, places) for row in load_table3().rows),
-        claims=tuple(judge(claim, measured, places) for claim in load_claims()),
-        correlations=_correlations(measured, list(scored)),
-        conditions=_conditions(finished),
-        seed_deviations=_seed_deviations(measured),
+        lines=tuple(line_of(row, comparable, rows) for row in load_table3().rows),
+        claims=tuple(judge(claim, rows) for claim in load_claims()),
+        correlations=_correlations(rows),
+        conditions=_conditions(finished[0]) if finished else {},
+        seed_deviations={metric: value for metric, value in deviations.items() if value is not None},
         resamples=resamples,
         runs=tuple(run.path for run in finished),
         remarks=(*_remarks(comparable, finished), *version_remarks(versions)),
@@ -110,33 +92,22 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
     )
 
 
-def _correlations(measured: Bootstrap | None, row_ids: Sequence[str]) -> dict[Metric, Correlation]:
-    if measured is None or len(row_ids) < FEWEST_RANKS:
+def _correlations(rows: MeasuredRows) -> dict[Metric, Estimate]:
+    if len(rows.places) < FEWEST_RANKS:
         return {}
-    rows = [load_table3().row(row_id) for row_id in row_ids]
+    printed = [load_table3().row(row_id) for row_id in rows.places]
     return {
-        metric: rank_correlation([paper_value(row, metric) for row in rows], of_metric(measured, metric))
-        for metric in Metric
+        metric: rank_correlation([row.cell(metric).number for row in printed], rows.of(metric)) for metric in Metric
     }
 
 
-def _seed_deviations(measured: Bootstrap | None) -> dict[Metric, float]:
-    found = {} if measured is None else {metric: of_metric(measured, metric).seed_deviation for metric in Metric}
-    return {metric: deviation for metric, deviation in found.items() if deviation is not None}
-
-
-def _conditions(finished: Sequence[RowRun]) -> dict[str, str]:
-    if not finished:
-        return {}
-    run = finished[0]
+def _conditions(run: RowRun) -> dict[str, str]:
     return {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
 
 
 def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator[str]:
-    if comparable.left_out == 1:
-        yield "1 run of these rows was left out: another scale, corpus or configuration."
-    elif comparable.left_out:
-        yield f"{comparable.left_out} runs of these rows were left out: another scale, corpus or configuration."
+    if comparable.left_out:
+        yield f"runs of these rows left out, of another scale, corpus or configuration: {comparable.left_out}"
     for run in finished:
         if run.record.max_steps is not None and run.record.steps < run.record.max_steps:
             yield f"{run.row.id}, seed {run.record.seed}, ended after {run.record.steps_done()} steps."
@@ -150,7 +121,6 @@ def document(report: Report) -> Document:
     """The report as plain data."""
     claims = claim_grids(report.claims, report.scope)
     sizes = [_sizes(report)] if _has_other_sizes(report) else []
-    conditions = dict(report.conditions)
     rows = [plain_line(line) for line in report.lines]
     return Document(
         title="Table 3, reproduced",
@@ -163,7 +133,7 @@ def document(report: Report) -> Document:
         runs=report.runs,
         content={
             "scope": report.scope.sentence or None,
-            "conditions": conditions,
+            "conditions": dict(report.conditions),
             "resamples": report.resamples,
             "seed_deviations": dict(report.seed_deviations),
             "rows": [
@@ -176,7 +146,7 @@ def document(report: Report) -> Document:
             "code": [version.plain() for version in report.versions],
             "remarks": list(report.remarks),
         },
-        rows=[{**plain, "seeds": len(plain["seeds"]), **conditions} for plain in rows],
+        rows=[{**plain, "seeds": len(plain["seeds"]), **report.conditions} for plain in rows],
     )
 
 
@@ -210,11 +180,11 @@ def _has_other_sizes(report: Report) -> bool:
 
 
 def _sizes(report: Report) -> Grid:
-    def cells(line: Line) -> tuple[str, ...]:
-        return line.row.id, in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)
-
+    groups = tuple(
+        tuple((line.row.id, in_symbols(printed_settings(line.row)), in_symbols(line.changes_trained)) for line in group)
+        for group in _groups(report)
+    )
     title = "What each row states: the paper's settings, and those trained here"
-    groups = tuple(tuple(map(cells, group)) for group in _groups(report))
     return Grid(title, ("<row", "<paper", "<trained here"), groups)
 
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Any
 
 from aiayn.evaluation.significance import Bootstrap, Interval, Resampled, seeds_to_decide
-from aiayn.paper.claims import Claim, Comparison, Metric, Ordering, Sameness
-from aiayn.paper.table3 import Cell, Row, load_table3
+from aiayn.paper.claims import Claim, Comparison, Metric, Sameness
+from aiayn.paper.tables import load_table3
 from aiayn.reports.formats import Grid
 from aiayn.reports.numbers import interval_text, signed
 from aiayn.reports.scope import Scope
@@ -16,6 +16,27 @@ from aiayn.reports.verdicts import Verdict, all_hold, verdict_of_side
 
 NO_EVIDENCE = "*"
 """Marks verdicts for which these runs are no evidence."""
+
+
+@dataclass(frozen=True)
+class MeasuredRows:
+    """The bootstrap of the rows with finished runs."""
+
+    measured: Bootstrap | None
+    """None if there are none."""
+    places: Mapping[str, int]
+    """The index of each row among the measured systems, by row id."""
+
+    def of(self, metric: Metric) -> Resampled:
+        """The measurements of one metric; there are finished runs."""
+        found: Resampled = getattr(self.measured, metric)
+        return found
+
+    def difference(self, metric: Metric, first: str, second: str) -> Interval | None:
+        """The first row minus the second; None if one of them has no finished run."""
+        if not {first, second} <= self.places.keys():
+            return None
+        return self.of(metric).difference(self.places[first], self.places[second])
 
 
 @dataclass(frozen=True)
@@ -46,92 +67,71 @@ class JudgedClaim:
         return max(known) if known and len(known) == len(needed) else None
 
 
-def paper_cell(row: Row, metric: Metric) -> Cell:
-    """The printed cell of a row."""
-    return row.ppl if metric is Metric.ppl else row.bleu
+def judge(claim: Claim, rows: MeasuredRows) -> JudgedClaim:
+    """Compare a claim with the measurements."""
+    judged = tuple(
+        judge_comparison(comparison, rows.difference(comparison.metric, *comparison.rows))
+        for comparison in claim.comparisons
+    )
+    return JudgedClaim(claim, all_hold([each.verdict for each in judged]), judged)
 
 
-def paper_value(row: Row, metric: Metric) -> float:
-    """Its value; the paper leaves none of these blank."""
-    value = paper_cell(row, metric).value
-    assert value is not None
-    return value
-
-
-def of_metric(measured: Bootstrap, metric: Metric) -> Resampled:
-    """The measurements of one metric."""
-    return measured.ppl if metric is Metric.ppl else measured.bleu
-
-
-def judge(claim: Claim, measured: Bootstrap | None, places: Mapping[str, int]) -> JudgedClaim:
-    """Compare a claim with the measurements.
-
-    Args:
-        claim: of the paper.
-        measured: the rows that have finished runs; None if there are none.
-        places: the index of each of them among the measured systems, by row id.
-    """
-    judged = []
-    for comparison in claim.comparisons:
-        if measured is None or not all(row in places for row in comparison.rows):
-            judged.append(Judged(comparison, None, Verdict.pending, None))
-            continue
-        first, second = (places[row] for row in comparison.rows)
-        judged.append(judge_comparison(comparison, of_metric(measured, comparison.metric).difference(first, second)))
-    return JudgedClaim(claim, all_hold([each.verdict for each in judged]), tuple(judged))
-
-
-def judge_comparison(comparison: Comparison, interval: Interval) -> Judged:
+def judge_comparison(comparison: Comparison, interval: Interval | None) -> Judged:
     """Compare one difference, the first row minus the second, with the claimed one."""
-    if isinstance(comparison, Ordering):
-        sign = comparison.metric.sign
-        low, high = sorted((sign * interval.low, sign * interval.high))
-        verdict = verdict_of_side(holds=low > 0, fails=high < 0)
-        distance = interval.estimate
-    else:
+    if interval is None:
+        return Judged(comparison, None, Verdict.pending, None)
+    if isinstance(comparison, Sameness):
         limit = float(comparison.within)
         verdict = verdict_of_side(
             holds=-limit < interval.low and interval.high < limit, fails=interval.low > limit or interval.high < -limit
         )
         distance = limit - abs(interval.estimate)
+    else:
+        low, high = sorted((comparison.metric.sign * interval.low, comparison.metric.sign * interval.high))
+        verdict = verdict_of_side(holds=low > 0, fails=high < 0)
+        distance = interval.estimate
     seeds = seeds_to_decide(interval, distance) if verdict is Verdict.undecided else None
     return Judged(comparison, interval, verdict, seeds)
 
 
 def claim_grids(claims: Sequence[JudgedClaim], scope: Scope) -> list[Grid]:
     """The claims with their verdicts, and the comparisons behind them."""
+
+    def claim_line(judged: JudgedClaim) -> tuple[str, ...]:
+        claim = judged.claim
+        verdict = verdict_text(scope, claim.id, judged.verdict)
+        return claim.id, claim.section, claim.statement, verdict, str(judged.seeds_needed or "")
+
+    def comparison_line(claim: str, judged: Judged) -> tuple[str, ...]:
+        comparison = judged.comparison
+        interval = interval_text(judged.interval, decimals_of(comparison) + 1)
+        verdict = verdict_text(scope, claim, judged.verdict)
+        return claim, claimed(comparison), printed_difference(comparison), interval, verdict
+
     marks = f" ({NO_EVIDENCE} not evidence: see the first lines)" if scope.not_evidence else ""
     by_group = groupby(claims, key=lambda judged: judged.claim.group)
-    verdicts = Grid(
-        f"What the paper concludes, and what these runs say{marks}",
-        ("<id", "<section", "<claim", "<verdict", "seeds to decide"),
-        tuple(tuple(_claim_line(each, scope) for each in group) for _, group in by_group),
-    )
-    comparisons = Grid(
-        "The comparisons behind the verdicts",
-        ("<claim", "<claimed", "paper", "<ours, first minus second", "<verdict"),
-        tuple(tuple(_comparison_line(each, judged, scope) for judged in each.comparisons) for each in claims),
-    )
-    return [verdicts, comparisons]
-
-
-def _claim_line(judged: JudgedClaim, scope: Scope) -> tuple[str, ...]:
-    claim = judged.claim
-    verdict = verdict_text(scope, claim.id, judged.verdict)
-    return claim.id, claim.section, claim.statement, verdict, str(judged.seeds_needed or "")
-
-
-def _comparison_line(claim: JudgedClaim, judged: Judged, scope: Scope) -> tuple[str, ...]:
-    comparison = judged.comparison
-    decimals = paper_cell(load_table3().row(comparison.rows[0]), comparison.metric).decimals
-    interval = interval_text(judged.interval, decimals + 1)
-    verdict = verdict_text(scope, claim.claim.id, judged.verdict)
-    return claim.claim.id, claimed(comparison), printed_difference(comparison), interval, verdict
+    return [
+        Grid(
+            f"What the paper concludes, and what these runs say{marks}",
+            ("<id", "<section", "<claim", "<verdict", "seeds to decide"),
+            tuple(tuple(map(claim_line, group)) for _, group in by_group),
+        ),
+        Grid(
+            "The comparisons behind the verdicts",
+            ("<claim", "<claimed", "paper", "<ours, first minus second", "<verdict"),
+            tuple(tuple(comparison_line(each.claim.id, judged) for judged in each.comparisons) for each in claims),
+        ),
+    ]
 
 
 def verdict_text(scope: Scope, claim: str, verdict: Verdict) -> str:
     """A verdict on a claim or a part of it, marked if these runs are no evidence."""
     return f"{verdict} {NO_EVIDENCE}" if claim in scope.not_evidence else verdict.value
+
+
+def decimals_of(comparison: Comparison) -> int:
+    """Decimals of the cells that it compares."""
+    return load_table3().row(comparison.rows[0]).cell(comparison.metric).decimals
 
 
 def claimed(comparison: Comparison) -> str:
@@ -145,9 +145,8 @@ def claimed(comparison: Comparison) -> str:
 
 def printed_difference(comparison: Comparison) -> str:
     """The first row minus the second as the paper prints them."""
-    metric = comparison.metric
-    first, second = (load_table3().row(row) for row in comparison.rows)
-    return signed(paper_value(first, metric) - paper_value(second, metric), paper_cell(first, metric).decimals)
+    first, second = (load_table3().row(row).cell(comparison.metric).number for row in comparison.rows)
+    return signed(first - second, decimals_of(comparison))
 
 
 def plain_claim(judged: JudgedClaim, scope: Scope) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiayn.evaluation.significance import Bootstrap, Interval
+from aiayn.evaluation.significance import Interval
 from aiayn.paper.claims import Metric
-from aiayn.paper.table3 import SETTINGS, Row, Setting, in_symbols, load_table3, value_text
+from aiayn.paper.tables import SETTINGS, Row, Setting, in_symbols, load_table3, value_text
 from aiayn.reports.comparability import ComparableRuns
 from aiayn.reports.numbers import interval_text, signed, with_deviation
-from aiayn.reports.tables.table3_claims import of_metric, paper_cell, paper_value
+from aiayn.reports.tables.table3_claims import MeasuredRows
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Line:
     """One row of the table."""
 
     row: Row
-    state: str
+    state: str = "pending"
     """finished, or the states of its other runs; pending without runs."""
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...] = ()
     """Of the finished runs."""
-    parameters: int | None
+    parameters: int | None = None
     """Trainable parameters, ours."""
-    measured: Mapping[Metric, Measurement]
+    measured: Mapping[Metric, Measurement] = field(default_factory=dict)
     """Empty until a run has finished."""
     trained: Mapping[str, Setting] = field(default_factory=dict)
     """Ours of the settings that the table has columns for, by key; empty until a run has finished."""
@@ -53,40 +53,31 @@ def printed_settings(row: Row) -> Mapping[str, Setting]:
     return load_table3().base if row.group == "base" else row.changes
 
 
-def line_of(row: Row, comparable: ComparableRuns, measured: Bootstrap | None, places: Mapping[str, int]) -> Line:
-    """A row of the table.
-
-    Args:
-        row: of the paper.
-        comparable: the runs.
-        measured: the rows that have finished runs; None if there are none.
-        places: the index of each of them among the measured systems, by row id.
-    """
+def line_of(row: Row, comparable: ComparableRuns, measured: MeasuredRows) -> Line:
+    """A row of the table."""
     runs, scored = comparable.of(row), comparable.scored(row)
     unfinished = Counter(run.entry.state.value for run in runs if run not in scored)
     states = ["finished"] if scored else []
     states += [state if count == 1 and not scored else f"{count} {state}" for state, count in unfinished.items()]
-    values = {}
-    if measured is not None and row.id in places:
-        values = {metric: _measurement(measured, metric, places, row.id) for metric in Metric}
+    if not scored:
+        return Line(row, ", ".join(states) or "pending")
     return Line(
         row=row,
-        state=", ".join(states) or "pending",
+        state=", ".join(states),
         seeds=tuple(run.record.seed for run in scored),
-        parameters=scored[0].record.parameters if scored else None,
-        measured=values,
-        trained={key: scored[0].settings[key] for key in SETTINGS if key in scored[0].settings} if scored else {},
+        parameters=scored[0].record.parameters,
+        measured={metric: _measurement(measured, metric, row.id) for metric in Metric},
+        trained={key: scored[0].settings[key] for key in SETTINGS if key in scored[0].settings},
     )
 
 
-def _measurement(measured: Bootstrap, metric: Metric, places: Mapping[str, int], row_id: str) -> Measurement:
-    results, place = of_metric(measured, metric), places[row_id]
+def _measurement(measured: MeasuredRows, metric: Metric, row_id: str) -> Measurement:
+    results, place = measured.of(metric), measured.places[row_id]
     deviation = float(results.deviations[place])
-    has_base = "base" in places and row_id != "base"
     return Measurement(
         value=float(results.values[place]),
         deviation=None if math.isnan(deviation) else deviation,
-        difference=results.difference(place, places["base"]) if has_base else None,
+        difference=None if row_id == "base" else measured.difference(metric, row_id, "base"),
     )
 
 
@@ -95,7 +86,7 @@ def result_cells(line: Line, *, has_settings: bool) -> tuple[str, ...]:
     row = line.row
     group = f"({row.group})" if len(row.group) == 1 else ""
     settings = (group, row.id, *(_setting(line, key) for key in SETTINGS)) if has_settings else (row.id,)
-    scores = [text for metric in Metric for text in (str(paper_cell(row, metric)), _measured(line, metric))]
+    scores = [text for metric in Metric for text in (str(row.cell(metric)), _measured(line, metric))]
     parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
@@ -112,8 +103,7 @@ def _setting(line: Line, key: str) -> str:
 
 def _measured(line: Line, metric: Metric) -> str:
     found = line.measured.get(metric)
-    decimals = paper_cell(line.row, metric).decimals
-    return "" if found is None else with_deviation(found.value, found.deviation, decimals)
+    return "" if found is None else with_deviation(found.value, found.deviation, line.row.cell(metric).decimals)
 
 
 def settings_text(line: Line) -> str:
@@ -127,29 +117,34 @@ def settings_beside(line: Line) -> str:
     return in_symbols({key: _setting(line, key) for key in printed_settings(line.row)})
 
 
+def printed_to_base(row: Row, metric: Metric) -> float:
+    """The row minus base, as printed."""
+    return row.cell(metric).number - load_table3().row("base").cell(metric).number
+
+
 def difference_cells(line: Line) -> Iterator[str]:
     """The row minus base, the paper's and ours, by metric."""
     for metric in Metric:
-        decimals = paper_cell(line.row, metric).decimals
-        yield signed(paper_value(line.row, metric) - paper_value(load_table3().row("base"), metric), decimals)
+        decimals = line.row.cell(metric).decimals
+        yield signed(printed_to_base(line.row, metric), decimals)
         measurement = line.measured.get(metric)
         yield "" if measurement is None else interval_text(measurement.difference, decimals + 1)
 
 
 def plain_line(line: Line) -> dict[str, Any]:
     """Of a CSV or JSON file, numbers unrounded."""
-    row, base = line.row, load_table3().row("base")
+    row = line.row
     plain: dict[str, Any] = {"row": row.id, "group": row.group}
     plain |= {"change_paper": in_symbols(printed_settings(row)), "change": in_symbols(line.changes_trained)}
     plain |= {"state": line.state, "seeds": list(line.seeds)}
     for metric in Metric:
-        printed, measurement = paper_value(row, metric), line.measured.get(metric)
+        measurement = line.measured.get(metric)
         difference = measurement.difference if measurement else None
         plain |= {
-            f"{metric}_paper": printed,
+            f"{metric}_paper": row.cell(metric).number,
             metric.value: measurement.value if measurement else None,
             f"{metric}_deviation": measurement.deviation if measurement else None,
-            f"{metric}_difference_paper": round(printed - paper_value(base, metric), 6),  # of two short decimals
+            f"{metric}_difference_paper": round(printed_to_base(row, metric), 6),  # of two short decimals
             f"{metric}_difference": difference.estimate if difference else None,
             f"{metric}_difference_low": difference.low if difference else None,
             f"{metric}_difference_high": difference.high if difference else None,

@@ -1,35 +1,220 @@
 """Table 4 with ours beside the paper's parsers: F1 of labelled brackets on the test set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.brackets import CUTOFF_LENGTH, BracketScores, LengthBucket, SentenceBrackets, by_length, total
-from aiayn.paper.table4 import Parser, load_table4
+from aiayn.evaluation.brackets import BracketScores, SentenceBrackets, scores_by_length
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.paper.tables import Parser, load_table4
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
-from aiayn.reports.comparability import sizes_remark
+from aiayn.reports.comparability import (
+    Difference,
+    ReportedRun,
+    check_alike,
+    check_duplicate_seeds,
+    choose,
+    condition_differences,
+    runs_of,
+    setting_differences,
+    sizes_remark,
+    tested_differences,
+)
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import mean_text
-from aiayn.reports.tables.table4_runs import PRINTED_SIZES, ROWS, WSJ, Ours, ParserRun, Table4Report, read_table4
-from aiayn.runs.record import SplitScores
+from aiayn.reports.numbers import mean_text, two_decimals
+from aiayn.runs.evaluations import other_searches
+from aiayn.runs.ledger import read_results
+from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores
+
+PREFIX = "table4/"
+
+ROWS = {"wsj_only": "transformer_wsj", "semi_supervised": "transformer_semi"}
+"""Of the table, by experiment."""
+
+WSJ = "wsj"
+"""The Wall Street Journal part of the Penn Treebank, in the standard split."""
+
+SILVER = "_silver"
+"""Ends the name of a treebank that adds parsers' trees to the training data; the test set is the same."""
+
+SIZES = ("model.num_layers", "model.d_model")
+"""Keys of the sizes that section 6.3 states."""
+
+SENTENCES_OF_SECTION_23 = 2416
 
 SENTENCES_OF_SECTIONS_02_TO_21 = 39832
 
 OTHER_SIZES = "*"
 """Marks numbers of ours that are not of the paper's sizes."""
 
-_TWO = "{:.2f}".format
+REMEDY = "move one of them elsewhere"
+"""If two runs of an experiment do not compare."""
+
+
+@dataclass(frozen=True)
+class ParserRun(ReportedRun):
+    """A run of an experiment of the table."""
+
+    @property
+    def experiment(self) -> str:
+        """Its name within the table."""
+        return self.record.experiment.removeprefix(PREFIX)
+
+    @property
+    def treebank(self) -> str:
+        """The treebank that it was tested on."""
+        return self.record.data.removesuffix(SILVER)
+
+    @property
+    def test(self) -> SplitScores | None:
+        """The scores of the test set; None until the run has finished."""
+        return self.scores("test")
+
+    @property
+    def brackets(self) -> RecordedBrackets | None:
+        """The brackets of the test set; None until the run has finished."""
+        return None if self.test is None else self.test.brackets
+
+    def brackets_by_sentence(self, scores: SplitScores) -> list[SentenceBrackets]:
+        """The brackets of each sentence of the test set by one search; empty if they were not recorded."""
+        path = (self.path / scores.hypotheses).with_name("test.sentences.jsonl")
+        rows = read_sentence_scores(path) if path.is_file() else []
+        return [row.brackets for row in rows if row.brackets is not None]
+
+    @cached_property
+    def gold(self) -> list[tuple[int, int]]:
+        """Words and brackets of each gold tree of the test set; empty if they were not recorded."""
+        found = [] if self.test is None else self.brackets_by_sentence(self.test)
+        return [(sentence.length, sentence.scores.gold) for sentence in found]
+
+    @property
+    def searches(self) -> Sequence[SplitScores]:
+        """The test set by the run's own search, then by those of `aiayn evaluate` with the same weights."""
+        return [] if self.test is None else [self.test, *other_searches(self.entry.directory, "test", self.test)]
+
+    @property
+    def is_on_section_23(self) -> bool:
+        """Whether its test set is the paper's, by name and size."""
+        return self.treebank == WSJ and self.test is not None and self.test.sentences == SENTENCES_OF_SECTION_23
+
+
+@dataclass(frozen=True)
+class Ours:
+    """An experiment on one treebank."""
+
+    experiment: str
+    treebank: str
+    runs: Sequence[ParserRun]
+    """Of all seeds, finished or not."""
+
+    @property
+    def finished(self) -> list[ParserRun]:
+        """The runs with scores."""
+        return [run for run in self.runs if run.brackets is not None]
+
+    @property
+    def compares_with_paper(self) -> bool:
+        """Whether treebank and, of finished runs, test set are the paper's."""
+        return self.treebank == WSJ and all(run.is_on_section_23 for run in self.finished)
+
+    @property
+    def by_search(self) -> dict[str, list[tuple[ParserRun, SplitScores]]]:
+        """The finished runs and their scores by each search; the runs' own search first."""
+        found: dict[str, list[tuple[ParserRun, SplitScores]]] = {}
+        for run in self.finished:
+            own, *others = run.searches
+            for scores in (own, *others):
+                found.setdefault(_search_text(scores.search, own.search), []).append((run, scores))
+        return found
+
+
+@dataclass(frozen=True)
+class Table4Report:
+    """Our experiments of the table."""
+
+    ours: Sequence[Ours]
+    """By treebank, the paper's first, and in the table's order."""
+
+    @property
+    def runs(self) -> list[ParserRun]:
+        """All runs, finished or not."""
+        return [run for each in self.ours for run in each.runs]
+
+    @property
+    def finished(self) -> list[Ours]:
+        """Those that have scores."""
+        return [each for each in self.ours if each.finished]
 
 
 def report_table4(config: ReportConfig, output: Path | None) -> None:
-    """Print the table, or write it to a .md, .tex or .json file.
+    """Print the table, or write it to a .md, .tex or .json file."""
+    show(document(read_table4(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)), output)
+
+
+def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Report:
+    """The runs of the table's experiments below a folder, which may be missing.
 
     Raises:
-        UserError: runs do not compare, or a file cannot be read.
+        UserError: seeds of one experiment do not compare, or a file cannot be read.
     """
-    show(document(read_table4(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)), output)
+    entries = read_results(runs) if runs.is_dir() else []
+    there = runs_of(ParserRun, entries, [f"{PREFIX}{name}" for name in ROWS])
+    chosen = choose(there, runs, scale=scale, data=data)
+    chosen.sort(key=lambda run: (run.treebank != WSJ, run.treebank))
+    by_system = groupby(chosen, key=lambda run: (run.experiment, run.treebank))
+    ours = [Ours(*system, list(seeds)) for system, seeds in by_system]
+    for _, of_treebank in groupby(ours, key=lambda each: each.treebank):
+        _check_treebank([each.finished for each in of_treebank])
+    return Table4Report(ours)
+
+
+def _check_treebank(experiments: Sequence[Sequence[ParserRun]]) -> None:
+    """Refuse runs on one treebank that do not compare: the two experiments differ in data and settings.
+
+    Raises:
+        UserError: naming two runs.
+    """
+    finished = [run for runs in experiments for run in runs]
+    check_alike(finished, lambda *runs: (each for each in condition_differences(*runs) if each.key == "scale"))
+    for runs in experiments:
+        check_alike(runs, _differences, f"no column holds both; {REMEDY}")
+        check_duplicate_seeds(runs, lambda run: run.experiment, REMEDY)
+    remedy = "name one of the treebanks with data.name=, or choose with only.data="
+    check_alike([run for run in finished if run.gold], _gold_differences, remedy)
+
+
+def _differences(run: ParserRun, other: ParserRun) -> Iterator[Difference]:
+    yield from condition_differences(run, other)
+    yield from setting_differences(run, other)
+    yield from tested_differences(run, other)
+
+
+def _gold_differences(run: ParserRun, other: ParserRun) -> Iterator[Difference]:
+    if run.gold != other.gold:
+        own, theirs = (f"{len(each.gold)} trees of {each.record.data}" for each in (run, other))
+        yield Difference("data.test", own, theirs)
+
+
+def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> str:
+    """A search in a table: its beam size, and its differences from the run's own."""
+    if search is None or own is None:
+        return ""
+    parts = [f"beam {search.beam_size}"]
+    if search.length_penalty_alpha != own.length_penalty_alpha:
+        parts.append(f"alpha {search.length_penalty_alpha:g}")
+    if search.max_extra_length != own.max_extra_length:
+        parts.append(f"input + {search.max_extra_length}")
+    if search.ends_among != own.ends_among:
+        parts.append(f"ends among {search.ends_among}")
+    if search.constrained:
+        parts.append("constrained")
+    elif own.constrained:
+        parts.append("not constrained")
+    return ", ".join(parts)
 
 
 def document(report: Table4Report) -> Document:
@@ -48,7 +233,15 @@ def document(report: Table4Report) -> Document:
 
 def grids(report: Table4Report) -> Iterator[Grid]:
     """The table; ours by treebank, and by sentence length."""
-    yield _parsers(report)
+    table = load_table4()
+    by_group = groupby(table.rows, key=lambda row: row.group)
+    yield Grid(
+        table.caption.title,
+        ("<parser", "<training", table.columns[0].heading, "ours"),
+        tuple(
+            tuple((row.label, row.group, str(row.f1), _our_cell(report, row)) for row in group) for _, group in by_group
+        ),
+    )
     if report.finished:
         yield _by_treebank(report.finished)
     for treebank, of_treebank in groupby(report.finished, key=lambda each: each.treebank):
@@ -57,26 +250,15 @@ def grids(report: Table4Report) -> Iterator[Grid]:
             yield lengths
 
 
-def _parsers(report: Table4Report) -> Grid:
-    table = load_table4()
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    for row in table.rows:
-        groups.setdefault(row.group, []).append((row.label, row.group, str(row.f1), _our_cell(report, row)))
-    (f1,) = table.columns
-    headings = ("<parser", "<training", f1.heading, "ours")
-    return Grid(str(table.caption.title), headings, tuple(map(tuple, groups.values())))
-
-
 def _our_cell(report: Table4Report, row: Parser) -> str:
     """Our F1 of a row or the state of its runs; empty if it does not compare with the paper's."""
-    ours = [each for each in report.ours if ROWS[each.experiment] == row.id and each.compares_with_paper]
-    if not ours:
-        return ""
-    (of_wsj,) = ours
-    if not of_wsj.finished:
-        return of_wsj.runs[-1].entry.state.value
-    mark = "" if of_wsj.finished[0].record.scale == "paper" else f" {OTHER_SIZES}"
-    return _mean([run.test for run in of_wsj.finished if run.test], "F1") + mark
+    for each in report.ours:
+        if ROWS[each.experiment] == row.id and each.compares_with_paper:
+            if not each.finished:
+                return each.runs[-1].entry.state.value
+            mark = "" if each.finished[0].record.scale == "paper" else f" {OTHER_SIZES}"
+            return _mean([run.test for run in each.finished if run.test], "F1") + mark
+    return ""
 
 
 def _by_treebank(finished: Sequence[Ours]) -> Grid:
@@ -94,43 +276,29 @@ def _by_treebank(finished: Sequence[Ours]) -> Grid:
 
 
 def _mean(scores: Sequence[SplitScores], name: str) -> str:
-    """Of the scores under a heading, to two places; empty if one of them lacks it."""
+    """Of the scores under a heading; empty if one of them lacks it."""
     shown = [of_run.shown.get(name) for of_run in scores]
-    return mean_text([None if score is None else score.score for score in shown], _TWO)
+    return mean_text([None if score is None else score.score for score in shown], two_decimals)
 
 
 def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
     """F1 by words of the sentence, a column for each search of an experiment; None if no run recorded its sentences."""
     columns = {
         f"{each.experiment}, {search}" if number else each.experiment: [
-            _scores_by_length(run.brackets_by_sentence(scores)) for run, scores in found
+            scores_by_length(run.brackets_by_sentence(scores)) for run, scores in found
         ]
         for each in finished
         for number, (search, found) in enumerate(each.by_search.items())
     }
     runs = list(columns.values())
     counts = {words: scores.sentences for of_seeds in runs for scored in of_seeds for words, scores in scored.items()}
-    lines = [
-        (words, f"{count:,}", *(mean_text([_f1(scored.get(words)) for scored in of_seeds], _TWO) for of_seeds in runs))
-        for words, count in counts.items()
-    ]
+
+    def f1(of_seeds: Sequence[Mapping[str, BracketScores]], words: str) -> str:
+        return mean_text([scored[words].f1 if words in scored else None for scored in of_seeds], two_decimals)
+
+    lines = [(words, f"{count:,}", *(f1(of_seeds, words) for of_seeds in runs)) for words, count in counts.items()]
     headings = ("<words", "sentences", *columns)
     return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),)) if lines else None
-
-
-def _scores_by_length(sentences: Sequence[SentenceBrackets]) -> dict[str, BracketScores]:
-    """The scores by ranges of sentence length, and of the range that EVALB's parameter file reports apart."""
-    scores = {_range(part): part.scores for part in by_length(sentences)}
-    short = total(sentence for sentence in sentences if sentence.length <= CUTOFF_LENGTH)
-    return scores | ({f"at most {CUTOFF_LENGTH}": short} if short.sentences else {})
-
-
-def _range(part: LengthBucket) -> str:
-    return f"{part.shortest}" if part.shortest == part.longest else f"{part.shortest} to {part.longest}"
-
-
-def _f1(scores: BracketScores | None) -> float | None:
-    return None if scores is None else scores.f1
 
 
 def remarks(report: Table4Report) -> Iterator[str]:
@@ -150,7 +318,7 @@ def remarks(report: Table4Report) -> Iterator[str]:
             yield f"{name}: {place}, so ours does not compare with the paper's column"
         elif run.record.scale != "paper":
             yield f"{OTHER_SIZES} {name}: not of the paper's scale, so ours is not the paper's parser"
-        yield from sizes_remark(name, run, PRINTED_SIZES)
+        yield from sizes_remark(name, run, {key: load_table4().settings[key] for key in SIZES})
     finished = [run for each in report.finished for run in each.finished]
     signatures = sorted({run.brackets.signature for run in finished if run.brackets is not None})
     yield f"brackets: {'; '.join(signatures)}; well-formed is before outputs were repaired, all else after"
@@ -171,7 +339,7 @@ def _plain(run: ParserRun) -> dict[str, Any]:
                 "scores": scores.brackets and vars(scores.brackets),
                 "f1_by_length": {
                     words: {"sentences": part.sentences, "f1": part.f1}
-                    for words, part in _scores_by_length(run.brackets_by_sentence(scores)).items()
+                    for words, part in scores_by_length(run.brackets_by_sentence(scores)).items()
                 },
             }
             for scores in run.searches

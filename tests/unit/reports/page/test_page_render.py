@@ -11,7 +11,7 @@ import pytest
 
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
-from aiayn.paper.table3 import load_table3
+from aiayn.paper.tables import load_table3
 from aiayn.reports.page.bundle import Bundle, script_hash
 from aiayn.reports.page.cells import GROUPS
 from aiayn.reports.page.content import PageContent, Reader, RunContent

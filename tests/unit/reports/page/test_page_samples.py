@@ -49,7 +49,7 @@ def run_of(tmp_path: Path, record: Record, hypotheses: list[str], references: li
     files.write_text(path, "".join(f"{line}\n" for line in hypotheses))
     statistics = sentence_statistics(hypotheses, references)
     rows = [
-        SentenceScores(1.0, len(line.split()), tuple(map(int, row)))
+        SentenceScores(1.0, len(line.split()), tuple(map(int, row)), 1)
         for line, row in zip(references, statistics, strict=True)
     ]
     write_sentence_scores(path.with_name("dev.sentences.jsonl"), rows)
@@ -103,7 +103,7 @@ def test_trees_are_sampled_by_the_f1_of_their_brackets(
     path = tmp_path / record.scores["dev"].hypotheses
     files.write_text(path, "(S XX )S\n" * SENTENCES)
     found = [BracketScores(sentences=1, matched=place, gold=40, predicted=40) for place in range(SENTENCES)]
-    rows = [SentenceScores(1.0, 3, (), brackets=SentenceBrackets(1, each)) for each in found]
+    rows = [SentenceScores(1.0, 3, (), 1, brackets=SentenceBrackets(1, each)) for each in found]
     write_sentence_scores(path.with_name("dev.sentences.jsonl"), rows)
     samples = read_samples(RunDirectory(tmp_path), record, corpus)
     assert {sample.score_name for sample in samples} == {"F1"}

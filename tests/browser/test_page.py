@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.page.curves import MOST_POINTS
+from aiayn.reports.page.run_data import MOST_POINTS
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ from aiayn.paper.table2 import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import ReportedRun, is_asked_for
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import hours, operations
-from aiayn.reports.row import duration
+from aiayn.reports.numbers import duration, hours, operations
 from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
 

@@ -6,7 +6,7 @@ from typing import Any
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.row import duration
+from aiayn.reports.numbers import duration
 
 COUNTS = {
     "pairs": "pairs",

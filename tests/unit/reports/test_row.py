@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from rich.table import Table
 
 from aiayn.paper.table3 import load_table3
-from aiayn.reports.row import duration, footer, millions, paper_cells, paper_row, print_row, print_scores, row_table
+from aiayn.reports.numbers import duration, millions
+from aiayn.reports.row import footer, paper_cells, paper_row, print_row, print_scores, row_table
 from aiayn.runs.record import Record, SplitScores, Status
 
 MakeRecord = Callable[..., Record]

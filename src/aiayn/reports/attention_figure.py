@@ -36,32 +36,24 @@ NOTES: dict[Kind, str] = {
 
 INK, SOFT, FAINT, FRAME = "#222222", "#595959", "#a0a0a0", "#bbbbbb"
 
-SMALL, MEDIUM = 7.5, 9
-"""Font sizes in points."""
+SMALL, MEDIUM = 7.5, 9  # points
 
 SHADES = LinearSegmentedColormap.from_list(
     "weight", ["#ffffff", "#d6e6f4", "#9ac7e0", "#4f9bcb", "#1f63a8", "#0b3a73", "#04152e"]
 )
-"""Darker throughout, so that it is readable in black and white."""
-
 HEADS = ("#332288", "#cc6677", "#117733", "#ddaa33", "#44aa99", "#882255", "#5aa2dc", "#999933", "#aa4499")
 """Paul Tol's muted scheme, which the colour-blind can tell apart."""
 
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
 """For more heads than colours."""
 
-MAPS_ABREAST, PANELS_ABREAST, KEYS_ABREAST = 8, 4, 3
-"""Most heat maps, panels of lines and names of heads in a row."""
+MAPS_ABREAST, PANELS_ABREAST, KEYS_ABREAST = 8, 4, 3  # in a row: heat maps, panels of lines, names of heads
 
-UNIT, NARROWEST, WIDEST = 0.135, 0.5, 24.0
-"""Inches: a cell of a heat map where there is room, the narrowest heat map, the widest row of panels."""
-
-LABEL, LETTER, LINE, LINES_ACROSS = 0.11, 0.08, 0.22, 1.7
-"""Inches: height of a label, width of a letter, distance of words, distance of the two columns of words."""
+# Inches.
+UNIT, NARROWEST, WIDEST = 0.135, 0.5, 24.0  # cell of a heat map, narrowest heat map, widest row of panels
+LABEL, LETTER, LINE, LINES_ACROSS = 0.11, 0.08, 0.22, 1.7  # label's height, letter's width, distances of words
 
 LONGEST_LABEL = 20
-"""Characters."""
-
 FAINTEST = 0.05
 """Lines of smaller weights would be invisible and are not drawn."""
 

@@ -65,11 +65,7 @@ def report_cost(config: ReportConfig, output: Path | None) -> None:
 
 
 def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
-    """The runs below a folder that have begun, finished or not.
-
-    Args:
-        runs: the folder.
-        only: the runs to choose; `like` is ignored.
+    """The chosen runs below a folder that have begun; `only.like` is ignored.
 
     Raises:
         UserError: there are no such runs, or a file cannot be read.

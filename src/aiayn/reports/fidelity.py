@@ -1,8 +1,8 @@
 """The settings in which fidelity profiles differ."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -25,29 +25,15 @@ GROUPS: Mapping[str, type] = {
 """The groups that a profile may change."""
 
 
-class Setting(NamedTuple):
-    """One key in which profiles differ."""
-
-    key: str
-    values: tuple[str, ...]
-    """Of each profile."""
-    meaning: str
-
-
 def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None:
-    """Print the settings in which profiles differ, or write them to a .md file.
-
-    Args:
-        profiles: two or more of them; None: all.
-        output: the file, or None for the terminal.
+    """Print the settings in which profiles (None: all) differ, or write them to a .md file.
 
     Raises:
         UserError: there is no such profile, or only one was named.
     """
     names = _chosen(profiles)
-    lines = tuple((each.key, *each.values, each.meaning) for each in differing_settings(names))
     headings = ("<key", *(f"<{name}" for name in names), "<what it is")
-    grid = Grid("Fidelity profiles, setting by setting", headings, (lines,))
+    grid = Grid("Fidelity profiles, setting by setting", headings, (tuple(differing_settings(names)),))
     show(Document("Fidelity profiles", "Written by `aiayn report fidelity`; values at `scale=paper`.", [grid]), output)
 
 
@@ -64,16 +50,14 @@ def _chosen(profiles: Sequence[str] | None) -> list[str]:
     return names
 
 
-def differing_settings(names: Sequence[str]) -> list[Setting]:
-    """The keys in which profiles differ at the paper's own scale, in the order of the configuration."""
+def differing_settings(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The keys in which profiles differ at the paper's own scale, with the value of each and the key's meaning."""
     contents = [_content(name) for name in names]
-    settings = []
     for key in contents[0]:
-        values = tuple(_shown(content.get(key)) for content in contents)
+        values = [_shown(content.get(key)) for content in contents]
         if len({*values}) > 1:
             group, _, name = key.partition(".")
-            settings.append(Setting(key, values, meanings(GROUPS[group])[name]))
-    return settings
+            yield key, *values, meanings(GROUPS[group])[name]
 
 
 def _content(profile: str) -> dict[str, Any]:

@@ -10,11 +10,7 @@ from aiayn.system import files
 
 
 def report_paper(number: int | None, output: Path | None) -> None:
-    """Print a table of the paper, or write it as Markdown.
-
-    Args:
-        number: of the table; None: all four.
-        output: the file to write; None prints.
+    """Print a table of the paper (None: all four), or write it as Markdown.
 
     Raises:
         UserError: the paper has no such table.

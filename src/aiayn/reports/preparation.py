@@ -34,8 +34,8 @@ def print_preparation(data: PreparedData, *, name: str, seconds: float, was_ther
     Args:
         data: the prepared corpus.
         name: of the corpus in the configuration.
-        seconds: wall time of preparing it, or of verifying it.
-        was_there: whether it was prepared already.
+        seconds: wall time of preparing it, or of verifying it if it was there already.
+        was_there: whether it was.
     """
     took = duration(seconds) if seconds >= 10 else f"{seconds:.1f} s"
     last = f"prepared already, nothing to do: verified in {took}" if was_there else f"prepared in {took}"

@@ -17,10 +17,6 @@ from aiayn.system import files
 def report_run(directory: RunDirectory, output: Path | None) -> None:
     """Print a run's report, or write it as Markdown with the record beside it as JSON.
 
-    Args:
-        directory: the run's folder.
-        output: a Markdown file, or None for the terminal.
-
     Raises:
         UserError: the record cannot be read, or the output would replace another file.
     """

@@ -23,11 +23,6 @@ Stages: TypeAlias = tuple[Sequence[AttentionSharpness], Sequence[AttentionSharpn
 def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure) -> None:
     """Print the sharpness of attention in each Transformer, or write it to a .md or .json file.
 
-    Args:
-        config: of the command.
-        output: the file, or None for the terminal.
-        measure: for each run.
-
     Raises:
         UserError: the runs do not compare, or one cannot be read.
     """

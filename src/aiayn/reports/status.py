@@ -42,7 +42,7 @@ def print_status(runs: Path, view: View) -> None:
 
     Args:
         runs: the folder.
-        view: a line for each run; or one for each row with a column for each seed, and a line for each run that has not
+        view: a line for each run; or one for each row with a column for each seed, and one for each run that has not
             finished; by default the latter if a row has several seeds.
 
     Raises:

@@ -22,14 +22,9 @@ ORIGIN = (
     "Written by aiayn dashboard from the records of the runs; the next call writes it anew, so make a copy to edit."
 )
 
-STEP = "trainer/global_step"
-"""The x-axis of all curves: the optimizer step."""
-
+STEP = "trainer/global_step"  # the optimizer step, on the x-axis of all curves
 CURVES = ("val/ppl", "val/bleu")
-"""By which rows are compared while they train."""
-
 TRAINING = ("train/loss", "train/ppl", "train/lr", "train/tokens_per_second")
-"""By which a run is watched."""
 
 AXES = (
     "model.num_heads",
@@ -55,8 +50,7 @@ BY_ROW: Any = {
 }
 """Settings of panels with a line or bar for each row."""
 
-COLUMNS = 24
-"""Of a report's grid of panels."""
+COLUMNS = 24  # of a report's grid of panels
 
 
 @dataclass(frozen=True)
@@ -121,14 +115,7 @@ class Dashboard:
 
 
 def build_dashboard(table: Report, subject: Subject) -> Dashboard:
-    """The report and the workspace of a table.
-
-    Run sets name no project, which to W&B is the report's own.
-
-    Args:
-        table: the comparison with the paper, from local records.
-        subject: the runs of W&B to show beside it.
-    """
+    """The report and the workspace of a table of local records, and the runs of W&B to show beside it."""
     (base,) = (line for line in table.lines if line.row.group == "base")
     scores = [base.measured[metric].value for metric in Metric if metric in base.measured]
     with _same_ids():
@@ -167,7 +154,6 @@ def _report(table: Report, subject: Subject, base: Sequence[float]) -> Any:
 
 
 def _section(grid: Grid) -> list[Any]:
-    """The title as a heading of W&B's, and the table."""
     _, _, table = markdown_table(grid).partition("\n\n")
     return [wr.H2(grid.title), wr.MarkdownBlock(table)]
 
@@ -231,31 +217,24 @@ def curves(keys: Iterable[str]) -> list[Any]:
 
 def bars(subject: Subject) -> list[Any]:
     """A panel for each final score, with a bar for each row."""
-    return [_bars(place, title=key, metrics=[key]) for place, key in enumerate(subject.scores)]
+    return [_bars(place, key, [key]) for place, key in enumerate(subject.scores)]
 
 
 def differences(subject: Subject, base: Sequence[float]) -> list[Any]:
     """A panel for each score, with a bar for each row minus base.
 
-    W&B computes the bars from its runs; base's scores are those of the local records, as in the table.
-
-    Args:
-        subject: the runs.
-        base: its scores, in the order of `Subject.scores`; empty while base has none.
+    W&B computes the bars from its runs; base's scores are those of the local records, and empty while it has none.
     """
+    scores = enumerate(zip(subject.scores, base, strict=False))
     return [
-        _bars(
-            place,
-            title=f"{key}, less base's {value:.2f}",
-            metrics=[],
-            custom_expressions=[f"${{{key}}} - {value:.6f}"],
-        )
-        for place, (key, value) in enumerate(zip(subject.scores, base, strict=False))
+        _bars(place, f"{key}, less base's {value:.2f}", [], custom_expressions=[f"${{{key}}} - {value:.6f}"])
+        for place, (key, value) in scores
     ]
 
 
-def _bars(place: int, **content: Any) -> Any:
-    return wr.BarPlot(max_bars_to_show=MOST_ROWS, layout=_cell(place), **BY_ROW, **content)
+def _bars(place: int, title: str, metrics: list[str], **more: Any) -> Any:
+    layout = _cell(place)
+    return wr.BarPlot(title=title, metrics=metrics, max_bars_to_show=MOST_ROWS, layout=layout, **BY_ROW, **more)
 
 
 def sizes(subject: Subject) -> Any:

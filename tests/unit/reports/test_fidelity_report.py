@@ -16,9 +16,9 @@ PROFILES = [name for name in options("fidelity") if name != "paper"]
 def test_what_differs_is_what_the_profile_states(profile: str) -> None:
     stated = yaml.safe_load((conf_directory() / "fidelity" / f"{profile}.yaml").read_text())
     keys = {f"{group}.{name}" for group, values in stated.items() for name in values}
-    settings = differing_settings(["paper", profile])
-    assert {setting.key for setting in settings} == keys, "nothing is stated that the paper has too"
-    assert all(setting.values[0] != setting.values[1] and setting.meaning for setting in settings)
+    settings = list(differing_settings(["paper", profile]))
+    assert {key for key, *_ in settings} == keys, "nothing is stated that the paper has too"
+    assert all(paper != other and meaning for _, paper, other, meaning in settings)
 
 
 def test_a_profile_is_another_run_but_the_paper_itself() -> None:

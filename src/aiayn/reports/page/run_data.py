@@ -27,20 +27,13 @@ METRICS: Mapping[str, str] = {
 }
 """Titles of the curves, by their keys in metrics.jsonl."""
 
-MOST_POINTS = 200
-"""Of one curve, so that a page of sixty runs stays small."""
-
-DIGITS = 5
-"""Significant digits of numbers that are drawn."""
-
-SAMPLES_EACH = 3
-"""Sentences of each rank."""
+MOST_POINTS = 200  # of a curve, so that a page of sixty runs stays small
+DIGITS = 5  # significant ones of numbers that are drawn
 
 WORST, MEDIAN, BEST = RANKS = ("The worst", "In the middle", "The best")
+SAMPLES_EACH = 3
 
-LEVELS = 255
-"""Weights from 0 to 1 are bytes."""
-
+LEVELS = 255  # of a weight from 0 to 1
 MOST_BYTES = 600_000
 """Of all packed maps of one run; the first sentence is shown whatever its size."""
 

@@ -16,14 +16,9 @@ from aiayn.system.progress import draw_lines, has_bars, say
 
 logger = logging.getLogger("aiayn")
 
-POLL_SECONDS = 2.0
-"""Between two looks at the runs."""
-
-REST_SECONDS = 10.0
-"""Between two pages at least."""
-
-RELOAD_SECONDS = 15
-"""Between two reloads of a page that is being rewritten."""
+POLL_SECONDS = 2.0  # between two looks at the runs
+REST_SECONDS = 10.0  # between two pages at least
+RELOAD_SECONDS = 15  # between two reloads of a page that is being rewritten
 
 
 def report_page(config: ReportConfig, output: Path) -> None:

@@ -120,16 +120,16 @@ def count_states(states: Iterable[str], order: Iterable[str] = State) -> str:
 
 def _variants(entries: Iterable[Entry]) -> dict[Path, str]:
     """The settings in which runs of one row and seed differ, and what makes a run a trial, by run directory."""
-    rows: defaultdict[tuple[str, ...], dict[Path, Record]] = defaultdict(dict)
+    rows: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
     variants: dict[Path, str] = {}
     for entry in entries:
         if entry.record is not None and entry.record.trial is not None:
             variants[entry.directory.path] = entry.record.trial
         elif entry.record is not None:
-            rows[_row(entry.record)][entry.directory.path] = entry.record
+            rows[_row(entry.record)].append(entry)
     for runs in rows.values():
-        if len({record.seed for record in runs.values()}) < len(runs):
-            settings = {path: run_settings(path, record.config_hash) for path, record in runs.items()}
+        if len({run.record.seed for run in runs if run.record}) < len(runs):
+            settings = {run.directory.path: run_settings(run) for run in runs}
             keys = dict.fromkeys(key for each in settings.values() for key in each)
             differing = [key for key in keys if len({str(each.get(key)) for each in settings.values()}) > 1]
             for path, each in settings.items():
@@ -142,19 +142,18 @@ def _row(record: "Record") -> tuple[str, str, str]:
     return record.scale, record.data, record.experiment
 
 
-@cache
-def run_settings(path: Path, config_hash: str) -> Mapping[str, Any]:
-    """All settings that can change a run's result, except the seed; empty if its configuration cannot be read.
-
-    Args:
-        path: the run directory.
-        config_hash: of the run; a new one is read anew.
-    """
-    del config_hash
+def run_settings(entry: Entry) -> Mapping[str, Any]:
+    """All settings that can change a run's result, except the seed; empty if they cannot be read."""
     try:
-        settings = result_leaves(frozen_content(RunDirectory(path).config))
+        return _settings(entry.directory.path, entry.record.config_hash) if entry.record else {}
     except UserError:
         return {}
+
+
+@cache
+def _settings(path: Path, config_hash: str) -> Mapping[str, Any]:
+    del config_hash  # a new one is read anew
+    settings = result_leaves(frozen_content(RunDirectory(path).config))
     return {key: value for key, value in settings.items() if key != "seed"}
 
 

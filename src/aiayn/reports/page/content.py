@@ -93,7 +93,7 @@ def read_content(runs: Path, *, cache: Path, only: OnlyConfig, resamples: int, s
     shown = sorted((entry for entry in entries if _is_shown(entry, in_table, only)), key=_order)
     bases: dict[tuple[str, str], Entry] = {}
     for entry in shown:
-        if entry.record and _row_and_group(entry)[1] == "base" and _settings(entry):
+        if entry.record and _row_and_group(entry)[1] == "base" and run_settings(entry):
             bases.setdefault((entry.record.scale, entry.record.data), entry)
     found = []
     with Bar("read", total=len(shown), unit=" runs") as bar:
@@ -115,14 +115,14 @@ def _is_shown(entry: Entry, in_table: set[Path], only: OnlyConfig) -> bool:
 def _run(entry: Entry, base: Entry | None, runs: Path, cache: Path) -> RunContent:
     notes: list[str] = []
     row, group = _row_and_group(entry)
-    settings = _settings(entry)
+    settings = run_settings(entry)
     is_compared = base is not None and bool(settings)
     return RunContent(
         entry,
         folder=str(entry.directory.path.relative_to(runs)),
         row=row,
         group=group,
-        changes=_changes(_settings(base), settings) if base and is_compared else {},
+        changes=_changes(run_settings(base), settings) if base and is_compared else {},
         compared_with=str(base.directory.path.relative_to(runs)) if base and is_compared else None,
         curves=_or_note(lambda: read_curves(entry.directory), notes) or {},
         samples=_or_note(lambda: _samples(entry, cache), notes) or (),
@@ -148,10 +148,6 @@ def _or_note(read: Callable[[], Found], notes: list[str]) -> Found | None:
     except UserError as error:
         notes.append(str(error))
         return None
-
-
-def _settings(entry: Entry) -> Mapping[str, Any]:
-    return run_settings(entry.directory.path, entry.record.config_hash) if entry.record else {}
 
 
 def _changes(base: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, tuple[str, str]]:

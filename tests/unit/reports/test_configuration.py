@@ -61,14 +61,14 @@ def test_every_verb_and_every_group_is_on_the_page(page: str) -> None:
     assert "`hydra.sweeper.trials`" in page
 
 
-def test_every_option_has_a_row_and_says_what_it_is(page: str) -> None:
+def test_every_option_has_a_row_with_its_meaning(page: str) -> None:
     root = store.conf_directory()
     for group in (path.name for path in root.iterdir() if path.is_dir() and path.name != "hydra"):
         for option in store.options(group):
             assert re.search(rf"^\| `{re.escape(option)}`(?: \(default\))? \| \S.* \|$", page, re.MULTILINE), option
 
 
-def test_every_key_of_the_schema_says_what_it_means(page: str) -> None:
+def test_every_key_of_the_schema_has_a_meaning(page: str) -> None:
     empty = [line for line in page.splitlines() if line.startswith("| `") and line.endswith("|  |")]
     assert {line.removeprefix("| `").partition(".")[0] for line in empty} <= {"trainer", "callbacks", "logger"}
 

@@ -13,7 +13,7 @@ PROFILES = [name for name in options("fidelity") if name != "paper"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_what_differs_is_what_the_profile_states(profile: str) -> None:
+def test_the_differences_are_the_settings_of_the_profile(profile: str) -> None:
     stated = yaml.safe_load((conf_directory() / "fidelity" / f"{profile}.yaml").read_text())
     keys = {f"{group}.{name}" for group, values in stated.items() for name in values}
     settings = list(differing_settings(["paper", profile]))
@@ -21,7 +21,7 @@ def test_what_differs_is_what_the_profile_states(profile: str) -> None:
     assert all(paper != other and meaning for _, paper, other, meaning in settings)
 
 
-def test_a_profile_is_another_run_but_the_paper_itself() -> None:
+def test_profiles_are_different_runs() -> None:
     hashes = {name: compose_command("train", [f"fidelity={name}"]).identity.hash for name in ["paper", *PROFILES]}
     assert len({*hashes.values()}) == len(hashes)
 

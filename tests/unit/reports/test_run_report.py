@@ -35,7 +35,7 @@ def a_run(record: Record, path: Path) -> RunDirectory:
     return directory
 
 
-def test_a_run_without_scores_says_why(make_record: MakeRecord) -> None:
+def test_a_run_without_scores_has_its_reason(make_record: MakeRecord) -> None:
     page = markdown(make_record(status=Status.failed, message="out of patience"), "seed: 7")
     assert "No scores: failed (out of patience)." in page
     assert fact(page, "status") == "failed (out of patience)"

@@ -154,7 +154,7 @@ def hold(conditions: Conditions, described: RunDescription) -> bool:
 
 @pytest.fixture
 def described(frozen_row: FrozenRow) -> Described:
-    """What a run of a row tells the tracker; its settings are those of base."""
+    """The description of a run of a row, with the settings of base, as the tracker gets it."""
 
     def describe_row(row: str) -> RunDescription:
         config = frozen_row("table3/base")

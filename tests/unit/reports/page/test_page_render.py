@@ -36,7 +36,7 @@ class Outline(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -50,7 +50,7 @@ class Outline(HTMLParser):
         assert self.open.pop() == name
 
     def handle_data(self, data: str) -> None:
-        self.said.append(data)
+        self.texts.append(data)
 
     def all(self, name: str) -> list[dict[str, str | None]]:
         return [attributes for found, attributes in self.elements if found == name]
@@ -99,7 +99,7 @@ def test_every_row_and_run_is_there_without_a_script(some_runs: Path) -> None:
 def test_text_of_runs_is_escaped(some_runs: Path) -> None:
     text = rendered(contents(some_runs))
     outline = Outline(text)
-    assert any(ATTACK in said for said in outline.said)
+    assert any(ATTACK in text for text in outline.texts)
     scripts = outline.all("script")
     assert [attributes.get("type") for attributes in scripts] == ["application/json", "application/gzip-base64", None]
     assert not any("onclick" in attributes for _, attributes in outline.elements)
@@ -138,10 +138,10 @@ def test_settings_trained_and_claims_without_evidence_are_shown(tmp_path: Path, 
     make_run("d_drop0", seed=2, status=Status.interrupted, scores={})
     content = contents(tmp_path / "runs")
     text = rendered(content)
-    said = Outline(text).said
-    assert content.report.scope.sentence in said
+    texts = Outline(text).texts
+    assert content.report.scope.sentence in texts
     assert text.index(escaped(content.report.scope.sentence)) < text.index('<p class="lead">')
-    assert "not evidence" in said
+    assert "not evidence" in texts
     row = text.partition('data-v="b_dk16"')[2].partition("</tr>")[0]
     assert "<sub>k</sub>=16 (4)" in row
     dropout = text.partition('data-v="d_drop0"')[2].partition("</tr>")[0]
@@ -193,7 +193,7 @@ def test_without_runs_the_page_names_a_command(tmp_path: Path) -> None:
         contents(tmp_path / "nowhere")
 
 
-def test_a_page_that_is_rewritten_says_how_often_it_loads(some_runs: Path) -> None:
+def test_a_page_that_is_rewritten_reloads(some_runs: Path) -> None:
     content = contents(some_runs)
     for seconds, stated in ((None, ""), (15, "15")):
         assert Outline(rendered(content, seconds)).all("html")[0]["data-refresh"] == stated

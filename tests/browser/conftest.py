@@ -1,9 +1,9 @@
 """A page of sixty runs: twenty rows by three seeds, from the record of a real run, on a real corpus."""
 
+import contextlib
 import dataclasses
 import json
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +39,7 @@ TINY = ("data.sentences=60", "data.dev_sentences=24", "data.test_sentences=2", "
 
 
 def frozen(row: Row, seed: int, base: TrainConfig) -> str:
-    """What a row is frozen to: base with what the row prints as different, at the scale's size."""
+    """The configuration of a row: base with the row's changes, scaled."""
     content = plain(base) | {"seed": seed}
     for key, printed in row.changes.items():
         group, name = key.split(".")
@@ -49,7 +49,7 @@ def frozen(row: Row, seed: int, base: TrainConfig) -> str:
 
 
 def write_run(folder: Path, row: Row, config: str, record: Record, data: PreparedData) -> None:
-    """A run whose curves and scores are a smooth function of its row and seed."""
+    """Write a run whose curves and scores are a function of its row and seed."""
     quality = float(row.bleu.value or 0.0) + record.seed / 10
     lines = data.split("dev").target_lines()
     hypotheses = [" ".join(line.split()[: 4 + int(place + quality) % 9]) for place, line in enumerate(lines)]
@@ -117,33 +117,22 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def written(sweep: Path) -> Path:
     """The page of these runs, with the whole of plotly.js."""
-    before = Path.cwd()
-    os.chdir(sweep)
-    try:
+    with contextlib.chdir(sweep):
         assert main(["report", "page", "paths.cache=cache", "resamples=100"]) == 0
-    finally:
-        os.chdir(before)
     return sweep / "report.html"
-
-
-class Listener:
-    """What a page says, and what it asks for."""
-
-    def __init__(self, page: Page) -> None:
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
 
 
 @pytest.fixture
 def opened(browser: Browser, written: Path) -> Iterator[Page]:
-    """The page on a desk; it must have said nothing and asked for nothing but itself when the test ends."""
+    """The page in a wide window; it must have logged nothing and requested only itself when the test ends."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    listener = Listener(page)
+    logged: list[str] = []
+    requested: set[str] = set()
+    page.on("console", lambda message: logged.append(message.text))
+    page.on("pageerror", lambda error: logged.append(str(error)))
+    page.on("request", lambda request: requested.add(request.url))
     page.goto(written.as_uri())
     yield page
-    assert listener.said == []
-    assert {url for url in listener.asked if not url.startswith(("data:", "blob:"))} == {written.as_uri()}
+    assert logged == []
+    assert {url for url in requested if not url.startswith(("data:", "blob:"))} == {written.as_uri()}
     page.close()

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from aiayn.paper.tables import load_table3
-from aiayn.reports.page.curves import MOST_POINTS
+from aiayn.reports.page.run_data import MOST_POINTS
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +83,7 @@ def test_groups_and_words_filter_rows_figures_and_runs(opened: Page) -> None:
     assert shown_rows(opened) == ROWS
 
 
-def test_words_of_runs_run_nothing(opened: Page) -> None:
+def test_text_of_runs_is_not_executed(opened: Page) -> None:
     draw_all(opened)
     for run in ("base", "big"):
         for details in opened.locator(f"details.run[id^=run-table3-{run}-]").all():
@@ -113,7 +113,7 @@ def test_the_theme_is_the_systems_until_it_is_chosen(browser: Browser, opened: P
     dark.close()
 
 
-def test_keys_reach_everything(opened: Page) -> None:
+def test_every_control_is_reached_by_keys(opened: Page) -> None:
     opened.keyboard.press("Tab")
     assert opened.evaluate("document.activeElement.className") == "skip"
     opened.keyboard.press("Enter")
@@ -151,7 +151,7 @@ def test_a_link_opens_a_run_with_its_samples_and_maps(opened: Page) -> None:
     expect(failed.locator(".message")).to_contain_text("the loss is not finite")
 
 
-def test_nothing_but_tables_scrolls_sideways_on_a_phone(browser: Browser, written: Path) -> None:
+def test_only_tables_scroll_sideways_on_a_phone(browser: Browser, written: Path) -> None:
     phone = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = phone.new_page()
     page.goto(f"{written.as_uri()}#run-table3-base-nano-seed1")
@@ -163,7 +163,7 @@ def test_nothing_but_tables_scrolls_sideways_on_a_phone(browser: Browser, writte
     phone.close()
 
 
-def test_paper_is_white_and_has_no_controls(opened: Page) -> None:
+def test_a_print_is_white_and_has_no_controls(opened: Page) -> None:
     opened.locator("#theme").click()
     draw_all(opened)
     opened.emulate_media(media="print")

@@ -17,7 +17,7 @@ from wandb_server import ENTITY, KEY, RecordingServer
 
 from aiayn.commands.front_end import main
 from aiayn.config.identity import flatten
-from aiayn.reports.wandb_panels import AXES, CURVES, STEP, TRAINING
+from aiayn.reports.wandb_dashboard import AXES, CURVES, STEP, TRAINING
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from aiayn.system import files
 
 if TYPE_CHECKING:
     from aiayn.reports.tables.table3 import Report
-    from aiayn.reports.wandb_panels import Subject
+    from aiayn.reports.wandb_dashboard import Subject
 
 
 def main(config: DashboardConfig) -> None:
@@ -45,7 +45,7 @@ def main(config: DashboardConfig) -> None:
 
 def _subject(config: DashboardConfig, table: "Report") -> "Subject":
     """The table's runs in W&B."""
-    from aiayn.reports.wandb_panels import Subject  # imports wandb, which takes a second
+    from aiayn.reports.wandb_dashboard import Subject  # imports wandb, which takes a second
 
     if not table.runs:
         raise UserError(

@@ -1,11 +1,11 @@
 """Pictures of attention: heat maps of all layers and heads, and lines between words as in the paper's figures 3 to 5.
 
-They are drawn by matplotlib without its global state, and the same weights give the same bytes.
+The same weights give the same bytes. Figures are as large as their panels; `rendered` adds room for the labels outside.
 """
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from typing import Any, TypeVar
 
@@ -13,13 +13,13 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from PIL import Image
 
-from aiayn.runs.attention_maps import Kind, Map
+from aiayn.runs.attention_maps import Kind, Map, Weights
 
 Item = TypeVar("Item")
 
@@ -36,186 +36,139 @@ NOTES: dict[Kind, str] = {
 
 INK, SOFT, FAINT, FRAME = "#222222", "#595959", "#a0a0a0", "#bbbbbb"
 
-SMALL = 7.5
-"""Points."""
+SMALL, MEDIUM = 7.5, 9  # points
 
 SHADES = LinearSegmentedColormap.from_list(
     "weight", ["#ffffff", "#d6e6f4", "#9ac7e0", "#4f9bcb", "#1f63a8", "#0b3a73", "#04152e"]
 )
-"""Darker throughout, so that it can be read without colours, too."""
-
 HEADS = ("#332288", "#cc6677", "#117733", "#ddaa33", "#44aa99", "#882255", "#5aa2dc", "#999933", "#aa4499")
-"""Colours that the colour-blind can tell apart, after Paul Tol's muted scheme."""
+"""Paul Tol's muted scheme, which the colour-blind can tell apart."""
 
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
 """For more heads than colours."""
 
-UNIT = 0.135
-"""Inches of a row or column of a heat map, where there is room."""
+MAPS_ABREAST, PANELS_ABREAST, KEYS_ABREAST = 8, 4, 3  # in a row: heat maps, panels of lines, names of heads
 
-NARROWEST = 0.6
-"""Inches from one heat map to the next at least, as much as the names of a head and a layer take."""
-
-SHORTEST_SCALE = 0.65
-"""Inches, so that its labels stand apart."""
-
-HEADS_ABREAST = 8
-"""Heat maps beside each other; a layer with more heads has several rows of them."""
-
-WIDEST = 24.0
-"""Inches that a row of heat maps may take."""
-
-LABEL = 0.11
-"""Inches that a label takes at least; where rows are narrower, only some have one."""
-
-LINE = 0.22
-"""Inches between words that are joined by lines."""
+# Inches.
+UNIT, NARROWEST, WIDEST = 0.135, 0.5, 24.0  # cell of a heat map, narrowest heat map, widest row of panels
+LABEL, LETTER, LINE, LINES_ACROSS = 0.11, 0.08, 0.22, 1.7  # label's height, letter's width, distances of words
 
 LONGEST_LABEL = 20
-"""Characters."""
-
-LINES_ACROSS = 1.7
-"""Inches from one side to the other."""
-
-PANELS_ABREAST = 4
-
-KEY, KEYS_ABREAST = 0.8, 3
-"""Inches that the name of a head takes in a panel's key, and how many stand beside each other."""
-
-DPI = 120
-
-MOST_PIXELS = 16_000
-"""On a side; matplotlib draws no more than four times as many."""
-
-LETTER = 0.08
-"""Inches that a letter of a label takes, roughly."""
-
 FAINTEST = 0.05
-"""Lines of less weight are not drawn: they could not be seen."""
+"""Lines of smaller weights would be invisible and are not drawn."""
+
+DPI, MOST_PIXELS = 120, 16_000
+"""Pixels per inch, and on a side; matplotlib draws at most four times as many."""
 
 
 def heat_maps(attention: Map, *, layers: Sequence[int], heads: Sequence[int]) -> Figure:
-    """A grid of heat maps, a row for each layer (or several where it has many heads) and a column for each head.
+    """Heat maps, a column for each head and a row for each layer (or several, if it has many heads).
 
     Args:
         attention: of one sentence.
-        layers: those to draw, counted from 0.
+        layers: to draw, counted from 0.
         heads: likewise.
     """
     queries, keys = len(attention.queries), len(attention.keys)
-    columns = min(len(heads), HEADS_ABREAST)
+    columns = min(len(heads), MAPS_ABREAST)
     rows = [(layer, abreast) for layer in layers for abreast in _cut(heads, columns)]
-    gap = 1.0 + 0.03 * max(queries, keys)
-    unit = min(max(UNIT, NARROWEST / (min(queries, keys) + gap)), WIDEST / (columns * (keys + gap)))
     is_wrapped = len(rows) > len(layers)
-    across, down = keys + gap, queries + gap + is_wrapped * 0.2 / unit
-    width, height = columns * across - gap, (len(rows) - 1) * down + queries
-    figure, axes = _canvas(width, height, unit=(unit, unit))
-    some = slice(None, None, max(1, math.ceil(LABEL / unit)))
+    unit = min(max(UNIT, NARROWEST / min(queries, keys)), WIDEST / (columns * keys))
+    figure, axes = _panels(len(rows), columns, (keys * unit, queries * unit), (0.2, 0.4 if is_wrapped else 0.2))
+    step = max(1, math.ceil(LABEL / unit))
     for row, (layer, abreast) in enumerate(rows):
-        top = row * down
         for column, head in enumerate(abreast):
-            _image(axes, attention.weights[layer, head], (column * across, top, keys, queries))
+            panel = axes[row, column]
+            image = panel.imshow(
+                attention.weights[layer, head], SHADES, PowerNorm(0.5, 0, 1), aspect="auto", interpolation="none"
+            )
+            panel.set_axis_on()
+            panel.tick_params(left=False, bottom=False)
+            panel.spines[:].set(color=FRAME, linewidth=0.6)
             if row == 0 or is_wrapped:
-                middle = column * across + keys / 2
-                _text(axes, middle, top - 0.05 / unit, f"head {head + 1}", ha="center", va="bottom")
-        for place, label in list(enumerate(attention.queries))[some]:
-            _text(axes, -0.4, top + place + 0.5, _short(label), ha="right", fontsize=SMALL)
-        right = (len(abreast) - 1) * across + keys + 0.06 / unit
-        _text(axes, right, top + queries / 2, f"layer {layer + 1}", rotation=270)
-    for column in range(columns):
-        for place, label in list(enumerate(attention.keys))[some]:
-            x = column * across + place + 0.5
-            _text(axes, x, height + 0.4, _short(label), ha="center", va="top", fontsize=SMALL, rotation=90)
-    _scale(axes, left=width + 0.35 / unit, length=max(SHORTEST_SCALE / unit, min(1.1 / unit, height)), width=0.1 / unit)
-    _title(axes, attention, "", ("rows", "columns"), above=0.3 / unit, line=0.18 / unit)
+                panel.set_title(f"head {head + 1}", fontsize=MEDIUM, color=INK, pad=4)
+            is_lowest = row == len(rows) - 1 or column >= len(rows[row + 1][1])
+            style = {"fontsize": SMALL, "color": INK, "parse_math": False}
+            panel.set_xticks(*_labels(attention.keys, step if is_lowest else None), rotation=90, **style)
+            panel.set_yticks(*_labels(attention.queries, None if column else step), **style)
+        right = 1 + 0.06 / (keys * unit)
+        _text(panel, right, 0.5, f"layer {layer + 1}", transform=panel.transAxes, rotation=270)
+    width, height = figure.get_size_inches()
+    length = max(0.65, min(1.1, height))
+    scale = figure.add_axes((1 + 0.35 / width, 1 - length / height, 0.1 / width, length / height))
+    bar = figure.colorbar(image, scale, ticks=[0, 0.1, 0.25, 0.5, 1], format="%g")
+    bar.outline.set(edgecolor=FRAME, linewidth=0.6)
+    scale.tick_params(right=False, labelsize=SMALL, labelcolor=INK)
+    _title(figure, attention, "", ("rows", "columns"), above=0.3)
     return figure
 
 
 def lines(attention: Map, *, layer: int, heads: Sequence[int], word: str | None = None) -> Figure:
     """Queries on the left, keys on the right, joined by lines as opaque as the weight.
 
-    Every head has a colour, and a panel of its own (as in figure 5) unless one word alone attends (figures 3 and 4).
-
     Args:
         attention: of one sentence.
         layer: counted from 0.
-        heads: those to draw, likewise.
-        word: only lines from queries that are called so, of all heads together; None: from all queries.
+        heads: to draw, likewise.
+        word: draw lines from these queries only, of all heads in one panel (figures 3 and 4); None: from all queries,
+            with a panel for each head (figure 5).
     """
-    panels = [[head] for head in heads] if word is None else [list(heads)]
-    count = max(len(attention.queries), len(attention.keys))
-    labels = sum(max(len(_short(label)) for label in side) for side in (attention.queries, attention.keys)) * LETTER
-    across, down = LINES_ACROSS + labels + 0.35, count * LINE + 0.5
-    rows = list(_cut(panels, max(1, min(PANELS_ABREAST, int(WIDEST / across)))))
-    size = ((len(rows[0]) - 1) * across + LINES_ACROSS, (len(rows) - 1) * down + count * LINE)
-    figure, axes = _canvas(*size, unit=(1.0, 1.0))
-    colours = {head: HEADS[place % len(HEADS)] for place, head in enumerate(heads)}
-    for row, abreast in enumerate(rows):
-        for column, panel in enumerate(abreast):
-            _panel(
-                axes,
-                attention,
-                (column * across, row * down),
-                [(head, attention.weights[layer, head], colours[head]) for head in panel],
-                word,
-            )
-    _title(
-        axes,
-        attention,
-        f", layer {layer + 1}",
-        ("words on the left", "those on the right"),
-        above=0.13 + 0.17 * _rows(panels[0]),
-        line=0.18,
-    )
+    coloured = [(head, HEADS[place % len(HEADS)]) for place, head in enumerate(heads)]
+    panels = [[each] for each in coloured] if word is None else [coloured]
+    gap = 0.35 + LETTER * sum(max(map(len, map(_short, side))) for side in (attention.queries, attention.keys))
+    height = LINE * max(len(attention.queries), len(attention.keys))
+    columns = min(len(panels), PANELS_ABREAST, max(1, int(WIDEST / (LINES_ACROSS + gap))))
+    figure, axes = _panels(math.ceil(len(panels) / columns), columns, (LINES_ACROSS, height), (gap, 0.5))
+    for panel, drawn in zip(axes.flat, panels, strict=False):
+        _draw_lines(panel, attention, attention.weights[layer], drawn, word)
+    key = 0.17 * math.ceil(len(panels[0]) / KEYS_ABREAST)
+    _title(figure, attention, f", layer {layer + 1}", ("words on the left", "those on the right"), above=0.15 + key)
     return figure
 
 
-def _panel(
-    axes: Axes,
-    attention: Map,
-    corner: tuple[float, float],
-    heads: Sequence[tuple[int, NDArray[np.floating[Any]], str]],
-    word: str | None,
+def _draw_lines(
+    axes: Axes, attention: Map, weights: Weights, heads: Sequence[tuple[int, str]], word: str | None
 ) -> None:
-    """Two columns of words, joined by the lines of some heads: number, weights `[queries, keys]`, colour."""
-    x, top = corner
-    height = max(len(attention.queries), len(attention.keys)) * LINE
-    left, right = (top + _spread(len(side), height) for side in (attention.queries, attention.keys))
+    """Two columns of words, joined by the lines of some heads; `weights` are `[heads, queries, keys]`."""
+    axes.set(xlim=(0, 1), ylim=(1, 0))
+    left, right = ((np.arange(len(side)) + 0.5) / len(side) for side in (attention.queries, attention.keys))
     attends = np.array([word in (None, query) for query in attention.queries])
-    fan = np.linspace(-0.4, 0.4, len(heads)) * LINE if len(heads) > 1 else np.zeros(1)
-    width = min(1.7, 0.8 * LINE * 72 / len(heads))  # points: as wide as side by side they can be
-    for place, (head, weights, colour) in enumerate(heads):
-        dashes = DASHES[place // len(HEADS) % len(DASHES)]
-        shown = np.clip(weights * attends[:, None], 0.0, 1.0)
+    line = 1 / max(len(left), len(right))
+    fan = np.linspace(-0.4, 0.4, len(heads)) * line if len(heads) > 1 else np.zeros(1)
+    width = min(1.7, 0.8 * LINE * 72 / len(heads))  # points: at most as wide as fits side by side
+    keys = []
+    for place, (head, colour) in enumerate(heads):
+        shown = np.clip(weights[head] * attends[:, None], 0.0, 1.0)
         ends = np.argwhere(shown >= FAINTEST)
-        segments = [[(x, left[query]), (x + LINES_ACROSS, right[key] + fan[place])] for query, key in ends]
-        _join(axes, segments, [(*to_rgb(colour), shown[query, key]) for query, key in ends], width, dashes)
-        key_x, key_y = x + place % KEYS_ABREAST * KEY, top - 0.12 - 0.17 * (_rows(heads) - 1 - place // KEYS_ABREAST)
-        _join(axes, [[(key_x, key_y), (key_x + 0.22, key_y)]], [colour], width, dashes)
-        _text(axes, key_x + 0.27, key_y, f"head {head + 1}", fontsize=SMALL)
-    for place, label, is_lit in zip(left, attention.queries, attends, strict=True):
-        _text(axes, x - 0.06, place, _short(label), ha="right", color=INK if is_lit else FAINT)
-    for place, label in zip(right, attention.keys, strict=True):
-        _text(axes, x + LINES_ACROSS + 0.06, place, _short(label))
-
-
-def _rows(heads: Sequence[Any]) -> int:
-    """Rows of the names of a panel's heads."""
-    return math.ceil(len(heads) / KEYS_ABREAST)
-
-
-def _join(axes: Axes, segments: Sequence[Any], colours: Sequence[Any], width: float, dashes: Any) -> None:
-    axes.add_collection(
-        LineCollection(segments, colors=colours, linewidths=width, linestyles=[dashes], capstyle="butt", clip_on=False)
+        segments = [[(0, left[query]), (1, right[key] + fan[place])] for query, key in ends]
+        colours = [(*to_rgb(colour), shown[query, key]) for query, key in ends]
+        dashes: Any = DASHES[place // len(HEADS) % len(DASHES)]
+        axes.add_collection(
+            LineCollection(segments, linewidths=width, colors=colours, linestyles=[dashes], clip_on=False)
+        )
+        keys.append(Line2D([], [], color=colour, linewidth=width, linestyle=dashes, label=f"head {head + 1}"))
+    axes.legend(
+        handles=keys,
+        ncols=KEYS_ABREAST,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        frameon=False,
+        fontsize=SMALL,
+        labelcolor=INK,
+        borderaxespad=0,
+        borderpad=0.3,
+        labelspacing=0.4,
     )
+    for place, label, is_lit in zip(left, attention.queries, attends, strict=True):
+        _text(axes, -0.035, place, _short(label), ha="right", color=INK if is_lit else FAINT)
+    for place, label in zip(right, attention.keys, strict=True):
+        _text(axes, 1.035, place, _short(label))
 
 
 def rendered(figure: Figure, file_format: str) -> bytes:
-    """A figure as a file, png or svg. Characters that matplotlib's font lacks are boxes in a png."""
+    """A figure as a png or svg file. In a png, characters that matplotlib's font lacks are boxes."""
     stream = BytesIO()
-    # Text of an svg stays text: small, found by a search, and in the fonts of whoever looks at it.
-    settings: dict[Any, Any] = {"svg.hashsalt": "aiayn", "svg.fonttype": "none"}
+    settings: dict[Any, Any] = {"svg.hashsalt": "aiayn", "svg.fonttype": "none"}  # text stays text
     details: dict[str, Any] = {"metadata": {"Date": None}}
     if file_format == "png":
         details = {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 0}}
@@ -223,68 +176,56 @@ def rendered(figure: Figure, file_format: str) -> bytes:
     with rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from font|Matplotlib currently does not support")
         figure.savefig(stream, format=file_format, dpi=dpi, bbox_inches="tight", pad_inches=0.12, **details)
-    return _with_palette(stream) if file_format == "png" else stream.getvalue()
+    if file_format != "png":
+        return stream.getvalue()
+    palette = BytesIO()  # 256 colours look the same in a fourth of the bytes
+    picture = Image.open(stream).convert("RGB")
+    picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        palette, format="png", optimize=True
+    )
+    return palette.getvalue()
 
 
-def _with_palette(png: BytesIO) -> bytes:
-    """The picture in 256 colours: a fourth of the bytes, and not to be told from the whole."""
-    picture = Image.open(png).convert("RGB")
-    smaller = BytesIO()
-    palette = picture.quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-    palette.save(smaller, format="png", optimize=True)
-    return smaller.getvalue()
-
-
-def _canvas(width: float, height: float, *, unit: tuple[float, float]) -> tuple[Figure, Axes]:
-    """A figure with nothing in it; all is placed in units from its upper left corner, which are so many inches."""
-    figure = Figure(figsize=(width * unit[0], height * unit[1]))
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, width)
-    axes.set_ylim(height, 0)
-    axes.set_axis_off()
+def _panels(
+    rows: int, columns: int, size: tuple[float, float], gaps: tuple[float, float]
+) -> tuple[Figure, NDArray[Any]]:
+    """A figure that its panels fill, and these, `[rows, columns]`, without axes; size and gaps in inches."""
+    across, down = (
+        count * each + (count - 1) * gap for count, each, gap in zip((columns, rows), size, gaps, strict=True)
+    )
+    figure = Figure(figsize=(across, down))
+    axes = figure.subplots(rows, columns, squeeze=False)
+    figure.subplots_adjust(0, 0, 1, 1, wspace=gaps[0] / size[0], hspace=gaps[1] / size[1])
+    for panel in axes.flat:
+        panel.set_axis_off()
     return figure, axes
 
 
-def _scale(axes: Axes, *, left: float, length: float, width: float) -> None:
-    """The legend of the shades."""
-    _image(axes, np.linspace(1, 0, 64)[:, None] ** 2, (left, 0, width, length))
-    for weight in (0, 0.1, 0.25, 0.5, 1):
-        _text(axes, left + 1.4 * width, length * (1 - weight**0.5), f"{weight:g}", fontsize=SMALL)
+def _labels(names: Sequence[str], step: int | None) -> tuple[range, list[str]]:
+    """Places and names of every `step`-th label; without a step of none."""
+    places = range(0, len(names) if step else 0, step or 1)
+    return places, [_short(names[place]) for place in places]
 
 
-def _image(axes: Axes, values: NDArray[np.floating[Any]], place: tuple[float, float, float, float]) -> None:
-    """Weights `[rows, columns]` as shades of their roots, so that small ones show; at left, top, width, height."""
-    left, top, width, height = place
-    extent = (left, left + width, top + height, top)
-    axes.imshow(
-        values**0.5, cmap=SHADES, vmin=0, vmax=1, extent=extent, aspect="auto", interpolation="none", clip_on=False
-    )
-    axes.add_patch(Rectangle((left, top), width, height, fill=False, edgecolor=FRAME, linewidth=0.6, clip_on=False))
-
-
-def _title(axes: Axes, attention: Map, rest: str, sides: tuple[str, str], *, above: float, line: float) -> None:
-    """What is seen, so far above the corner, with a line that says which side attends to which."""
-    _text(axes, 0, -above - line, TITLES[attention.kind] + rest, va="bottom", fontsize=10.5, weight="bold")
-    _text(axes, 0, -above, NOTES[attention.kind].format(*sides), va="bottom", fontsize=SMALL + 0.5, color=SOFT)
+def _title(figure: Figure, attention: Map, rest: str, sides: tuple[str, str], *, above: float) -> None:
+    """Name the kind of attention, and which side attends to which, some inches above the panels."""
+    note = NOTES[attention.kind].format(*sides)
+    height = figure.get_size_inches()[1]
+    figure.text(0, 1 + (above + 0.18) / height, TITLES[attention.kind] + rest, fontsize=10.5, weight="bold", color=INK)
+    figure.text(0, 1 + above / height, note, fontsize=SMALL + 0.5, color=SOFT)
 
 
 def _text(axes: Axes, x: float, y: float, text: str, **style: Any) -> None:
-    """A label as it is: no formulas, in the font that matplotlib brings along."""
-    settings: dict[str, Any] = {"va": "center", "fontsize": 9, "color": INK, "family": "DejaVu Sans"}
+    settings: dict[str, Any] = {"va": "center", "fontsize": MEDIUM, "color": INK}
     axes.text(x, y, text, parse_math=False, rotation_mode="default", **(settings | style))
 
 
 def _short(label: str) -> str:
-    """A label with its middle left out where it is very long."""
+    """A label without its middle if it is very long."""
     half = LONGEST_LABEL // 2
     return label if len(label) <= LONGEST_LABEL else f"{label[:half]}…{label[-half + 1 :]}"
 
 
-def _cut(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
-    """Pieces of so many items, the last one shorter."""
-    return (items[start : start + size] for start in range(0, len(items), size))
-
-
-def _spread(count: int, height: float) -> NDArray[np.float64]:
-    """The middles of so many rows that share a height."""
-    return (np.arange(count) + 0.5) * height / count
+def _cut(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
+    """Pieces of `size` items, the last one shorter."""
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,5 +1,6 @@
 """The versions of the code that made the runs of a report: a result may differ between two commits."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from aiayn.runs.provenance import COMMIT_DIGITS, commit_text
 from aiayn.runs.record import Record, SplitScores
 
 MOST_RUNS = 4
-"""Runs of a version that a remark names; of more it gives the number."""
+"""Runs of a version that a remark names; of more it states the number."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class CodeVersion:
     dirty: bool
     """Whether the checkout had uncommitted changes."""
     earlier: tuple[str, ...]
-    """Commits that began these runs, before this one resumed them."""
+    """Commits that began these runs."""
     runs: tuple[Path, ...]
     names: tuple[str, ...]
     """Of the same runs, below the folder of runs."""
@@ -34,25 +35,16 @@ class CodeVersion:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        earlier = list(self.earlier)
         runs = [str(run) for run in self.runs]
-        return {"commit": self.commit, "dirty": self.dirty, "earlier_commits": earlier, "runs": runs}
+        return {"commit": self.commit, "dirty": self.dirty, "earlier_commits": list(self.earlier), "runs": runs}
 
 
 def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...]:
-    """The versions that made some runs, that of the most runs first.
-
-    Args:
-        runs: folder and record of each.
-    """
-    found: dict[tuple[str | None, bool, tuple[str, ...]], list[tuple[Path, str]]] = {}
+    """The versions that made some runs, given with their folders; that of the most runs first."""
+    found: defaultdict[tuple[str | None, bool, tuple[str, ...]], dict[Path, str]] = defaultdict(dict)
     for path, record in runs:
-        version = record.commit, bool(record.dirty), tuple(record.earlier_commits)
-        found.setdefault(version, []).append((path, record.name))
-    versions = [
-        CodeVersion(*version, runs=tuple(path for path, _ in made), names=tuple(name for _, name in made))
-        for version, made in found.items()
-    ]
+        found[record.commit, bool(record.dirty), tuple(record.earlier_commits)][path] = record.name
+    versions = (CodeVersion(*version, tuple(made), tuple(made.values())) for version, made in found.items())
     return tuple(sorted(versions, key=lambda version: -len(version.runs)))
 
 
@@ -61,20 +53,13 @@ def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
     if len(versions) == 1:
         yield f"code: {versions[0].text}"
     elif versions:
-        each = "; ".join(f"{version.text}: {_runs(version.names)}" for version in versions)
+        names = [f"{len(each.runs)} runs" if len(each.runs) > MOST_RUNS else ", ".join(each.names) for each in versions]
+        each = "; ".join(f"{version.text}: {runs}" for version, runs in zip(versions, names, strict=True))
         yield f"code: the runs are of {len(versions)} versions, whose results may differ: {each}"
 
 
 def scoring_remarks(scored: Iterable[tuple[str, Record, SplitScores]]) -> Iterator[str]:
-    """A line for each score that another version of the code made than the run's.
-
-    Args:
-        scored: name and record of the run, and its scores.
-    """
+    """A line for each score that another version of the code made than the run's; given are name, record and scores."""
     for name, record, scores in scored:
         if scores.commit is not None and (scores.commit, scores.dirty) != (record.commit, record.dirty):
             yield f"code: {scores.hypotheses} of {name} was scored by {commit_text(scores.commit, scores.dirty)}"
-
-
-def _runs(names: Sequence[str]) -> str:
-    return f"{len(names)} runs" if len(names) > MOST_RUNS else ", ".join(names)

@@ -11,8 +11,7 @@ from aiayn.paper.tables import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import ReportedRun, is_asked_for
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import hours, operations
-from aiayn.reports.row import duration
+from aiayn.reports.numbers import counted, duration, hours, operations
 from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
 
@@ -45,7 +44,7 @@ class CostOfRun(ReportedRun):
 
     @property
     def name(self) -> str:
-        """The first cell of its line."""
+        """Experiment, scale and seed."""
         return f"{self.record.experiment} {self.record.scale} seed {self.record.seed}"
 
     @property
@@ -66,11 +65,7 @@ def report_cost(config: ReportConfig, output: Path | None) -> None:
 
 
 def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
-    """The runs below a folder that have begun, finished or not.
-
-    Args:
-        runs: the folder.
-        only: the runs to choose; `like` is ignored.
+    """The chosen runs below a folder that have begun; `only.like` is ignored.
 
     Raises:
         UserError: there are no such runs, or a file cannot be read.
@@ -89,7 +84,7 @@ def costs_of_runs(runs: Path, only: OnlyComparedConfig) -> list[CostOfRun]:
 
 
 def total_of(runs: Sequence[CostOfRun]) -> Total:
-    """Their sum."""
+    """The sum over runs."""
     return Total.of([attempt for run in runs for attempt in run.account.attempts])
 
 
@@ -101,52 +96,33 @@ def grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
 
 def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
     """Time, energy and money; operations."""
-    count, total = _counted(runs), total_of(runs)
-    lost = [run.lost_seconds for run in runs]
-    all_lost = sum(each or 0.0 for each in lost) if any(lost) else None
+    count, total = counted(len(runs), "run"), total_of(runs)
+    lost = sum(run.lost_seconds or 0.0 for run in runs)
     attempts = sum(len(run.account.attempts) for run in runs)
     spans = ("training", "validation", "evaluation", "lost")
     bill = ("device-hours", "GPU kWh", "CPU kWh", "price")
     yield Grid(
         "Time, energy and money",
         ("<run", "<state", "attempts", "<devices", *spans, *bill),
-        (
-            tuple(_times(run) for run in runs),
-            ((count, "", str(attempts), "", *_spans(total, all_lost), *_bill(total)),),
-        ),
+        (tuple(map(_times, runs)), ((count, "", str(attempts), "", *_bill(total, lost)),)),
     )
-    yield Grid(
-        "Operations",
-        ("<run", ANALYTIC, PADDED, PAPERS, "<sustained", "MFU"),
-        (
-            tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs),
-            ((count, *_operations(total, "")),),
-        ),
-    )
-
-
-def _counted(runs: Sequence[CostOfRun]) -> str:
-    return "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    of_runs = tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs)
+    headings = ("<run", ANALYTIC, PADDED, PAPERS, "<sustained", "MFU")
+    yield Grid("Operations", headings, (of_runs, ((count, *_operations(total, "")),)))
 
 
 def _times(run: CostOfRun) -> tuple[str, ...]:
-    total, attempts = run.account.total, run.account.attempts
-    devices = "; ".join(dict.fromkeys(_devices(attempt) for attempt in attempts))
-    first = (run.name, run.entry.state.value, str(len(attempts)), devices)
-    return (*first, *_spans(total, run.lost_seconds or None), *_bill(total))
+    attempts = run.account.attempts
+    named = (", ".join(f"{each.count} × {each.name}" for each in attempt.devices) for attempt in attempts)
+    devices = "; ".join(dict.fromkeys(named))
+    bill = _bill(run.account.total, run.lost_seconds or 0.0)
+    return (run.name, run.entry.state.value, str(len(attempts)), devices, *bill)
 
 
-def _devices(attempt: Attempt) -> str:
-    return ", ".join(f"{devices.count} × {devices.name}" for devices in attempt.devices)
-
-
-def _spans(total: Total, lost: float | None) -> tuple[str, ...]:
-    spans = (total.training_seconds, total.validation_seconds, total.evaluation_seconds, lost)
-    return tuple("" if seconds is None else duration(seconds) for seconds in spans)
-
-
-def _bill(total: Total) -> tuple[str, ...]:
+def _bill(total: Total, lost: float) -> tuple[str, ...]:
+    spans = (total.training_seconds, total.validation_seconds, total.evaluation_seconds, lost or None)
     return (
+        *("" if seconds is None else duration(seconds) for seconds in spans),
         hours(3600 * total.device_hours),
         *("" if energy is None else f"{energy:.3g}" for energy in (total.gpu_kwh, total.processor_kwh)),
         "" if total.price is None else f"{total.price:,.2f} {total.currency}",
@@ -164,13 +140,10 @@ def _count(flops: float | None) -> str:
 
 def _rates(attempts: Sequence[Attempt]) -> str:
     """The sustained rates, and their sources."""
-    found = [
-        f"{devices.sustained_flops / 1e12:.2g} TFLOP/s {devices.basis}"
-        for attempt in attempts
-        for devices in attempt.devices
-        if devices.sustained_flops is not None
-    ]
-    return "; ".join(dict.fromkeys(found))
+    devices = (each for attempt in attempts for each in attempt.devices)
+    known = ((each.sustained_flops, each.basis) for each in devices)
+    rates = (f"{rate / 1e12:.2g} TFLOP/s {basis}" for rate, basis in known if rate is not None)
+    return "; ".join(dict.fromkeys(rates))
 
 
 def _papers(runs: Sequence[CostOfRun], total: Total) -> Grid:
@@ -179,7 +152,7 @@ def _papers(runs: Sequence[CostOfRun], total: Total) -> Grid:
     printed = tuple((system.label, str(system.flops_en_de), str(system.flops_en_fr), "") for system in table.rows)
     own = [run for run in runs if run.record.experiment.startswith("table2/")]
     ours = [(run.name, "", "", _count(run.account.total.paper_flops)) for run in own]
-    ours.append((f"{_counted(runs)} of this report", "", "", _count(total.paper_flops)))
+    ours.append((f"{counted(len(runs), 'run')} of this report", "", "", _count(total.paper_flops)))
     heading = f"FLOPs of Table 2: {PAPERS}"
     return Grid(heading, ("<system", "paper EN-DE", "paper EN-FR", "ours"), (printed, tuple(ours)))
 
@@ -213,5 +186,4 @@ def document(runs: Sequence[CostOfRun]) -> Document:
 
 
 def _plain(run: CostOfRun) -> dict[str, Any]:
-    """For JSON."""
     return {**run.plain(), "lost_seconds": run.lost_seconds, **run.account.plain()}

@@ -1,7 +1,6 @@
 """The settings in which fidelity profiles differ."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,77 +25,46 @@ GROUPS: Mapping[str, type] = {
 """The groups that a profile may change."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One key in which profiles differ."""
-
-    key: str
-    values: tuple[str, ...]
-    """Of each profile."""
-    meaning: str
-    """The first sentence of its explanation."""
-
-
 def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None:
-    """Print the settings in which profiles differ, or write them to a .md file.
-
-    Args:
-        profiles: two or more of them; None: all.
-        output: the file, or None for the terminal.
+    """Print the settings in which profiles (None: all) differ, or write them to a .md file.
 
     Raises:
         UserError: there is no such profile, or only one was named.
     """
     names = _chosen(profiles)
-    grid = _grid(names, differing_settings(names))
-    written = "Written by `aiayn report fidelity`; values at `scale=paper`."
-    show(Document("Fidelity profiles", written, [grid]), output)
+    headings = ("<key", *(f"<{name}" for name in names), "<what it is")
+    grid = Grid("Fidelity profiles, setting by setting", headings, (tuple(differing_settings(names)),))
+    show(Document("Fidelity profiles", "Written by `aiayn report fidelity`; values at `scale=paper`.", [grid]), output)
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:
-    there = options("fidelity")
+    known = options("fidelity")
     if profiles is None:
-        return ["paper", *(name for name in there if name != "paper")]
+        return ["paper", *(name for name in known if name != "paper")]
     names = [profiles] if isinstance(profiles, str) else list(profiles)
     for name in names:
-        if name not in there:
-            raise UserError(f"profiles={name}: no such profile; choose from {', '.join(there)}")
+        if name not in known:
+            raise UserError(f"profiles={name}: no such profile; choose from {', '.join(known)}")
     if len(names) < 2:
         raise UserError(f"profiles={names}: name two or more, as in profiles=[paper,tensor2tensor_2017]")
     return names
 
 
-def differing_settings(names: Sequence[str]) -> list[Setting]:
-    """The keys in which profiles differ at the paper's own scale, in the order of the configuration.
-
-    Args:
-        names: of the profiles.
-    """
+def differing_settings(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The keys in which profiles differ at the paper's own scale, with the value of each and the key's meaning."""
     contents = [_content(name) for name in names]
-    return [
-        Setting(key, tuple(_shown(content.get(key)) for content in contents), _meaning(key))
-        for key in contents[0]
-        if len({_shown(content.get(key)) for content in contents}) > 1
-    ]
+    for key in contents[0]:
+        values = [_shown(content.get(key)) for content in contents]
+        if len({*values}) > 1:
+            group, _, name = key.partition(".")
+            yield key, *values, meanings(GROUPS[group])[name]
 
 
 def _content(profile: str) -> dict[str, Any]:
-    config = to_dataclass(compose_command("train", [f"fidelity={profile}", "scale=paper"]), TrainConfig)
-    content = plain(config)
+    composed = compose_command("train", [f"fidelity={profile}", "scale=paper"])
+    content = plain(to_dataclass(composed, TrainConfig))
     return flatten({group: content[group] for group in GROUPS})
 
 
-def _meaning(key: str) -> str:
-    group, _, name = key.partition(".")
-    return meanings(GROUPS[group])[name]
-
-
 def _shown(value: object) -> str:
-    return OmegaConf.to_yaml(OmegaConf.create({"value": value})).strip().removeprefix("value: ")
-
-
-def _grid(names: Sequence[str], settings: Sequence[Setting]) -> Grid:
-    lines = tuple((each.key, *each.values, each.meaning) for each in settings)
-    return Grid(
-        "Fidelity profiles, setting by setting", ("<key", *(f"<{name}" for name in names), "<what it is"), (lines,)
-    )
+    return OmegaConf.to_yaml({"value": value}).strip().removeprefix("value: ")

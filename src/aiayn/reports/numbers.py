@@ -71,3 +71,22 @@ def hours(seconds: float) -> str:
     """As in 0.25, 3.1 or 1,250."""
     amount = seconds / 3600
     return f"{amount:,.0f}" if amount >= 100 else f"{amount:.1f}" if amount >= 1 else f"{amount:.2f}"
+
+
+def duration(seconds: float) -> str:
+    """As in 1 h 02 min 03 s."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min {rest:02d} s"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def millions(count: int | None) -> str:
+    """As in 63.1M; empty for None."""
+    return "" if count is None else f"{count / 1e6:.1f}M"
+
+
+def counted(count: int, noun: str) -> str:
+    """As in 1 run, 20 runs."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -2,58 +2,35 @@
 
 from pathlib import Path
 
-from rich.table import Table
-
 from aiayn.errors import UserError
-from aiayn.paper.tables import TABLES, AnyTable, PaperRow
-from aiayn.reports.formats import console
+from aiayn.paper.tables import TABLES
+from aiayn.paper.cells import PaperTable
+from aiayn.reports.formats import Document, Grid, markdown_table, show
 from aiayn.system import files
-
-LABELS = ("row", "group", "name")
 
 
 def report_paper(number: int | None, output: Path | None) -> None:
-    """Print a table of the paper, or write it as Markdown.
-
-    Args:
-        number: which one; None: all four.
-        output: the file to write; None prints.
+    """Print a table of the paper (None: all four), or write it as Markdown.
 
     Raises:
         UserError: the paper has no such table.
     """
-    if number is not None and number not in TABLES:
-        raise UserError(
-            f"table={number}: the paper has tables {', '.join(map(str, TABLES))}; choose one, or none for all"
-        )
-    tables = {known: load() for known, load in TABLES.items() if number in (None, known)}
+    if number not in (None, *TABLES):
+        known = ", ".join(map(str, TABLES))
+        raise UserError(f"table={number}: the paper has tables {known}; choose one, or none for all")
+    page = ["# Tables of “Attention Is All You Need”", "Written by `aiayn report paper`."]
+    for chosen in TABLES if number is None else [number]:
+        table = TABLES[chosen]()
+        grid, notes = _grid(chosen, table), remarks(table)
+        page += [markdown_table(grid), "\n".join(f"- {note}" for note in notes)]
+        if output is None:
+            show(Document("", "", [grid], notes), None)
     if output is not None:
-        files.write_text(output, markdown(tables))
+        files.write_text(output, "\n\n".join(filter(None, page)) + "\n")
         print(output)  # noqa: T201
-        return
-    output_to = console()
-    for known, table in tables.items():
-        output_to.print(_grid(known, table))
-        for remark in remarks(table):
-            output_to.print(f"- {remark}")
 
 
-def markdown(tables: dict[int, AnyTable]) -> str:
-    """Tables of the paper as a page, by number."""
-    parts = ["# Tables of “Attention Is All You Need”", "Written by `aiayn report paper`."]
-    for number, table in tables.items():
-        headings = _headings(table)
-        marks = ["---" if heading in LABELS else "---:" for heading in headings]
-        lines = [headings, marks, *(_cells(table, row) for row in table.rows)]
-        parts += [
-            f"## {_title(number, table)}",
-            "\n".join("| " + " | ".join(line) + " |" for line in lines),
-            "\n".join(f"- {remark}" for remark in remarks(table)),
-        ]
-    return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def remarks(table: AnyTable) -> list[str]:
+def remarks(table: PaperTable) -> list[str]:
     """Notes on columns, rows and cells, and the cells of other versions of the paper."""
     found = [f"{column.heading}: {column.note}" for column in table.columns if column.note]
     for row in table.rows:
@@ -64,27 +41,11 @@ def remarks(table: AnyTable) -> list[str]:
     return found
 
 
-def _title(number: int, table: AnyTable) -> str:
-    return f"Table {number}. {table.caption.title} ({table.caption.source})"
-
-
-def _labels(table: AnyTable) -> list[str]:
-    return [label for label in LABELS if label != "group" or any(row.group for row in table.rows)]
-
-
-def _headings(table: AnyTable) -> list[str]:
-    return [*_labels(table), *(column.heading for column in table.columns)]
-
-
-def _cells(table: AnyTable, row: PaperRow) -> list[str]:
-    labels = {"row": row.id, "group": row.group, "name": row.label}
-    return [*(labels[label] for label in _labels(table)), *map(str, table.cells(row))]
-
-
-def _grid(number: int, table: AnyTable) -> Table:
-    grid = Table(title=_title(number, table), title_justify="left")
-    for heading in _headings(table):
-        grid.add_column(heading, justify="left" if heading in LABELS else "right", overflow="fold")
-    for row in table.rows:
-        grid.add_row(*_cells(table, row))
-    return grid
+def _grid(number: int, table: PaperTable) -> Grid:
+    has_groups = any(row.group for row in table.rows)
+    labels = ("<row", "<group", "<name") if has_groups else ("<row", "<name")
+    lines = tuple(
+        (row.id, *([row.group] if has_groups else []), row.label, *map(str, table.cells(row))) for row in table.rows
+    )
+    headings = (*labels, *(column.heading for column in table.columns))
+    return Grid(f"Table {number}. {table.caption.title} ({table.caption.source})", headings, (lines,))

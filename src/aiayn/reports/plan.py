@@ -1,6 +1,6 @@
 """The expected cost of runs, as a table on the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.measure import Measurement
@@ -8,42 +8,26 @@ from rich.table import Table
 
 from aiayn.costs.plan import Plan
 from aiayn.reports.formats import console
-from aiayn.reports.numbers import approximate_time, gibibytes, hours, operations
+from aiayn.reports.numbers import approximate_time, counted, gibibytes, hours, operations
 from aiayn.reports.sweep import differing_overrides
 
 WIDEST = 500
 
-NUMBERS = (
-    "params",
-    "steps",
-    "FLOPs,\na step",
-    "FLOPs,\nin all",
-    "memory,\nGiB",
-    "time",
-    "device-\nhours",
-    "disk,\nGiB",
-)
-
 
 def print_plan(plans: Sequence[Plan]) -> None:
-    """Print a line for each run, their sums, and the assumptions.
-
-    Args:
-        plans: at least one.
-    """
-    # A column that is the same for all runs is left out, so that the table fits 80 columns.
-    columns: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
-    columns["seed"] = [str(plan.seed) for plan in plans]
-    columns["override"] = differing_overrides([plan.overrides for plan in plans])
-    columns = {name: words for name, words in columns.items() if name == "experiment" or len(set(words)) > 1}
+    """Print a line for each run, their sums, and the assumptions; `plans` has at least one."""
+    # Columns that are the same for all runs are left out, so that the table fits 80 columns.
+    words: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
+    others = {"seed": [str(plan.seed) for plan in plans], "override": differing_overrides([p.overrides for p in plans])}
+    words |= {name: values for name, values in others.items() if len({*values}) > 1}
     table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_footer=len(plans) > 1)
-    for heading in columns:
+    for heading in words:
         table.add_column(heading, justify="right" if heading == "seed" else "left", no_wrap=True)
-    table.columns[0].footer = f"{len(plans)} runs"
-    for heading, total in zip(NUMBERS, _sums(plans), strict=True):
+    table.columns[0].footer = counted(len(plans), "run")
+    for heading, total in _totals(plans).items():
         table.add_column(heading, total, justify="right", no_wrap=True)
-    for plan, words in zip(plans, zip(*columns.values(), strict=True), strict=True):
-        table.add_row(*words, *_cells(plan))
+    for plan, cells in zip(plans, zip(*words.values(), strict=True), strict=True):
+        table.add_row(*cells, *_cells(plan))
     output = console()
     widest = Measurement.get(output, output.options.update(max_width=WIDEST), table).maximum
     output.print(table, width=widest)  # a wrapped line is better than a truncated number
@@ -64,37 +48,30 @@ def _cells(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _sums(plans: Sequence[Plan]) -> tuple[str, ...]:
-    return (
-        "",
-        "",
-        "",
-        operations(sum(plan.flops for plan in plans)),
-        "",
-        approximate_time(sum(plan.seconds for plan in plans)),
-        hours(sum(plan.device_seconds for plan in plans)),
-        gibibytes(sum(plan.disk for plan in plans)),
-    )
+def _totals(plans: Sequence[Plan]) -> dict[str, str]:
+    """The headings of the columns with their sums."""
+    return {
+        "params": "",
+        "steps": "",
+        "FLOPs,\na step": "",
+        "FLOPs,\nin all": operations(sum(plan.flops for plan in plans)),
+        "memory,\nGiB": "",
+        "time": approximate_time(sum(plan.seconds for plan in plans)),
+        "device-\nhours": hours(sum(plan.device_seconds for plan in plans)),
+        "disk,\nGiB": gibibytes(sum(plan.disk for plan in plans)),
+    }
 
 
-def _remarks(plans: Sequence[Plan]) -> list[str]:
+def _remarks(plans: Sequence[Plan]) -> Iterator[str]:
     """Assumptions, and costs that are not included."""
-    lines = [f"data: {data}" for data in dict.fromkeys(plan.data for plan in plans)]
-    lines += dict.fromkeys(_basis(plan) for plan in plans)
-    lines.append(
-        "time: training alone, one run after the other, without communication between devices, validation and the "
-        "final search"
-    )
-    lines.append(
-        "memory: tensors on one device at the peak of a step, without the allocator's reserve; disk: checkpoints"
-    )
-    beyond = [plan for plan in plans if not plan.fits]
-    if beyond:
-        lines.append(
-            f"! more than the {beyond[0].hardware.memory_gib:g} GiB of one {beyond[0].hardware.name}: lower "
-            "optimization.max_tokens_per_device"
-        )
-    return lines
+    yield from dict.fromkeys(f"data: {plan.data}" for plan in plans)
+    yield from dict.fromkeys(map(_basis, plans))
+    yield "time: training alone, one run after the other, without communication, validation and the final search"
+    yield "memory: tensors on one device at the peak of a step, without the allocator's reserve; disk: checkpoints"
+    beyond = next((plan for plan in plans if not plan.fits), None)
+    if beyond is not None:
+        limit = f"{beyond.hardware.memory_gib:g} GiB of one {beyond.hardware.name}"
+        yield f"! more than the {limit}: lower optimization.max_tokens_per_device"
 
 
 def _basis(plan: Plan) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.row import duration
+from aiayn.reports.numbers import duration
 
 COUNTS = {
     "pairs": "pairs",
@@ -22,8 +22,7 @@ COUNTS = {
 """The counts of a split in a manifest, and their labels in the table."""
 
 ALWAYS = {"pairs", "dropped_too_long", "dropped_empty", "source_tokens", "target_tokens"}
-"""Counts that are shown even if zero; those of filters are not."""
-
+"""Counts that are shown even if zero."""
 
 MOST_FILES = 6
 """Named as the source; of more, the number is given."""
@@ -35,8 +34,8 @@ def print_preparation(data: PreparedData, *, name: str, seconds: float, was_ther
     Args:
         data: the prepared corpus.
         name: of the corpus in the configuration.
-        seconds: wall time of preparing it, or of verifying it if it was prepared already.
-        was_there: whether it was prepared already.
+        seconds: wall time of preparing it, or of verifying it if it was there already.
+        was_there: whether it was.
     """
     took = duration(seconds) if seconds >= 10 else f"{seconds:.1f} s"
     last = f"prepared already, nothing to do: verified in {took}" if was_there else f"prepared in {took}"
@@ -57,10 +56,11 @@ def split_grid(data: PreparedData, *, name: str) -> Grid:
         means = (counts[f"{side}_tokens"] / counts["pairs"] for counts in splits)
         lines.append((f"{side} tokens a sentence", *(f"{mean:.1f}" for mean in means)))
     limit = manifest["settings"]["max_length"]
-    lengths = [(data.split(split).source.lengths, data.split(split).target.lengths) for split in SPLITS]
-    for number, side in enumerate(("source", "target")):
-        lines.append((f"longest {side}, tokens", *(f"{of_split[number].max():,}" for of_split in lengths)))
-    above = (int(((source > limit) | (target > limit)).sum()) for source, target in lengths)
+    sources = [data.split(split).source.lengths for split in SPLITS]
+    targets = [data.split(split).target.lengths for split in SPLITS]
+    for side, lengths in (("source", sources), ("target", targets)):
+        lines.append((f"longest {side}, tokens", *(f"{of_split.max():,}" for of_split in lengths)))
+    above = (int(((source > limit) | (target > limit)).sum()) for source, target in zip(sources, targets, strict=True))
     lines.append((f"kept, above {limit:,} tokens", *(f"{number:,}" for number in above)))
     words = ", split at spaces" if data.pretokenized else ""
     return Grid(f"data {name}, {manifest['settings']['tokenizer']}{words}", ("<", *SPLITS), (tuple(lines),))
@@ -104,7 +104,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _shared(contamination: Mapping[str, Any]) -> str:
-    """The number of pairs, by the sides and splits that contain their sentences."""
+    """The number of pairs, and how many by the sides and splits that contain their sentences."""
     by_place = ", ".join(f"{place} {number:,}" for place, number in contamination["sentences"].items() if number)
     example = f"; the first: {contamination['examples'][0]}" if contamination["examples"] else ""
     return f"{contamination['pairs']:,}" + (f" ({by_place}){example}" if by_place else "")

@@ -1,7 +1,6 @@
 """The sharpness of attention, untrained and trained: variance of logits, entropy of weights (section 3.2.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -17,24 +16,12 @@ from aiayn.reports.formats import Document, Grid, show
 Measure: TypeAlias = Callable[[Path], tuple[AttentionSharpness, AttentionSharpness]]
 """Measures the model of a run directory, with its initial and with its trained weights."""
 
-
-@dataclass(frozen=True)
-class SharpnessOfRuns:
-    """The sharpness of compared runs."""
-
-    comparison: Comparison
-    initial: Sequence[AttentionSharpness]
-    """Of each system, over its seeds."""
-    trained: Sequence[AttentionSharpness]
+Stages: TypeAlias = tuple[Sequence[AttentionSharpness], Sequence[AttentionSharpness]]
+"""The sharpness of each system over its seeds, before training and trained."""
 
 
 def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure) -> None:
     """Print the sharpness of attention in each Transformer, or write it to a .md or .json file.
-
-    Args:
-        config: of the command.
-        output: the file, or None for the terminal.
-        measure: measures a run.
 
     Raises:
         UserError: the runs do not compare, or one cannot be read.
@@ -42,17 +29,16 @@ def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure
     comparison = compared(config, kind="transformer")
     measured = [[measure(run.path) for run in system.runs] for system in comparison.systems]
     initial, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))
-    show(document(SharpnessOfRuns(comparison, initial, trained)), output)
+    show(document(comparison, (initial, trained)), output)
 
 
 def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
     return AttentionSharpness(*(reduce(add, of_one_kind) for of_one_kind in zip(*runs, strict=True)))
 
 
-def grids(sharpness: SharpnessOfRuns) -> Iterator[Grid]:
+def grids(comparison: Comparison, stages: Stages) -> Iterator[Grid]:
     """A table for the initial weights, and one for the trained ones."""
-    for title, stage in (("Before training", sharpness.initial), ("Trained", sharpness.trained)):
-        comparison = sharpness.comparison
+    for title, stage in zip(("Before training", "Trained"), stages, strict=True):
         lines = tuple(
             (
                 *names_of(comparison, system),
@@ -67,10 +53,10 @@ def grids(sharpness: SharpnessOfRuns) -> Iterator[Grid]:
         yield Grid(title, (*name_headings(comparison), *headings, "PPL", "BLEU"), (lines,))
 
 
-def document(sharpness: SharpnessOfRuns) -> Document:
+def document(comparison: Comparison, stages: Stages) -> Document:
     """The report as plain data."""
-    comparison, versions = sharpness.comparison, sharpness.comparison.versions
-    queries = sharpness.trained[0].encoder.queries
+    initial, trained = stages
+    versions, queries = comparison.versions, trained[0].encoder.queries
     systems = [
         {
             **dict(zip(comparison.columns, names_of(comparison, system), strict=True)),
@@ -78,23 +64,22 @@ def document(sharpness: SharpnessOfRuns) -> Document:
             "runs": [str(run.path) for run in system.runs],
             "ppl": float(comparison.measured.ppl.values[number]),
             "bleu": float(comparison.measured.bleu.values[number]),
-            "before_training": _plain(sharpness.initial[number]),
-            "trained": _plain(sharpness.trained[number]),
+            "before_training": _plain(initial[number]),
+            "trained": _plain(trained[number]),
         }
         for number, system in enumerate(comparison.systems)
     ]
-    code = [version.plain() for version in versions]
     return Document(
         title="How sharp attention is",
         written="Written by `aiayn report sharpness` from the checkpoints of the runs.",
-        grids=list(grids(sharpness)),
+        grids=list(grids(comparison, stages)),
         remarks=[
             f"variance: of a query's logits over its visible keys, mean over {queries:,} queries, layers and heads",
             "entropy: of its weights as a share of ln(keys); 1 is uniform, 0 is a single key",
             *version_remarks(versions),
         ],
         runs=[run.path for run in comparison.runs],
-        content={"conditions": comparison.conditions, "systems": systems, "code": code},
+        content={"conditions": comparison.conditions, "systems": systems, "code": [each.plain() for each in versions]},
     )
 
 

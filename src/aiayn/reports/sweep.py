@@ -1,12 +1,12 @@
 """The jobs of a sweep on the terminal, from their records."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from rich.table import Table
 
 from aiayn.reports.formats import console
-from aiayn.reports.row import duration
-from aiayn.reports.status import scores_of, steps_of
+from aiayn.reports.numbers import duration
+from aiayn.reports.status import count_states, scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
 
 REFUSED, NOT_BEGUN = "refused", "not begun"
@@ -19,27 +19,30 @@ METRICS = {"train/ppl": "ppl", "val/ppl": "val ppl", "val/bleu": "val bleu"}
 
 
 def print_sweep(jobs: Sequence[SweptJob]) -> None:
-    """Print a line for each job, and how many are in which state.
-
-    Args:
-        jobs: in the order of the sweep.
-    """
+    """Print a line for each job in the order of the sweep, and how many are in which state."""
     entries = [read_entry(job.directory) if job.directory.record.is_file() else None for job in jobs]
-    differing = differing_overrides([job.overrides for job in jobs])
-    has_overrides = any(differing)
-    bleus = sorted({name for entry in entries if entry for name in scores_of(entry)} - {"PPL"})
-    scores = ["PPL", *bleus]  # BLEU of different definitions share no column
-    table = Table(pad_edge=False)
-    words = ("experiment", "seed", *(("override",) if has_overrides else ()), "state")
-    for heading in (*words, "steps", *(f"{score} (dev)" for score in scores)):
-        table.add_column(heading, justify="left" if heading in words and heading != "seed" else "right")
     states = [_state(job, entry) for job, entry in zip(jobs, entries, strict=True)]
-    for job, entry, overrides, state in zip(jobs, entries, differing, states, strict=True):
-        cells = [job.experiment, str(job.seed), *([overrides] if has_overrides else []), state]
-        table.add_row(*cells, *_cells(entry, scores))
+    scores = [{} if entry is None else scores_of(entry) for entry in entries]
+    # BLEU of different definitions are different columns.
+    names = ["PPL", *sorted({name for each in scores for name in each} - {"PPL"})]
+    columns: dict[str, Sequence[str]] = {
+        "experiment": [job.experiment for job in jobs],
+        "seed": [str(job.seed) for job in jobs],
+        "override": differing_overrides([job.overrides for job in jobs]),
+        "state": states,
+        "steps": ["" if entry is None else steps_of(entry) for entry in entries],
+        **{f"{name} (dev)": [each.get(name, "") for each in scores] for name in names},
+    }
+    table = Table(pad_edge=False)
+    if not any(columns["override"]):
+        del columns["override"]
+    for heading in columns:
+        table.add_column(heading, justify="left" if heading in ("experiment", "override", "state") else "right")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
     output = console()
     output.print(table)
-    output.print(_counted(states))
+    output.print(count_states(states, (*State, REFUSED, NOT_BEGUN)))
 
 
 def print_best(job: SweptJob, score: str, *, command: str) -> None:
@@ -51,33 +54,32 @@ def print_best(job: SweptJob, score: str, *, command: str) -> None:
 
 def progress_in_words(entry: Entry | None) -> str:
     """The progress of a running job."""
-    record = None if entry is None else entry.record
-    if entry is None or record is None or entry.state is not State.running:
+    if entry is None or entry.record is None or entry.state is not State.running:
         return "starting"
-    if not record.has_begun:
+    if not entry.record.has_begun:
         return "preparing"
-    if entry.step == record.max_steps:
+    if entry.step == entry.record.max_steps:
         return "evaluating"
-    words = [f"step {steps_of(entry)}"]
+    words = ["running", f"step {steps_of(entry)}"]
     words += [f"{name} {entry.latest[key]:.4g}" for key, name in METRICS.items() if key in entry.latest]
     if entry.seconds_left is not None:
         words.append(f"{duration(entry.seconds_left)} left")
-    return "  ".join(["running", *words])
+    return "  ".join(words)
 
 
 def end_in_words(entry: Entry | None, *, has_failed: bool) -> str:
     """The result of a job that has ended."""
     if entry is None or (has_failed and entry.state is State.finished):
         return REFUSED
-    words = [f"{name} {score}" for name, score in scores_of(entry).items()]
-    if entry.state is State.finished:
-        return "  ".join([entry.state, *words, f"trained {duration(entry.seconds)}"])
-    return f"{entry.state} at step {steps_of(entry)}"
+    if entry.state is not State.finished:
+        return f"{entry.state} at step {steps_of(entry)}"
+    scores = (f"{name} {score}" for name, score in scores_of(entry).items())
+    return "  ".join([entry.state, *scores, f"trained {duration(entry.seconds)}"])
 
 
 def differing_overrides(jobs: Sequence[Sequence[str]]) -> list[str]:
-    """Of each job the overrides that not every job has, but for those with a column of their own."""
-    common = set.intersection(*(set(overrides) for overrides in jobs)) if jobs else set()
+    """The overrides of each job that not all jobs have, without those with a column of their own."""
+    common = set.intersection(*map(set, jobs)) if jobs else set()
     return [
         " ".join(word for word in overrides if word not in common and not word.startswith(OWN_COLUMNS))
         for overrides in jobs
@@ -89,15 +91,3 @@ def _state(job: SweptJob, entry: Entry | None) -> str:
     if entry is None:
         return NOT_BEGUN if job.was_refused is False else REFUSED
     return REFUSED if job.was_refused and entry.state is State.finished else entry.state
-
-
-def _cells(entry: Entry | None, scores: Sequence[str]) -> list[str]:
-    if entry is None:
-        return ["" for _ in ("steps", *scores)]
-    found = scores_of(entry)
-    return [steps_of(entry), *(found.get(name, "") for name in scores)]
-
-
-def _counted(states: Iterable[str]) -> str:
-    found = list(states)
-    return ", ".join(f"{found.count(state)} {state}" for state in (*State, REFUSED, NOT_BEGUN) if state in found)

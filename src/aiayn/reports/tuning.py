@@ -2,7 +2,8 @@
 
 import dataclasses
 import shlex
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from aiayn.reports.formats import Document, Grid, show
@@ -22,28 +23,22 @@ def grids(tuning: Tuning) -> Iterator[Grid]:
     """BLEU and the length ratio by beam size and alpha, and the settings that were searched with separately."""
     beams = sorted({each.setting.beam_size for each in tuning.tried})
     alphas = sorted({each.setting.alpha for each in tuning.tried})
-    for title in ("BLEU on dev", "length ratio on dev"):
+    marks = defaultdict(str, {tuning.paper.setting: PAPER})
+    marks[tuning.best.setting] += BEST
+    measures: dict[str, Callable[[Tried], str]] = {
+        "BLEU on dev": lambda tried: f"{tried.bleu:.2f}",
+        "length ratio on dev": lambda tried: f"{tried.length_ratio:.3f}",
+    }
+    for title, shown in measures.items():
+        tried = [[tuning.at(DecodingSetting(beam, alpha)) for alpha in alphas] for beam in beams]
         lines = tuple(
-            (
-                str(beam),
-                *(_cell(tuning, tuning.at(DecodingSetting(beam, alpha)), title.startswith("BLEU")) for alpha in alphas),
-            )
-            for beam in beams
+            (str(beam), *(marks.get(each.setting, "") + shown(each) for each in of_beam))
+            for beam, of_beam in zip(beams, tried, strict=True)
         )
         yield Grid(f"{title}: beam size down, alpha across", ("<beam size", *(f"{a:g}" for a in alphas)), (lines,))
     headings = ("<searched", "beam size", "alpha", "BLEU", "length ratio", "other outputs")
-    yield Grid(
-        "Searched with this setting alone",
-        headings,
-        ((_line(f"{BEST} best", tuning.best), _line(f"{PAPER} paper", tuning.paper)),),
-    )
-
-
-def _cell(tuning: Tuning, tried: Tried, is_bleu: bool) -> str:
-    marks = (PAPER if tried.setting == tuning.paper.setting else "") + (
-        BEST if tried.setting == tuning.best.setting else ""
-    )
-    return marks + (f"{tried.bleu:.2f}" if is_bleu else f"{tried.length_ratio:.3f}")
+    searched = _line(f"{BEST} best", tuning.best), _line(f"{PAPER} paper", tuning.paper)
+    yield Grid("Searched with this setting alone", headings, (searched,))
 
 
 def _line(name: str, searched: Searched) -> tuple[str, ...]:

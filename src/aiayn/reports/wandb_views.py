@@ -1,4 +1,4 @@
-"""The report and the workspace on W&B's server: found by their titles, made or written anew."""
+"""The report and the workspace on W&B's server: found by their titles, created or replaced."""
 
 import textwrap
 from collections.abc import Iterator
@@ -13,8 +13,7 @@ from wandb_workspaces._graphql import execute_graphql
 
 from aiayn.errors import RunFailedError, UserError
 from aiayn.reports.tables.table3 import Report
-from aiayn.reports.wandb_dashboard import build_dashboard
-from aiayn.reports.wandb_panels import Subject
+from aiayn.reports.wandb_dashboard import Subject, build_dashboard
 from aiayn.tracking.wandb_session import has_credentials, host, session
 
 FAILURES = (wandb.Error, WandbApiFailedError, HandleAbandonedError, MailboxClosedError, OSError)
@@ -36,17 +35,14 @@ query ProjectViews($project: String!, $entity: String!, $viewType: String!, $cur
 
 
 def save_dashboard(table: Report, subject: Subject) -> list[str]:
-    """Make or update both in the project of the runs; their addresses.
-
-    Args:
-        table: the comparison with the paper.
-        subject: the runs of W&B beside it; an empty entity becomes the default one.
+    """Create or update both in the project of the runs, and return their addresses.
 
     Raises:
         UserError: not logged in, or there is no such project.
         RunFailedError: the server does not answer, or refuses.
     """
-    _check_login()
+    if not has_credentials(session()):  # on a terminal, W&B's client would ask for a key
+        raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
     with _failures_explained():
         api = wandb.Api()
         if not (entity := subject.entity or api.default_entity):
@@ -65,11 +61,6 @@ def save_dashboard(table: Report, subject: Subject) -> list[str]:
 
 def _find(api: Any, subject: Subject, kind: str) -> dict[str, str] | None:
     """The view of this kind that has the subject's title, or None."""
-    found = (view for view in _views(api, subject, kind) if view["displayName"] == subject.title)
-    return next(found, None)
-
-
-def _views(api: Any, subject: Subject, kind: str) -> Iterator[dict[str, str]]:
     cursor = None
     while True:
         named = {"project": subject.project, "entity": subject.entity, "viewType": kind, "cursor": cursor}
@@ -80,21 +71,18 @@ def _views(api: Any, subject: Subject, kind: str) -> Iterator[dict[str, str]]:
                 "or send them there first (aiayn sync)"
             )
         views = project["allViews"]
-        yield from (edge["node"] for edge in views["edges"])
+        for edge in views["edges"]:
+            if edge["node"]["displayName"] == subject.title:
+                found: dict[str, str] = edge["node"]
+                return found
         if not views["pageInfo"]["hasNextPage"]:
-            return
+            return None
         cursor = views["pageInfo"]["endCursor"]
-
-
-def _check_login() -> None:
-    """Refuse to go on without an account: on a terminal, W&B's client would ask for a key."""
-    if not has_credentials(session()):
-        raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
 
 
 @contextmanager
 def _failures_explained() -> Iterator[None]:
-    """One line for whatever W&B's client raises; its process ends with the block."""
+    """Errors of W&B's client in one line; its process ends with the block."""
     try:
         yield
     except FAILURES as error:

@@ -58,7 +58,7 @@ def test_each_run_has_a_line_and_all_have_a_sum(tmp_path: Path, make_run: MakeRu
     assert len(papers.groups[0]) == len(load_table2().rows)
 
 
-def test_the_papers_base_model_on_the_papers_machine_stands_beside_itself(tmp_path: Path, make_run: MakeRun) -> None:
+def test_the_papers_base_model_on_the_papers_machine_costs_as_printed(tmp_path: Path, make_run: MakeRun) -> None:
     make_run("base", cost=RunCost.of([FULL]), hardware={"processor": "x"})
     *_, papers = grids(costs_of_runs(tmp_path / "runs", ALL))
     printed = {line[0]: line for line in papers.groups[0]}["Transformer (base model)"]

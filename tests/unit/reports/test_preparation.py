@@ -1,4 +1,4 @@
-"""What was prepared is told from the manifest, and the words say whether anything was done."""
+"""The report of a prepared corpus comes from its manifest, and tells whether it was prepared now."""
 
 from pathlib import Path
 
@@ -26,13 +26,13 @@ def columns(data: PreparedData) -> list[tuple[str, ...]]:
 
 def test_each_split_has_a_column_of_its_counts_and_means(data: PreparedData) -> None:
     labels, *splits = columns(data)
-    shown = [key for key in COUNTS if key in ALWAYS]
-    assert list(labels[: len(shown)]) == [COUNTS[key] for key in shown]
+    keys = [key for key in COUNTS if key in ALWAYS]
+    assert list(labels[: len(keys)]) == [COUNTS[key] for key in keys]
     for name, cells in zip(SPLITS, splits, strict=True):
         counts, split = data.manifest["splits"][name], data.split(name)
-        assert list(cells[: len(shown)]) == [f"{counts[key]:,}" for key in shown]
+        assert list(cells[: len(keys)]) == [f"{counts[key]:,}" for key in keys]
         sides = (split.source, split.target)
-        assert list(cells[len(shown) : -1]) == [
+        assert list(cells[len(keys) : -1]) == [
             *(f"{side.lengths.mean():.1f}" for side in sides),
             *(f"{side.lengths.max():,}" for side in sides),
         ]
@@ -40,20 +40,20 @@ def test_each_split_has_a_column_of_its_counts_and_means(data: PreparedData) -> 
     assert data.manifest["splits"]["train"]["dropped_too_long"] > 0
 
 
-def test_the_title_says_what_was_cut_and_how(data: PreparedData) -> None:
+def test_the_title_names_the_tokenizer(data: PreparedData) -> None:
     assert split_grid(data, name="mine").title == "data mine, byte_pair, split at spaces"
 
 
 def test_the_facts_are_of_the_folder(data: PreparedData) -> None:
-    told = facts(data)
-    assert told["vocabulary"].startswith(f"{data.tokenizer.vocabulary_size:,} entries of 9,000")
-    assert told["size"] == f"{sum(len(path.read_bytes()) for path in Path(told['folder']).iterdir()):,} bytes"
-    assert told["fingerprint"] == data.fingerprint
-    assert told["source"] == "the embedded grammar, version 1, seed 1"
-    assert told["training pairs with a sentence of dev or test"] == "0"
+    shown = facts(data)
+    assert shown["vocabulary"].startswith(f"{data.tokenizer.vocabulary_size:,} entries of 9,000")
+    assert shown["size"] == f"{sum(len(path.read_bytes()) for path in Path(shown['folder']).iterdir()):,} bytes"
+    assert shown["fingerprint"] == data.fingerprint
+    assert shown["source"] == "the embedded grammar, version 1, seed 1"
+    assert shown["training pairs with a sentence of dev or test"] == "0"
 
 
-def test_what_filters_drop_and_what_is_shared_is_shown_where_there_is_some(tmp_path: Path) -> None:
+def test_dropped_and_shared_sentences_are_counted_if_there_are_any(tmp_path: Path) -> None:
     sides = {"train": "a b\na b\nc!\n", "dev": "C\n", "test": "d\n"}
     for split, text in sides.items():
         (tmp_path / split).write_text(text)
@@ -64,13 +64,13 @@ def test_what_filters_drop_and_what_is_shared_is_shown_where_there_is_some(tmp_p
     labels, train, *_ = columns(data)
     assert dict(zip(labels, train, strict=True))["dropped, duplicate"] == "1"
     assert "dropped, uneven lengths" not in labels
-    told = facts(data)
-    assert told["source"] == "train, train, dev, dev, test, test"
-    shared = told["training pairs with a sentence of dev or test"]
+    shown = facts(data)
+    assert shown["source"] == "train, train, dev, dev, test, test"
+    shared = shown["training pairs with a sentence of dev or test"]
     assert shared == "1 (dev.source 1, dev.target 1); the first: c!"
 
 
-def test_only_the_last_line_says_whether_anything_was_done(
+def test_the_last_line_tells_whether_it_was_prepared_now(
     data: PreparedData, capsys: pytest.CaptureFixture[str]
 ) -> None:
     print_preparation(data, name="mine", seconds=75.2, was_there=False)

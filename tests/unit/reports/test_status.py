@@ -1,4 +1,4 @@
-"""The ledger on the terminal: rows by seeds where there are seeds, and a line for each run that is not done."""
+"""The ledger on the terminal: rows by seeds if there are several, and a line for each run that is not finished."""
 
 import dataclasses
 import json
@@ -22,14 +22,12 @@ def add(tmp_path: Path, make_record: MakeRecord, scores: dict[str, SplitScores])
 
     def write(row: str, seed: int, status: Status = Status.finished, *, scale: str = "nano", digits: str = "0") -> None:
         name = f"table3/{row}/{scale}-seed{seed}-{digits}"
-        made = (
-            {"scores": scores, "steps": 1000}
-            if status is Status.finished
-            else {"steps": 300, "message": f"it {status}"}
+        result: dict[str, object] = {"scores": scores, "steps": 1000}
+        if status is not Status.finished:
+            result = {"steps": 300, "message": f"it {status}"}
+        make_record(experiment=f"table3/{row}", seed=seed, scale=scale, status=status, max_steps=1000, **result).write(
+            tmp_path / name / "run.json"
         )
-        record = make_record(experiment=f"table3/{row}", seed=seed, scale=scale, status=status, max_steps=1000, **made)
-        (tmp_path / name).mkdir(parents=True)
-        record.write(tmp_path / name / "run.json")
 
     return write
 
@@ -47,7 +45,7 @@ def show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Show:
     return call
 
 
-def test_rows_stand_by_seeds_in_the_papers_order(add: Callable[..., None], show: Show) -> None:
+def test_rows_are_by_seeds_in_the_papers_order(add: Callable[..., None], show: Show) -> None:
     add("a_h1", 1)
     add("a_h1", 10, Status.failed)
     add("base", 1)
@@ -81,7 +79,6 @@ def test_trees_are_not_scored_by_bleu(
     trees = {split: dataclasses.replace(each, bleu=None, brackets=brackets) for split, each in scores.items()}
     for name, each in (("table3/base", scores), ("table4/wsj_only", trees)):
         record = make_record(experiment=name, seed=1, scale="nano", status=Status.finished, scores=each)
-        (tmp_path / name / "nano-seed1-0").mkdir(parents=True)
         record.write(tmp_path / name / "nano-seed1-0" / "run.json")
     heading, translated, parsed = show()[:3]
     cells = [dict(zip(heading, line, strict=True)) for line in (translated, parsed)]
@@ -97,7 +94,9 @@ def test_without_seeds_there_is_a_line_for_each_run(add: Callable[..., None], sh
     assert show(View.rows)[-1] == ["3 finished"], "and nothing left to list"
 
 
-def test_variants_of_a_row_are_told_apart(make_run: Callable[..., Path], show: Show, tmp_path: Path) -> None:
+def test_variants_of_a_row_are_named_by_their_differences(
+    make_run: Callable[..., Path], show: Show, tmp_path: Path
+) -> None:
     for factor in ("0.5", "1.0"):
         make_run("base", f"optimization.learning_rate_factor={factor}", "model.dropout=0.2")
     make_run("a_h1")
@@ -113,7 +112,7 @@ def test_variants_of_a_row_are_told_apart(make_run: Callable[..., Path], show: S
     ]
 
 
-def test_a_variant_is_told_by_what_it_has(make_run: Callable[..., Path], show: Show) -> None:
+def test_a_variant_is_named_by_the_settings_that_it_has(make_run: Callable[..., Path], show: Show) -> None:
     make_run("base")
     make_run("base", "model=recurrent")
     _, *lines = show()
@@ -123,7 +122,7 @@ def test_a_variant_is_told_by_what_it_has(make_run: Callable[..., Path], show: S
     assert "None" not in " ".join(variants)
 
 
-def test_what_a_run_reaches_while_it_trains_is_shown(add: Callable[..., None], show: Show, tmp_path: Path) -> None:
+def test_a_run_that_trains_shows_its_latest_metrics(add: Callable[..., None], show: Show, tmp_path: Path) -> None:
     add("base", 1, Status.running)
     directory = RunDirectory(tmp_path / "table3/base/nano-seed1-0")
     lines = [

@@ -1,6 +1,5 @@
 """`aiayn status watch=true` on a real terminal."""
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 from terminal import Terminal
 
+from aiayn.commands.front_end import main
 from aiayn.runs.record import Record, Status
 
 MakeRecord = Callable[..., Record]
@@ -24,9 +24,8 @@ def write(runs: Path, make_record: MakeRecord) -> Callable[..., None]:
     """Write the record of a run."""
 
     def call(row: str, **changes: object) -> None:
-        folder = runs / "table3" / row / "demo-seed7-00000000"
-        folder.mkdir(parents=True, exist_ok=True)
-        make_record(experiment=f"table3/{row}", max_steps=1000, **changes).write(folder / "run.json")
+        record = make_record(experiment=f"table3/{row}", max_steps=1000, **changes)
+        record.write(runs / "table3" / row / "demo-seed7-00000000" / "run.json")
 
     return call
 
@@ -38,7 +37,7 @@ def watching(runs: Path) -> Iterator[Terminal]:
         yield terminal
 
 
-def test_what_changes_is_drawn_over_and_ctrl_c_ends_it_quietly(write: Callable[..., None], watching: Terminal) -> None:
+def test_changes_are_drawn_over_and_ctrl_c_ends_it_quietly(write: Callable[..., None], watching: Terminal) -> None:
     watching.read_until(lambda: any("no runs below" in line for line in watching.screen))
     write("base", status=Status.interrupted, steps=300)
     watching.read_until(lambda: "1 interrupted" in watching.screen)
@@ -54,7 +53,7 @@ def test_what_changes_is_drawn_over_and_ctrl_c_ends_it_quietly(write: Callable[.
     assert [line for line in watching.screen if line != "^C"] == last
 
 
-def test_a_terminal_too_low_shows_what_is_not_finished(write: Callable[..., None], watching: Terminal) -> None:
+def test_a_low_terminal_shows_unfinished_runs_only(write: Callable[..., None], watching: Terminal) -> None:
     for row in ("a_h1", "a_h4", "a_h16", "a_h32", "b_dk16", "b_dk32", "c_n2", "c_n4"):
         write(row, steps=1000)
     write("e_learned", status=Status.interrupted, steps=300)
@@ -70,12 +69,10 @@ def test_a_terminal_too_low_shows_what_is_not_finished(write: Callable[..., None
         (["watch=true", "interval=0"], "interval=0: must be more than 0"),
     ],
 )
-def test_what_cannot_be_watched_is_refused(runs: Path, words: list[str], complaint: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "aiayn", "status", *words, f"paths.runs={runs}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
-    assert result.stderr.startswith(f"aiayn: {complaint}")
+def test_a_file_and_no_interval_are_refused(
+    runs: Path, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", *words, f"paths.runs={runs}"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err.count("\n")) == ("", 1)
+    assert printed.err.startswith(f"aiayn: {complaint}")

@@ -1,4 +1,4 @@
-"""The table of a sweep has a line for every job, whatever became of it."""
+"""The table of a sweep has a line for every job."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,7 +18,6 @@ MakeRecord = Callable[..., Record]
 def a_job(folder: Path, name: str, *overrides: str, record: Record | None = None) -> SweptJob:
     directory = RunDirectory(folder / name)
     if record is not None:
-        directory.path.mkdir()
         record.write(directory.record)
     return SweptJob(f"table3/{name}", 3, ("scale=nano", f"experiment=table3/{name}", *overrides), directory)
 

@@ -1,30 +1,51 @@
-"""The same records make the same report and workspace, and W&B's client reads them as they were written."""
+"""The dashboard asks for what runs send, shows the table, and is the same for the same records."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is not installed")
 
 import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
+from wandb_workspaces import expr
 from wandb_workspaces.reports.v2.interface import Panel
 from wandb_workspaces.reports.v2.internal import ReportViewspec
 from wandb_workspaces.workspaces.internal import View
 
+from aiayn.builders.training import describe
+from aiayn.config.identity import flatten
+from aiayn.config.schema import TrainConfig
+from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import comparable_runs
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.tables.table3 import Report, grids, report_of
-from aiayn.reports.wandb_dashboard import Dashboard, build_dashboard
-from aiayn.reports.wandb_panels import COLUMNS, CURVES, Subject
+from aiayn.reports.wandb_dashboard import (
+    AXES,
+    COLUMNS,
+    CURVES,
+    Dashboard,
+    Subject,
+    bars,
+    build_dashboard,
+    coordinates,
+    differences,
+    run_sets,
+    sizes,
+)
 from aiayn.runs.ledger import read_results
+from aiayn.tracking.tracker import RunDescription
 
 MakeRun = Callable[..., Path]
 
-SUBJECT = Subject("nano", "grammar", "paper", "BLEU", project="aiayn", entity="somebody")
+SUBJECT = Subject("nano", "grammar", "paper", "BLEU", project="aiayn", entity="me")
 
 
 @pytest.fixture
@@ -56,14 +77,14 @@ def test_the_same_records_make_the_same_dashboard(table: Report) -> None:
     first = build_dashboard(table, SUBJECT).content()
     following = random.random()
     random.seed(1)
-    assert random.random() == following  # nobody else's numbers were drawn
+    assert random.random() == following  # the global generator is as it was
     assert build_dashboard(table, SUBJECT).content() == first
     found = list(names(first))
     assert found
     assert len(found) == len(set(found))
 
 
-def test_w_and_b_reads_what_it_is_sent(table: Report) -> None:
+def test_w_and_bs_client_reads_the_content_as_it_was_written(table: Report) -> None:
     content = build_dashboard(table, SUBJECT).content()
     read = Dashboard(
         wr.Report._from_model(ReportViewspec.model_validate(content["report"])),
@@ -72,7 +93,7 @@ def test_w_and_b_reads_what_it_is_sent(table: Report) -> None:
     read.report.width = "fluid"  # which W&B's client does not read
     assert read.content() == content
     (grid,) = (block for block in read.report.blocks if isinstance(block, wr.PanelGrid))
-    assert all(isinstance(panel, Panel) for panel in grid.panels)  # what W&B's client does not know is none
+    assert all(isinstance(panel, Panel) for panel in grid.panels)  # unknown panels are none
 
 
 def test_the_report_holds_the_whole_table_and_no_path(table: Report, tmp_path: Path) -> None:
@@ -86,7 +107,7 @@ def test_the_report_holds_the_whole_table_and_no_path(table: Report, tmp_path: P
     assert str(tmp_path) not in str(content)
 
 
-def test_what_is_compared_is_shown_in_both(table: Report) -> None:
+def test_report_and_workspace_show_the_same_metrics(table: Report) -> None:
     content = build_dashboard(table, SUBJECT).content()
     (grid,) = blocks(content, "panel-grid")
     in_report = grid["metadata"]["panelBankSectionConfig"]["panels"]
@@ -98,14 +119,122 @@ def test_what_is_compared_is_shown_in_both(table: Report) -> None:
         assert {"Parallel Coordinates Plot", "Scatter Plot"} <= {panel["viewType"] for panel in panels}
 
 
-def test_no_panel_of_the_report_lies_on_another(table: Report) -> None:
+def test_no_panels_of_the_report_overlap(table: Report) -> None:
     (grid,) = blocks(build_dashboard(table, SUBJECT).content(), "panel-grid")
     boxes = [panel["layout"] for panel in grid["metadata"]["panelBankSectionConfig"]["panels"]]
-    covered = [
-        (column, line)
-        for box in boxes
-        for column in range(box["x"], box["x"] + box["w"])
-        for line in range(box["y"], box["y"] + box["h"])
-    ]
-    assert len(covered) == len(set(covered))
-    assert max(column for column, _ in covered) < COLUMNS
+    assert all(box["x"] + box["w"] <= COLUMNS for box in boxes)
+    for one, other in combinations(boxes, 2):
+        apart_across = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
+        assert apart_across or one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
+
+
+FrozenRow = Callable[..., TrainConfig]
+Described = Callable[[str], RunDescription]
+
+ROWS = load_table3().rows
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1) | st.text("ab'\"\\=<>!&|() ", min_size=1)
+
+
+Conditions = list[dict[str, Any]]
+
+
+def run_set_conditions(ours: Subject) -> dict[str, Conditions]:
+    """The filters of every run set, all of which must hold, as W&B gets them."""
+    found = {each.name: each._to_model().filters["filters"] for each in run_sets(ours)}
+    for each in (condition for conditions in found.values() for condition in conditions):
+        assert (each["op"], each.get("connector", "AND"), each["key"]["section"]) == ("IN", "AND", "run")
+    return found
+
+
+def hold(conditions: Conditions, described: RunDescription) -> bool:
+    """Whether W&B finds a run: its job type is one of the values, one of its tags is."""
+    known: Mapping[str, set[str]] = {"jobType": {described.job_type}, "tags": set(described.tags)}
+    return all(known[each["key"]["name"]] & set(each["value"]) for each in conditions)
+
+
+@pytest.fixture
+def described(frozen_row: FrozenRow) -> Described:
+    """The description of a run of a row, with the settings of base, as the tracker gets it."""
+
+    def describe_row(row: str) -> RunDescription:
+        config = frozen_row("table3/base")
+        identity = replace(config.identity, experiment=f"table3/{row}")
+        return describe(replace(config, identity=identity), run_id="0")
+
+    return describe_row
+
+
+def test_every_row_is_in_the_run_set_of_its_group_and_in_no_other() -> None:
+    groups = {"base": "base", "big": "big"} | {letter: f"({letter})" for letter in "ABCDE"}
+    sets = run_set_conditions(SUBJECT)
+    assert set(sets) == set(groups.values())
+    chosen = [(name, row) for name, (rows, *_) in sets.items() for row in rows["value"]]
+    assert sorted(chosen) == sorted((groups[row.group], row.id) for row in ROWS)
+
+
+@pytest.mark.parametrize("row", ["base", "a_h4", "c_d256"])
+def test_a_run_is_in_one_run_set(row: str, described: Described) -> None:
+    sets = run_set_conditions(SUBJECT)
+    assert sum(hold(conditions, described(row)) for conditions in sets.values()) == 1
+
+
+@pytest.mark.parametrize(
+    "others", [replace(SUBJECT, scale="small"), replace(SUBJECT, data="multi30k")], ids=lambda other: other.title
+)
+def test_runs_of_another_scale_or_corpus_are_in_none(others: Subject, described: Described) -> None:
+    assert not any(hold(conditions, described("base")) for conditions in run_set_conditions(others).values())
+
+
+def test_a_variation_is_in_no_run_set_of_its_row(frozen_row: FrozenRow) -> None:
+    varied, trial = (
+        describe(frozen_row("table3/base", word), run_id="0")
+        for word in ("model.dropout=0.3", "trainer.fast_dev_run=true")
+    )
+    assert varied.tags[-1] == "variation"
+    assert trial.tags[-1] == "trial"
+    assert varied.job_type == "base dropout=0.3"
+    sets = run_set_conditions(SUBJECT)
+    assert not any(hold(conditions, each) for conditions in sets.values() for each in (varied, trial))
+
+
+def test_changes_of_all_runs_of_a_table_are_in_its_run_sets_and_title(frozen_row: FrozenRow) -> None:
+    shared = "max_steps=500"
+    ours = replace(SUBJECT, difference=shared, job_types={"a_h1": ["a_h1 mine", "a_h1 other"]})
+    sets = run_set_conditions(ours)
+    assert sets["(A)"][0]["value"][:3] == ["a_h1 mine", "a_h1 other", f"a_h4 {shared}"]
+    described = describe(frozen_row("table3/c_n4", f"optimization.{shared}"), run_id="0")
+    assert [name for name, conditions in sets.items() if hold(conditions, described)] == ["(C)"]
+    assert not any(hold(each, described) for each in run_set_conditions(SUBJECT).values())
+    assert ours.title == "Table 3, nano, grammar, max_steps_500"
+
+
+def test_the_axes_are_keys_of_the_configuration_that_rows_change(described: Described) -> None:
+    assert set(AXES) <= set(flatten(described("base").config))
+    assert set(AXES) <= {key for row in ROWS for key in row.changes}
+    accessors = [column.accessor for column in coordinates(SUBJECT)._to_model().config.columns]
+    for key, accessor in zip(AXES, accessors, strict=False):
+        group, _, name = key.partition(".")
+        assert accessor == f"config:{group}.value.{name}"  # W&B wraps what stands at the top
+
+
+@settings(max_examples=40)
+@given(NAMES, st.lists(NAMES, min_size=1))
+def test_corpora_and_rows_may_have_any_name(data: str, rows: list[str]) -> None:
+    ours = replace(SUBJECT, data=data)
+    parsed = expr.filters_tree_to_v2(expr.expr_to_filters(ours.filters(rows)))["filters"]
+    assert [parsed[0]["value"], parsed[-1]["value"]] == [rows, [data]]
+    assert len(ours.title) <= 128
+    assert ws.Workspace(entity="", project="p", name=ours.title).name == ours.title
+
+
+def test_panels_show_the_scores_that_the_table_has() -> None:
+    assert replace(SUBJECT, bleu_name="BLEU_none").scores == ("dev/ppl", "dev/bleu_none")
+    ours = SUBJECT
+    assert [panel.metrics for panel in bars(ours)] == [[key] for key in ours.scores]
+    values = (2.5, 30.25)
+    shown = [panel.custom_expressions for panel in differences(ours, values)]
+    assert shown == [[f"${{{key}}} - {value:.6f}"] for key, value in zip(ours.scores, values, strict=True)]
+    assert differences(ours, ()) == []
+    assert sizes(ours)._to_model().config.y_axis == f"summary:{ours.scores[0]}"
+    columns = [column.accessor for column in coordinates(ours)._to_model().config.columns]
+    assert columns[len(AXES) :] == [f"summary:{key}" for key in ours.scores]

@@ -4,16 +4,16 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from aiayn.paper.claims import Metric, Ordering, Sameness
+from aiayn.paper.claims import Metric, Ordering
 from aiayn.paper.tables import load_table3
 from aiayn.reports.numbers import interval_text
-from aiayn.reports.page.cells import heading, scroller
-from aiayn.reports.page.markup import Html, tag, with_symbols
+from aiayn.reports.page.markup import Html, heading, table, tag, with_symbols
 from aiayn.reports.tables.table3 import Report
 from aiayn.reports.tables.table3_claims import (
     Judged,
     JudgedClaim,
     claimed,
+    paper_cell,
     printed_difference,
     verdict_text,
 )
@@ -26,17 +26,25 @@ MARKS = {
     Verdict.pending: "·",
     Verdict.incomparable: "–",
 }
-"""A shape for each verdict, so that none is told by colour alone."""
+"""A shape for each verdict, besides its colour."""
 
 NOT_EVIDENCE = "not evidence"
 """The label of verdicts for which these runs are no evidence."""
+
+HEADINGS = (
+    "<claimed",
+    "paper",
+    "<ours; shaded: where the claim puts it",
+    "<first minus second, 95% interval",
+    "<verdict",
+)
 
 
 def verdict_counts(report: Report) -> Html:
     """The number of claims by verdict, at the top of the page."""
     no_evidence = report.scope.not_evidence
     counts = Counter(NOT_EVIDENCE if claim.claim.id in no_evidence else claim.verdict.value for claim in report.claims)
-    numbers = [
+    numbers = (
         tag(
             "div",
             tag("dt", name),
@@ -46,20 +54,17 @@ def verdict_counts(report: Report) -> Html:
         )
         for name in (*Verdict, NOT_EVIDENCE)
         if counts[name]
-    ]
+    )
     return tag("dl", *numbers, class_="counts")
 
 
 def claim_list(report: Report) -> Html:
-    """Each claim with its verdict; the comparisons behind it open on demand."""
+    """Each claim with its verdict; it opens to the comparisons behind it."""
     return tag("div", *(_claim(report, claim) for claim in report.claims), class_="claims")
 
 
 def _claim(report: Report, judged: JudgedClaim) -> Html:
-    dots = [
-        tag("i", class_=f"dot {each.verdict}", title=f"{claimed(each.comparison)}: {each.verdict}")
-        for each in judged.comparisons
-    ]
+    dots = (_dot(each.verdict, f"{claimed(each.comparison)}: {each.verdict}") for each in judged.comparisons)
     summary = tag(
         "summary",
         tag("span", MARKS[judged.verdict], class_="mark", aria_hidden="true"),
@@ -67,51 +72,48 @@ def _claim(report: Report, judged: JudgedClaim) -> Html:
         tag("span", *dots, class_="dots", aria_hidden="true"),
         tag("span", verdict_text(report.scope, judged.claim.id, judged.verdict), class_="verdict"),
     )
-    seeds = judged.seeds_needed
-    advice = f" About {seeds:,} seeds of each row would decide what is open." if seeds else ""
-    evidence = " * These runs are no evidence on it: see the head of the page."
-    caveat = evidence if judged.claim.id in report.scope.not_evidence else ""
-    place = f"Section {judged.claim.section} of the paper, group {judged.claim.group}."
-    note = tag("p", f"{place}{advice}{caveat}", class_="note")
-    return tag("details", summary, _comparisons(judged.comparisons), note, class_=f"claim {judged.verdict}")
+    note = f"Section {judged.claim.section} of the paper, group {judged.claim.group}."
+    if judged.seeds_needed:
+        note += f" About {judged.seeds_needed:,} seeds of each row would decide what is open."
+    if judged.claim.id in report.scope.not_evidence:
+        note += " * These runs are no evidence on it: see the head of the page."
+    comparisons = _comparisons(judged.comparisons)
+    return tag("details", summary, comparisons, tag("p", note, class_="note"), class_=f"claim {judged.verdict}")
+
+
+def _dot(verdict: Verdict, title: str | None = None) -> Html:
+    return tag("i", class_=f"dot {verdict}", title=title)
 
 
 def _comparisons(comparisons: Sequence[Judged]) -> Html:
-    widest = {
-        metric: max((_extent(each) for each in comparisons if each.comparison.metric is metric), default=1.0)
-        for metric in Metric
-    }
-    rows = [
+    widest = dict.fromkeys(Metric, 0.0)
+    for each in comparisons:
+        metric = each.comparison.metric
+        widest[metric] = max(widest[metric], _extent(each))
+    rows = (
         tag(
             "tr",
             tag("th", claimed(each.comparison), scope="row"),
             tag("td", printed_difference(each.comparison), class_="n"),
             tag("td", _whisker(each, widest[each.comparison.metric]), class_="plot"),
             tag("td", interval_text(each.interval, _decimals(each) + 1)),
-            tag("td", tag("i", class_=f"dot {each.verdict}"), f" {each.verdict}"),
+            tag("td", _dot(each.verdict), f" {each.verdict}"),
         )
         for each in comparisons
-    ]
-    headings = (
-        "<claimed",
-        "paper",
-        "<ours; shaded: where the claim puts it",
-        "<first minus second, 95% interval",
-        "<verdict",
     )
-    head = tag("tr", *map(heading, headings))
-    return scroller(tag("table", tag("thead", head), tag("tbody", *rows)), "Comparisons behind the verdict")
+    return table("Comparisons behind the verdict", [map(heading, HEADINGS)], rows)
 
 
 def _decimals(judged: Judged) -> int:
-    return load_table3().row(judged.comparison.rows[0]).cell(judged.comparison.metric).decimals
+    return paper_cell(load_table3().row(judged.comparison.rows[0]), judged.comparison.metric).decimals
 
 
 def _extent(judged: Judged) -> float:
+    """The largest value to draw, positive."""
     ends = [] if judged.interval is None else [abs(judged.interval.low), abs(judged.interval.high)]
-    if isinstance(judged.comparison, Sameness):
+    if not isinstance(judged.comparison, Ordering):
         ends.append(2 * float(judged.comparison.within))
-    return max((end for end in ends if math.isfinite(end)), default=1.0) or 1.0
+    return max(filter(math.isfinite, ends), default=1.0) or 1.0
 
 
 def _whisker(judged: Judged, extent: float) -> Html | None:
@@ -119,23 +121,21 @@ def _whisker(judged: Judged, extent: float) -> Html | None:
     interval = judged.interval
     if interval is None or not all(map(math.isfinite, (interval.low, interval.estimate, interval.high))):
         return None
-    half, middle = 76.0, 80.0
 
-    def at(value: float) -> float:
-        return round(middle + half * max(-1.0, min(1.0, value / extent)), 1)
+    def x(value: float) -> float:
+        return round(80 + 76 * max(-1.0, min(1.0, value / extent)), 1)
 
     comparison = judged.comparison
     if isinstance(comparison, Ordering):
-        left, right = (middle, 2 * middle) if comparison.metric.sign > 0 else (0.0, middle)
+        left, right = (80.0, 160.0) if comparison.metric.sign > 0 else (0.0, 80.0)
     else:
-        left, right = at(-float(comparison.within)), at(float(comparison.within))
-    low, estimate, high = map(at, (interval.low, interval.estimate, interval.high))
+        left, right = x(-float(comparison.within)), x(float(comparison.within))
     return tag(
         "svg",
         tag("rect", x=left, y=0, width=round(right - left, 1), height=16, class_="claimed"),
-        tag("line", x1=middle, x2=middle, y1=0, y2=16, class_="zero"),
-        tag("line", x1=low, x2=high, y1=8, y2=8, class_="whisker"),
-        tag("circle", cx=estimate, cy=8, r=3, class_="estimate"),
+        tag("line", x1=80, x2=80, y1=0, y2=16, class_="zero"),
+        tag("line", x1=x(interval.low), x2=x(interval.high), y1=8, y2=8, class_="whisker"),
+        tag("circle", cx=x(interval.estimate), cy=8, r=3, class_="estimate"),
         viewBox="0 0 160 16",
         width=160,
         height=16,

@@ -1,57 +1,113 @@
 """The page: its parts in the frame of page.html, with style, script and data inlined and all network forbidden."""
 
+import base64
+import gzip
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
+from pathlib import Path
 from string import Template
 
+from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
 from aiayn.reports.code_versions import code_versions
-from aiayn.reports.page.bundle import Bundle, script_hash
-from aiayn.reports.page.cells import GROUPS, chip, group_name
+from aiayn.reports.numbers import counted
 from aiayn.reports.page.claims import claim_list, verdict_counts
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.figures import figure_data
-from aiayn.reports.page.markup import Html, data_block, escaped, joined, tag, with_symbols
+from aiayn.reports.page.markup import (
+    GROUPS,
+    Html,
+    chip,
+    data_block,
+    escaped,
+    facts_list,
+    group_name,
+    joined,
+    tag,
+    with_symbols,
+)
 from aiayn.reports.page.run_sections import run_sections
 from aiayn.reports.page.tables import cost_summary, cost_table, plain_table, results_table
+from aiayn.reports.status import count_states
 from aiayn.reports.tables.table3 import differences_grid, summary
-from aiayn.runs.ledger import State
 
 SCRIPTS = ("theme.js", "tables.js", "figures.js", "charts.js", "attention.js", "live.js")
 """Of the page, in order; they share one scope."""
 
 HEADING = joined(("Table 3 of ", tag("em", "Attention Is All You Need"), ", paper and ours"))
 
-FIRST_COMMAND = "aiayn train sweeps=table3 scale=nano"
+FIRST_COMMAND = tag("code", "aiayn train sweeps=table3 scale=nano")
 
 
-def page(content: PageContent, bundle: Bundle) -> str:
-    """The whole file."""
+@dataclass(frozen=True)
+class Bundle:
+    """plotly.js, which the page inflates when it draws a figure."""
+
+    packed: str
+    """Base64 of its gzip."""
+    hash: str
+    """See `script_hash`."""
+
+
+@cache
+def plotly_bundle(path: Path | None) -> Bundle:
+    """The bundle in a file, or the full one of the package plotly.
+
+    Raises:
+        UserError: the file cannot be read, or is no bundle of plotly.js.
+    """
+    try:
+        script = (path or resources.files("plotly") / "package_data" / "plotly.min.js").read_bytes()
+    except OSError as error:
+        raise UserError(f"plotly_bundle={path}: {error.strerror}; name another file, or leave it out") from error
+    if b"plotly.js" not in script[:1000]:
+        raise UserError(f"plotly_bundle={path}: not a bundle of plotly.js; name one such as plotly-basic.min.js")
+    return Bundle(base64.b64encode(gzip.compress(script, mtime=0)).decode(), script_hash(script))
+
+
+def script_hash(script: bytes) -> str:
+    """The hash of a script in the notation of a Content-Security-Policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'"
+
+
+def page(content: PageContent, bundle: Bundle, *, command: str, refresh: int | None) -> str:
+    """The whole file.
+
+    Args:
+        content: of the page.
+        bundle: plotly.js.
+        command: that makes the same page of the same runs.
+        refresh: seconds between two reloads; None if the page is not rewritten.
+    """
     script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "})();"
     report, runs = content.report, content.runs
+    states = count_states(run.entry.state for run in runs)
     return Template(_asset("page.html")).substitute(
-        title=escaped(_title(content)),
+        title=escaped(" · ".join(["Table 3, reproduced", *filter(None, [report.conditions.get("scale")])])),
         policy=escaped(_policy(script, bundle)),
         style=_asset("page.css"),
-        refresh=str(content.refresh_seconds or ""),
+        refresh=str(refresh or ""),
         heading=HEADING,
         scope=tag("p", with_symbols(report.scope.sentence), class_="scope") if report.scope.sentence else "",
         lead=_lead(content),
         counts=verdict_counts(report),
         claims=claim_list(report),
-        conditions=_conditions(content),
+        conditions=_conditions(content, command),
         chips=_chips(content),
         results=results_table(content),
         remarks=tag("ul", *(tag("li", line) for line in (*list(summary(report))[2:], *report.remarks)), class_="note"),
         differences=plain_table(differences_grid(report)),
         cost_summary=cost_summary(runs) if runs else "",
         cost=cost_table(runs),
-        runs=run_sections(runs) if runs else _nothing(),
-        count=_counted(content),
-        written=escaped(content.written),
-        command=escaped(content.command),
+        runs=run_sections(runs) if runs else tag("p", "No runs. ", FIRST_COMMAND, " trains all rows."),
+        count=f"{counted(len(runs), 'run')}: {states}; the table's numbers are of {len(report.runs)} of them.",
+        written=escaped(content.read),
+        command=escaped(command),
         data=data_block(figure_data(content), id="data"),
         plotly=tag("script", Html(bundle.packed), type="application/gzip-base64", id="plotly"),
         script=script,
@@ -70,45 +126,35 @@ def _policy(script: str, bundle: Bundle) -> str:
     )
 
 
-def _title(content: PageContent) -> str:
-    conditions = content.report.conditions
-    return " · ".join(["Table 3, reproduced", *(conditions[key] for key in ("scale",) if key in conditions)])
-
-
 def _lead(content: PageContent) -> Html:
-    report = content.report
+    conditions = content.report.conditions
     if not content.runs:
-        return joined(("There are no runs yet. This trains the twenty rows: ", tag("code", FIRST_COMMAND)))
-    if not report.conditions:
+        return joined(("There are no runs yet. This trains the twenty rows: ", FIRST_COMMAND))
+    if not conditions:
         return Html("No run of these rows has finished yet; what is under way is below.")
-    finished = len(report.runs)
-    parts = [
-        f"scale {report.conditions['scale']}",
-        report.conditions["data"].split(" (")[0],
-        report.conditions["split"],
-        "1 finished run" if finished == 1 else f"{finished} finished runs",
-    ]
-    return joined(parts, " · ")
+    data = conditions["data"].split(" (")[0]
+    finished = counted(len(content.report.runs), "finished run")
+    return joined((f"scale {conditions['scale']}", data, conditions["split"], finished), " · ")
 
 
-def _conditions(content: PageContent) -> Html:
+def _conditions(content: PageContent, command: str) -> Html:
     caption = load_table3().caption
-    facts = {
-        **content.report.conditions,
-        "trained by": "; ".join(_commands(content.runs)),
-        "trained": _when(content.runs),
-        "versions": _versions(content.runs),
-        "code": "; ".join(_code(content.runs)),
-        "intervals": f"{content.report.resamples:,} paired resamples of the sentences",
-        "paper": f"{caption.dev_set}, {caption.language_pair}, {caption.source}",
-        "this page": f"{content.command}, {content.written}",
-    }
-    rows = (tag("div", tag("dt", name), tag("dd", value)) for name, value in facts.items() if value)
-    return tag("dl", *rows, class_="facts")
+    return facts_list(
+        {
+            **content.report.conditions,
+            "trained by": "; ".join(_commands(content.runs)),
+            "trained": _when(content.runs),
+            "versions": _versions(content.runs),
+            "code": "; ".join(_code(content.runs)),
+            "intervals": f"{content.report.resamples:,} paired resamples of the sentences",
+            "paper": f"{caption.dev_set}, {caption.language_pair}, {caption.source}",
+            "this page": f"{command}, {content.read}",
+        }
+    )
 
 
 def _commands(runs: Sequence[RunContent], most: int = 3) -> Iterator[str]:
-    """The command line without the words that distinguish the jobs of a sweep."""
+    """The command lines without the words that distinguish the jobs of a sweep."""
     typed = Counter(
         " ".join(re.sub(r"(?<=\s)(experiment|seed)=\S+", "", run.record.command).split()) for run in runs if run.record
     )
@@ -120,16 +166,7 @@ def _commands(runs: Sequence[RunContent], most: int = 3) -> Iterator[str]:
 def _code(runs: Sequence[RunContent]) -> Iterator[str]:
     """The versions of the code, and how many of the runs each has made."""
     for version in code_versions((run.entry.directory.path, run.record) for run in runs if run.record):
-        yield f"{version.text}: {'1 run' if len(version.runs) == 1 else f'{len(version.runs)} runs'}"
-
-
-def _counted(content: PageContent) -> str:
-    """The number of runs, by state, and of those in the table."""
-    runs = content.runs
-    states = Counter(run.entry.state for run in runs)
-    counts = ", ".join(f"{states[state]} {state}" for state in State if state in states)
-    total = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    return f"{total}: {counts}; the table's numbers are of {len(content.report.runs)} of them."
+        yield f"{version.text}: {counted(len(version.runs), 'run')}"
 
 
 def _when(runs: Sequence[RunContent]) -> str:
@@ -143,7 +180,7 @@ def _versions(runs: Sequence[RunContent]) -> str:
         for run in runs
         if run.record and run.record.versions
     }
-    return f"{len(found)} different sets; each run names its own" if len(found) > 1 else next(iter(found), "")
+    return f"{len(found)} different sets; each run names its own" if len(found) > 1 else "".join(found)
 
 
 def _chips(content: PageContent) -> Html:
@@ -153,15 +190,4 @@ def _chips(content: PageContent) -> Html:
         tag("button", chip(group), group_name(group), type="button", aria_pressed="true", data_chip=group)
         for group in GROUPS
         if group in there
-    )
-
-
-def _nothing() -> Html:
-    return tag(
-        "p",
-        "No runs. ",
-        tag("code", FIRST_COMMAND),
-        " trains all rows; ",
-        tag("code", "aiayn train scale=nano"),
-        " trains base alone.",
     )

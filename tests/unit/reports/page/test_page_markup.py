@@ -1,4 +1,4 @@
-"""Text from runs stays text."""
+"""Text from runs is escaped."""
 
 import json
 from html.parser import HTMLParser
@@ -14,8 +14,8 @@ json_values = st.recursive(
 )
 
 
-class Heard(HTMLParser):
-    """What a browser would make of markup."""
+class Parsed(HTMLParser):
+    """Elements and text of markup, as a browser reads them."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()
@@ -32,31 +32,31 @@ class Heard(HTMLParser):
 
 
 @given(child=text, value=text)
-def test_text_and_attributes_come_back_as_they_were(child: str, value: str) -> None:
-    heard = Heard(tag("td", child, tag("b", child), title=value, data_v=1, hidden=True, id=None, open=False))
-    assert [name for name, _ in heard.tags] == ["td", "b"]
-    assert heard.tags[0][1] == {"title": value, "data-v": "1", "hidden": None}
-    assert heard.text == child + child
+def test_text_and_attributes_are_read_as_they_were(child: str, value: str) -> None:
+    parsed = Parsed(tag("td", child, tag("b", child), title=value, data_v=1, hidden=True, id=None, open=False))
+    assert [name for name, _ in parsed.tags] == ["td", "b"]
+    assert parsed.tags[0][1] == {"title": value, "data-v": "1", "hidden": None}
+    assert parsed.text == child + child
 
 
 @given(parts=st.lists(text), separator=text)
 def test_joined_text_is_escaped_once(parts: list[str], separator: str) -> None:
     once = joined(parts, separator)
-    assert Heard(once).text == separator.join(parts)
+    assert Parsed(once).text == separator.join(parts)
     assert escaped(once) is once
 
 
 @given(content=json_values)
 def test_data_cannot_end_its_element(content: object) -> None:
     block = data_block({"content": content}, id="data")
-    heard = Heard(block)
-    assert [name for name, _ in heard.tags] == ["script"]
-    assert json.loads(heard.text) == {"content": content}
+    parsed = Parsed(block)
+    assert [name for name, _ in parsed.tags] == ["script"]
+    assert json.loads(parsed.text) == {"content": content}
     assert "<" not in block.removeprefix("<script").removesuffix("</script>")
 
 
 @given(words=text.filter(lambda words: "_" not in words))
-def test_text_without_the_papers_symbols_is_but_escaped(words: str) -> None:
+def test_text_without_the_papers_symbols_is_only_escaped(words: str) -> None:
     assert with_symbols(words) == escaped(words)
 
 

@@ -1,5 +1,8 @@
-"""The page holds what the records hold, as text, and asks the network for nothing."""
+"""The page shows the records as text, and makes no network requests."""
 
+import base64
+import gzip
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -12,11 +15,9 @@ import pytest
 from aiayn.config.report_schema import OnlyConfig
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.page.bundle import Bundle, script_hash
-from aiayn.reports.page.cells import GROUPS
-from aiayn.reports.page.content import PageContent, Reader, RunContent
-from aiayn.reports.page.markup import escaped
-from aiayn.reports.page.render import SCRIPTS, page
+from aiayn.reports.page.content import PageContent, RunContent, read_content
+from aiayn.reports.page.markup import GROUPS, escaped
+from aiayn.reports.page.render import SCRIPTS, Bundle, page, plotly_bundle, script_hash
 from aiayn.runs.record import Record, Status
 
 MakeRun = Callable[..., Path]
@@ -35,7 +36,7 @@ class Outline(HTMLParser):
         super().__init__()
         self.open: list[str] = []
         self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
         assert self.open == []
@@ -49,20 +50,19 @@ class Outline(HTMLParser):
         assert self.open.pop() == name
 
     def handle_data(self, data: str) -> None:
-        self.said.append(data)
+        self.texts.append(data)
 
     def all(self, name: str) -> list[dict[str, str | None]]:
         return [attributes for found, attributes in self.elements if found == name]
 
 
-def reader(runs: Path, **only: Any) -> Reader:
-    chosen = OnlyConfig(**{"scale": None, "data": None, "like": None} | only)
-    return Reader(runs, cache=runs.parent / "cache", only=chosen, resamples=100, seed=1)
-
-
 def contents(runs: Path, **only: Any) -> PageContent:
-    report, found = reader(runs, **only).read()
-    return PageContent(report, found, written="2026-01-01 00:00 UTC", command="aiayn report page")
+    chosen = OnlyConfig(**{"scale": None, "data": None, "like": None} | only)
+    return read_content(runs, cache=runs.parent / "cache", only=chosen, resamples=100, seed=1)
+
+
+def rendered(content: PageContent, refresh: int | None = None) -> str:
+    return page(content, BUNDLE, command="aiayn report page", refresh=refresh)
 
 
 def run_called(content: PageContent, row: str) -> RunContent:
@@ -85,7 +85,7 @@ def some_runs(tmp_path: Path, make_run: MakeRun, make_record: Callable[..., Reco
 
 def test_every_row_and_run_is_there_without_a_script(some_runs: Path) -> None:
     content = contents(some_runs)
-    outline = Outline(page(content, BUNDLE))
+    outline = Outline(rendered(content))
     rows = [attributes["data-v"] for name, attributes in outline.elements if name == "th" and "data-v" in attributes]
     assert rows[: len(load_table3().rows)] == [row.id for row in load_table3().rows]
     anchors = [attributes["id"] for attributes in outline.all("details") if attributes.get("class") == "run"]
@@ -96,17 +96,17 @@ def test_every_row_and_run_is_there_without_a_script(some_runs: Path) -> None:
     assert links <= targets
 
 
-def test_words_of_runs_are_words(some_runs: Path) -> None:
-    text = page(contents(some_runs), BUNDLE)
+def test_text_of_runs_is_escaped(some_runs: Path) -> None:
+    text = rendered(contents(some_runs))
     outline = Outline(text)
-    assert any(ATTACK in said for said in outline.said)
+    assert any(ATTACK in text for text in outline.texts)
     scripts = outline.all("script")
     assert [attributes.get("type") for attributes in scripts] == ["application/json", "application/gzip-base64", None]
     assert not any("onclick" in attributes for _, attributes in outline.elements)
 
 
 def test_nothing_is_fetched_and_only_the_two_scripts_run(some_runs: Path) -> None:
-    text = page(contents(some_runs), BUNDLE)
+    text = rendered(contents(some_runs))
     outline = Outline(text)
     (policy,) = (each["content"] for each in outline.all("meta") if each.get("http-equiv") == "Content-Security-Policy")
     assert policy is not None
@@ -123,13 +123,13 @@ def test_nothing_is_fetched_and_only_the_two_scripts_run(some_runs: Path) -> Non
 def test_no_path_of_the_machine_is_in_the_page(tmp_path: Path, make_run: MakeRun) -> None:
     make_run("base", commit="a" * 40)
     make_run("a_h1", commit="b" * 40)
-    text = page(contents(tmp_path / "runs"), BUNDLE)
+    text = rendered(contents(tmp_path / "runs"))
     assert f"commit {'a' * 12}: " in text
     assert str(tmp_path) not in text
     assert str(Path.cwd()) not in text
 
 
-def test_what_was_trained_and_what_it_can_test_stand_beside_the_papers(tmp_path: Path, make_run: MakeRun) -> None:
+def test_settings_trained_and_claims_without_evidence_are_shown(tmp_path: Path, make_run: MakeRun) -> None:
     counts = {"train": {"pairs": 100, "source_tokens": 1000, "target_tokens": 1000}}
     short = {"steps": 1400, "tokens": 6000, "data_counts": counts}
     make_run("base", **short)
@@ -137,11 +137,11 @@ def test_what_was_trained_and_what_it_can_test_stand_beside_the_papers(tmp_path:
     make_run("d_drop0", **short)
     make_run("d_drop0", seed=2, status=Status.interrupted, scores={})
     content = contents(tmp_path / "runs")
-    text = page(content, BUNDLE)
-    said = Outline(text).said
-    assert content.report.scope.sentence in said
+    text = rendered(content)
+    texts = Outline(text).texts
+    assert content.report.scope.sentence in texts
     assert text.index(escaped(content.report.scope.sentence)) < text.index('<p class="lead">')
-    assert "not evidence" in said
+    assert "not evidence" in texts
     row = text.partition('data-v="b_dk16"')[2].partition("</tr>")[0]
     assert "<sub>k</sub>=16 (4)" in row
     dropout = text.partition('data-v="d_drop0"')[2].partition("</tr>")[0]
@@ -149,7 +149,7 @@ def test_what_was_trained_and_what_it_can_test_stand_beside_the_papers(tmp_path:
     assert "4 runs: 3 finished, 1 interrupted; the table's numbers are of 3 of them." in text
 
 
-def test_runs_stand_as_in_the_paper_and_ones_own_come_last(some_runs: Path) -> None:
+def test_runs_are_in_the_papers_order_before_other_experiments(some_runs: Path) -> None:
     content = contents(some_runs)
     assert [run.row for run in content.runs] == ["base", "a_h1", "b_dk16", "broken", "mine"]
     assert {run.group for run in content.runs} <= set(GROUPS)
@@ -160,13 +160,12 @@ def test_runs_stand_as_in_the_paper_and_ones_own_come_last(some_runs: Path) -> N
 def test_changes_are_against_base_and_leave_the_seed_out(some_runs: Path) -> None:
     content = contents(some_runs)
     base, row, own = (run_called(content, name) for name in ("base", "a_h1", "mine"))
-    assert base.changes == own.changes == ()
+    assert base.changes == own.changes == {}
     assert base.compared_with == row.compared_with == own.compared_with == base.folder
-    changed = {change.key: (change.base, change.here) for change in row.changes}
-    assert changed == {"model.num_heads": ("8", "1"), "model.d_k": ("16", "128"), "model.d_v": ("16", "128")}
+    assert row.changes == {"model.num_heads": ("8", "1"), "model.d_k": ("16", "128"), "model.d_v": ("16", "128")}
 
 
-def test_what_is_missing_is_said_and_hides_no_other_run(some_runs: Path) -> None:
+def test_missing_parts_are_noted_and_hide_no_other_run(some_runs: Path) -> None:
     folder = next(some_runs.glob("table3/a_h1/*"))
     (folder / "attention").mkdir()
     (folder / "attention" / "step-3.json").write_text("[]")
@@ -177,7 +176,7 @@ def test_what_is_missing_is_said_and_hides_no_other_run(some_runs: Path) -> None
     assert len(content.runs) == 5
 
 
-def test_only_chooses_ones_own_runs_too(some_runs: Path) -> None:
+def test_only_selects_other_experiments_too(some_runs: Path) -> None:
     content = contents(some_runs, scale="nano")
     assert "mine" in [run.row for run in content.runs]
     path = next(some_runs.glob("table3/base/mine/run.json"))
@@ -185,20 +184,19 @@ def test_only_chooses_ones_own_runs_too(some_runs: Path) -> None:
     assert "mine" not in [run.row for run in contents(some_runs, scale="nano").runs]
 
 
-def test_without_runs_the_page_says_what_to_type(tmp_path: Path) -> None:
+def test_without_runs_the_page_names_a_command(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    text = page(contents(tmp_path / "runs"), BUNDLE)
+    text = rendered(contents(tmp_path / "runs"))
     Outline(text)
     assert "aiayn train sweeps=table3 scale=nano" in text
     with pytest.raises(UserError, match="no such folder"):
         contents(tmp_path / "nowhere")
 
 
-def test_a_page_that_is_rewritten_says_how_often_it_loads(some_runs: Path) -> None:
-    report, runs = reader(some_runs).read()
+def test_a_page_that_is_rewritten_reloads(some_runs: Path) -> None:
+    content = contents(some_runs)
     for seconds, stated in ((None, ""), (15, "15")):
-        content = PageContent(report, runs, written="now", command="aiayn", refresh_seconds=seconds)
-        assert Outline(page(content, BUNDLE)).all("html")[0]["data-refresh"] == stated
+        assert Outline(rendered(content, seconds)).all("html")[0]["data-refresh"] == stated
 
 
 def test_the_pages_own_scripts_cannot_end_their_element() -> None:
@@ -206,3 +204,19 @@ def test_the_pages_own_scripts_cannot_end_their_element() -> None:
     assert {path.name for path in folder.glob("*.js")} == set(SCRIPTS)
     for path in folder.glob("*.js"):
         assert not re.search(r"</script|<!--", path.read_text(encoding="utf-8"), re.IGNORECASE)
+
+
+def test_the_full_bundle_is_that_of_the_package() -> None:
+    bundle = plotly_bundle(None)
+    script = gzip.decompress(base64.b64decode(bundle.packed))
+    assert b"plotly.js" in script[:200]
+    assert bundle.hash == f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'"
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe", b"console.log(1)"])
+def test_a_file_that_is_no_bundle_is_refused(content: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "bundle.js"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=re.escape(f"plotly_bundle={path}: ")):
+        plotly_bundle(path)

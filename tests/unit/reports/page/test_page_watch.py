@@ -1,4 +1,4 @@
-"""A watched page ends as one that stays as it is, whatever the runs have become."""
+"""A watched page ends as a page that does not reload."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,9 +25,9 @@ def test_where_the_runs_no_longer_compare_the_last_page_stays(
     monkeypatch.setattr("aiayn.reports.page.writing.time.sleep", interrupted)
     words = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path}", f"output={output}", "resamples=100"]
     assert main(["report", "page", "watch=true", *words]) == 0
-    said = capsys.readouterr().err
-    assert said.startswith("model.dropout differs, ")
-    assert said.endswith(f"; {output} stays as it was, and is no longer kept up to date\n")
+    message = capsys.readouterr().err
+    assert message.startswith("model.dropout differs, ")
+    assert message.endswith(f"; {output} stays as it was, and is no longer kept up to date\n")
     text = output.read_text()
     assert 'data-refresh=""' in text
     assert "table3/base" in text

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.commands.front_end import main
 

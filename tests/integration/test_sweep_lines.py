@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from terminal import Terminal
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.system.progress import DELAY_SECONDS
 

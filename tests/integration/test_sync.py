@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import wandb
+from processes import signal_at
 from wandb_server import KEY, RecordingServer, SentRun
 
 from aiayn.commands.front_end import main
@@ -44,7 +45,7 @@ def steps(run: SentRun) -> list[int]:
 def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
+    assert train(signal_at(4), tracker="wandb") == 1
     assert train(tracker="wandb") == 0
     capfd.readouterr()
 

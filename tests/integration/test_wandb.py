@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import signal_at
 from wandb_files import kept_records, kept_summary
 
 from aiayn.runs.record import read_record
@@ -77,8 +78,7 @@ def test_a_failed_run_is_shown_as_failed(train: Train, only_run: Find) -> None:
 
 
 def test_a_resumed_run_continues_the_same_wandb_run(train: Train, only_run: Find) -> None:
-    disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 4}"
-    assert train(disturber, tracker="wandb") == 1
+    assert train(signal_at(4), tracker="wandb") == 1
     (first,) = of("run", records(only_run()))
     assert train(tracker="wandb") == 0
     rows = records(only_run())

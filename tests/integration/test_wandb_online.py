@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from observers import wandb_processes
-from tiny_run import TINY
+from processes import signal_at
+from tiny import TINY
 from wandb_files import kept_records
 from wandb_server import ENTITY, KEY, VANISH, RecordingServer, SentRun
 
@@ -187,7 +188,7 @@ def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: Re
 
 
 def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
-    assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
+    assert train(signal_at(4), tracker="wandb") == 1
     _, run = server.only_run()
     assert steps(run)[-1] == 5
     assert train(tracker="wandb") == 0
@@ -222,9 +223,7 @@ def test_the_runs_of_a_multirun_have_names_of_their_own(
 def test_a_run_that_another_command_resumes_keeps_its_name(
     train: Train, only_run: Find, server: RecordingServer, logged_in: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))  # for the job's process
-    disturber = "+callbacks.disturber={_target_: observers.SignalAt, batch: 2}"
-    assert train("-m", "model.dropout=choice(0.3)", disturber, tracker="wandb") == 1
+    assert train("-m", "model.dropout=choice(0.3)", signal_at(2), tracker="wandb") == 1
     _, run = server.only_run()
     name = run.described("displayName")
     assert name.startswith("base dropout=0.3 ")

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import pytest
 import torch
-from tiny_architecture import TINY
+from tiny import ARCHITECTURE
 from torch import Tensor, nn
 
 from aiayn.models.architecture import Architecture
@@ -33,7 +33,7 @@ class Sentences(Protocol):
 @pytest.fixture(scope="session")
 def architecture() -> Settle:
     def architecture(**changes: Any) -> Architecture:
-        return replace(TINY, **changes)
+        return replace(ARCHITECTURE, **changes)
 
     return architecture
 
@@ -41,7 +41,7 @@ def architecture() -> Settle:
 @pytest.fixture(scope="session")
 def build() -> Build:
     def build(**changes: Any) -> Transformer:
-        model = Transformer(replace(TINY, **changes), vocabulary_size=23)
+        model = Transformer(replace(ARCHITECTURE, **changes), vocabulary_size=23)
         # Biases and gains start at 0 and 1, where mistakes with them would not show.
         for parameter in model.parameters():
             if parameter.dim() == 1:

@@ -1,11 +1,12 @@
 """The audit says of each row what the model has, and how many of the paper's integers that reproduces."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from tiny import ARCHITECTURE
 
-from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.paper.table3 import load_table3
 from aiayn.reports.formats import markdown
@@ -39,18 +40,15 @@ def test_a_blank_cell_is_bases_and_matches_nothing(audits: list[Audit]) -> None:
 def test_a_row_is_counted_as_the_model_that_its_settings_build(audits: list[Audit]) -> None:
     (audit,) = (audit for audit in audits if audit.row.id == "e_learned")
     with torch.device("meta"):
-        architecture = Architecture(
+        architecture = replace(
+            ARCHITECTURE,
             d_model=512,
             d_ff=2048,
             num_layers=6,
             num_heads=8,
             d_k=64,
             d_v=64,
-            dropout=0.1,
             positions="learned",
-            norm="post",
-            projection_bias=False,
-            layer_norm_epsilon=1e-6,
             max_positions=1024,
         )
         model = Transformer(architecture, vocabulary_size=37_000)

@@ -66,8 +66,8 @@ def test_the_same_records_make_the_same_dashboard(table: Report) -> None:
 def test_w_and_b_reads_what_it_is_sent(table: Report) -> None:
     content = build_dashboard(table, SUBJECT).content()
     read = Dashboard(
-        wr.Report._from_model(ReportViewspec.model_validate(content["report"])),
-        ws.Workspace._from_model(View.model_validate(content["workspace"])),
+        wr.Report._from_model(ReportViewspec.model_validate(content["report"])),  # noqa: SLF001  # no public way
+        ws.Workspace._from_model(View.model_validate(content["workspace"])),  # noqa: SLF001
     )
     read.report.width = "fluid"  # which W&B's client does not read
     assert read.content() == content

@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is not installed")
 
+import wandb_workspaces.reports.v2 as wr
 import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
+from wandb_workspaces.reports.v2.interface import Panel
 
 from aiayn.builders.training import describe
 from aiayn.config.identity import flatten
 from aiayn.config.schema import TrainConfig
 from aiayn.paper.table3 import load_table3
+from aiayn.reports.wandb_dashboard import Dashboard
 from aiayn.reports.wandb_panels import AXES, Subject, bars, coordinates, differences, run_sets, sizes
 from aiayn.tracking.tracker import RunDescription
 
@@ -34,9 +37,24 @@ def subject(*, scale: str = "nano", data: str = "grammar", bleu_name: str = "BLE
 Conditions = list[dict[str, Any]]
 
 
+def sent(ours: Subject, *panels: Panel) -> dict[str, Any]:
+    """A report's grid of the run sets and panels, as W&B gets it."""
+    report = wr.Report(entity="e", project="p", blocks=[wr.PanelGrid(runsets=run_sets(ours), panels=list(panels))])
+    content = Dashboard(report, ws.Workspace(entity="", project="p")).content()
+    (grid,) = (block for block in content["report"]["spec"]["blocks"] if block["type"] == "panel-grid")
+    found: dict[str, Any] = grid["metadata"]
+    return found
+
+
+def panel_config(ours: Subject, panel: Panel) -> dict[str, Any]:
+    (shown,) = sent(ours, panel)["panelBankSectionConfig"]["panels"]
+    config: dict[str, Any] = shown["config"]
+    return config
+
+
 def run_set_conditions(ours: Subject) -> dict[str, Conditions]:
     """The filters of every run set, all of which must hold, as W&B gets them."""
-    found = {each.name: each._to_model().filters["filters"] for each in run_sets(ours)}
+    found = {each["name"]: each["filters"]["filters"] for each in sent(ours)["runSets"]}
     for each in (condition for conditions in found.values() for condition in conditions):
         assert (each["op"], each.get("connector", "AND"), each["key"]["section"]) == ("IN", "AND", "run")
     return found
@@ -105,7 +123,8 @@ def test_what_all_runs_of_a_table_change_is_in_its_run_sets_and_its_title(frozen
 def test_the_axes_are_keys_of_the_configuration_that_rows_change(described: Described) -> None:
     assert set(AXES) <= set(flatten(described("base").config))
     assert set(AXES) <= {key for row in ROWS for key in row.changes}
-    accessors = [column.accessor for column in coordinates(subject())._to_model().config.columns]
+    columns = panel_config(subject(), coordinates(subject()))["columns"]
+    accessors = [column["accessor"] for column in columns]
     for key, accessor in zip(AXES, accessors, strict=False):
         group, _, name = key.partition(".")
         assert accessor == f"config:{group}.value.{name}"  # W&B wraps what stands at the top
@@ -131,6 +150,6 @@ def test_panels_show_the_scores_that_the_table_has() -> None:
     shown = [panel.custom_expressions for panel in differences(ours, values)]
     assert shown == [[f"${{{key}}} - {value:.6f}"] for key, value in zip(ours.scores, values, strict=True)]
     assert differences(ours, ()) == []
-    assert sizes(ours)._to_model().config.y_axis == f"summary:{ours.scores[0]}"
-    columns = [column.accessor for column in coordinates(ours)._to_model().config.columns]
+    assert panel_config(ours, sizes(ours))["yAxis"] == f"summary:{ours.scores[0]}"
+    columns = [column["accessor"] for column in panel_config(ours, coordinates(ours))["columns"]]
     assert columns[len(AXES) :] == [f"summary:{key}" for key in ours.scores]

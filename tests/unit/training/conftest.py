@@ -1,7 +1,10 @@
 """A prepared corpus and a model, both small enough for every test."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from tiny import ARCHITECTURE
 
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
@@ -18,20 +21,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 @pytest.fixture(scope="session")
 def architecture() -> Architecture:
-    return Architecture(
-        d_model=16,
-        d_ff=24,
-        num_layers=2,
-        num_heads=2,
-        d_k=8,
-        d_v=8,
-        dropout=0.1,
-        positions="sinusoidal",
-        norm="post",
-        projection_bias=False,
-        layer_norm_epsilon=1e-6,
-        max_positions=128,
-    )
+    return replace(ARCHITECTURE, dropout=0.1, max_positions=128)
 
 
 @pytest.fixture(scope="session")

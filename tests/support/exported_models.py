@@ -6,8 +6,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import ctranslate2
-import tiny_architecture
 import torch
+from tiny import ARCHITECTURE
 from torch import nn
 
 from aiayn.data.tokenizer import SubwordTokenizer
@@ -21,7 +21,7 @@ SPECIAL = SpecialTokens(pad_id=TOKENIZER.pad_id, bos_id=TOKENIZER.bos_id, eos_id
 TEXT = range(3, TOKENIZER.vocabulary_size)
 """Ids of text tokens."""
 
-TINY = replace(tiny_architecture.TINY, dropout=0.1, max_positions=20)
+TINY = replace(ARCHITECTURE, dropout=0.1, max_positions=20)
 
 
 def drawn_model(

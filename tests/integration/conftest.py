@@ -74,9 +74,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Fi
     """A finished tiny run with some overrides, done once; tests only read or copy it."""
 
     @cache
-    def run(*words: str) -> Path:
+    def run(*words: str, tracker: str = "none") -> Path:
         runs = tmp_path_factory.mktemp("runs")
-        assert main(["train", *TINY, "logger=none", *words, f"paths.runs={runs}", f"paths.cache={shared_cache}"]) == 0
+        paths = (f"paths.runs={runs}", f"paths.cache={shared_cache}")
+        assert main(["train", *TINY, f"logger={tracker}", *words, *paths]) == 0
         return only_run_below(runs)
 
     return run

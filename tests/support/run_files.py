@@ -22,7 +22,7 @@ def only_run(runs: Path) -> Path:
 
 def copied_run(run: Path, runs: Path) -> Path:
     """A copy of a run at its own place below another `paths.runs`."""
-    return Path(shutil.copytree(run, runs / run.relative_to(run.parents[2])))
+    return Path(shutil.copytree(run, runs / run.relative_to(run.parents[2]), symlinks=True))
 
 
 def metrics(run: Path) -> list[dict[str, Any]]:

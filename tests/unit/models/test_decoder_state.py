@@ -14,14 +14,6 @@ from aiayn.models.transformer import Transformer
 Build = Callable[..., Transformer]
 Sentences = Callable[..., Tensor]
 
-VARIANTS = [
-    {},
-    {"norm": "pre"},
-    {"positions": "learned"},
-    {"d_k": 3, "d_v": 5, "projection_bias": True},
-    {"max_positions": 2},
-]
-
 
 def all_at_once(model: Transformer, sources: Tensor, prefixes: Tensor) -> Tensor:
     """Log-probabilities after prefixes `[sentences, beam, length]`: `[sentences, beam, vocabulary]`."""
@@ -35,20 +27,8 @@ def log_probabilities(model: Transformer, tokens: Tensor, state: DecoderState) -
     return logits - normalizers.unsqueeze(-1)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@torch.no_grad()
-def test_one_beam_equals_decode(build: Build, sentences: Sentences, variant: dict[str, object]) -> None:
-    torch.manual_seed(0)
-    model = build(**variant).eval()
-    sources, targets = sentences(4, 7, 1), sentences(6, 6, 6)
-    state = model.begin(sources)
-    steps = [log_probabilities(model, tokens, state) for tokens in torch.split(targets, 1, dim=1)]
-    expected = torch.log_softmax(model(sources, targets), dim=-1)
-    torch.testing.assert_close(torch.cat(steps, dim=1), expected, rtol=0, atol=1e-5)
-
-
 @given(st.integers(0, 2**32), st.data())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int, data: st.DataObject) -> None:
     """From beam 1 to others, sentences leaving, entering and changing places, slots forgotten on the way."""
     torch.manual_seed(seed)
@@ -57,7 +37,7 @@ def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int,
     sources = list(sentences(*data.draw(drawn)))
     state = model.begin(torch.stack(sources))
     prefixes = [torch.empty(1, 0, dtype=torch.int64) for _ in sources]  # of each sentence, [beam, length]
-    for _ in range(data.draw(st.integers(1, 12))):
+    for _ in range(data.draw(st.integers(1, 9))):
         beam = len(prefixes[0])
         tokens = torch.randint(1, 23, (len(prefixes), beam))
         prefixes = [torch.cat([old, new.unsqueeze(-1)], dim=-1) for old, new in zip(prefixes, tokens, strict=True)]
@@ -100,7 +80,7 @@ def test_a_source_that_has_left_leaves_no_room(build: Build, sentences: Sentence
 @pytest.mark.parametrize("beam", [1, 4])
 def test_what_no_beam_descends_from_is_forgotten(build: Build, sentences: Sentences, beam: int) -> None:
     """Beams that always continue the first one need one past together, and a few slots that wait to be forgotten."""
-    model, steps = build().eval(), 100
+    model, steps = build().eval(), 50
     state = model.begin(sentences(4, 6))
     state.reorder(torch.zeros(2, beam, dtype=torch.int64))
     for _ in range(steps):

@@ -101,29 +101,6 @@ def test_equals_torch(build: Build, sentences: Sentences, norm: str) -> None:
         torch.testing.assert_close(torch.cat(gradients), other.grad, rtol=0, atol=1e-10)
 
 
-@given(LENGTHS, st.integers(1, 6), st.data())
-@settings(max_examples=20)
-def test_no_position_sees_a_later_one(
-    build: Build, sentences: Sentences, lengths: list[int], target_length: int, data: st.DataObject
-) -> None:
-    position = data.draw(st.integers(0, target_length - 1))
-    torch.manual_seed(0)
-    model = build(norm=data.draw(st.sampled_from(["post", "pre"])))
-    memory = model.encode(sentences(*lengths))
-    seen: list[Tensor] = []
-    with torch.no_grad():
-        targets = sentences(*[target_length] * len(lengths))
-    handle = model.embedding.register_forward_hook(lambda _module, _inputs, output: seen.append(output))
-    states, packing = model.decode(targets, memory)
-    handle.remove()
-    states = packing.unpack(states)
-    at_position = states[:, position]
-    (gradient,) = torch.autograd.grad((at_position * torch.randn_like(at_position)).sum(), seen)
-    reaches = packing.unpack(gradient.abs().amax(dim=-1))  # [batch, target_len]
-    assert (reaches[:, : position + 1] > 0).all()
-    assert (reaches[:, position + 1 :] == 0).all()
-
-
 @given(LENGTHS, st.integers(0, 3), st.integers(0, 3), st.integers(0, 2**32))
 @settings(max_examples=20)
 def test_pads_change_nothing(
@@ -141,17 +118,6 @@ def test_pads_change_nothing(
         logits = model(source, target)[:, : targets.shape[1]][is_real]
         results.append([logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))])
     torch.testing.assert_close(results[0], results[1], rtol=0, atol=1e-10)
-
-
-def test_sentences_of_a_batch_are_independent(build: Build, sentences: Sentences) -> None:
-    torch.manual_seed(0)
-    model = build().double()
-    sources, targets = sentences(4, 2, 6), sentences(3, 5, 1)
-    together = model(sources, targets)
-    for row in range(3):
-        source, target = sources[row : row + 1], targets[row : row + 1]
-        alone = model(source[source != 0].unsqueeze(0), target[target != 0].unsqueeze(0))
-        torch.testing.assert_close(alone[0], together[row, : alone.shape[1]], rtol=0, atol=1e-10)
 
 
 def test_the_order_of_words_matters(build: Build) -> None:

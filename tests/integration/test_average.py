@@ -107,10 +107,8 @@ def test_of_several_averages_one_is_named(copied: Path, capsys: pytest.CaptureFi
     [
         (["last=4"], "last=4: "),
         (["last=0"], "last=0: state a number of checkpoints, at least 1, or paper"),
-        (["last=all"], "last=all: state a number of checkpoints, at least 1, or paper"),
         (["steps=[7]"], "checkpoint=7: "),
         (["steps=[a]"], "steps=['a']: state optimizer steps, as in steps=[100,200]"),
-        (["steps=[]"], "steps=[]: state optimizer steps"),
         (["last=2", "steps=[8]"], "last=2: cannot be combined with steps=[8]; leave one out"),
         (
             ["last=paper"],

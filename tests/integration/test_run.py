@@ -125,11 +125,9 @@ def test_evaluate_scores_other_checkpoints_and_searches(copied: Path, capsys: py
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["checkpoint=7"], "checkpoint=7: "),
         (["checkpoint=newest"], "checkpoint=newest: "),
         (["splits=[]"], "splits=[]: choose from dev, test"),
         (["splits=[train]"], "splits=train: choose from dev, test"),
-        (["decoding.beam_size=0"], "decoding.beam_size=0: must be at least 1"),
     ],
 )
 def test_evaluate_refuses_in_one_line(

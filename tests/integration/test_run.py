@@ -77,11 +77,10 @@ def test_metrics_follow_the_optimizer_steps(trained_run: Path) -> None:
 
 def test_scores_are_made_of_the_files(trained_run: Path, trained_data: PreparedData) -> None:
     run, record = trained_run, read_record(trained_run / "run.json")
-    splits: tuple[Literal[dev, test], ...] = ("dev", "test")
-    for split in splits:
+    targets = {"dev": trained_data.split("dev").target_lines(), "test": trained_data.split("test").target_lines()}
+    for split, references in targets.items():
         scores = record.scores[split]
         hypotheses = (run / scores.hypotheses).read_text().split("\n")[:-1]
-        references = trained_data.split(split).target_lines()
         assert len(hypotheses) == len(references) == scores.sentences == 12
         assert scores.quality.score == corpus_bleu(hypotheses, references).score
         assert "tok:13a" in scores.quality.signature

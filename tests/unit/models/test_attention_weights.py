@@ -1,21 +1,17 @@
 """The weights that are shown are those that the model computes with."""
 
 import pickle
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import build, sentences
 from torch import Tensor, nn
 
 from aiayn.models.attention_functions import AdditiveAttention, DotProductAttention, RestrictedAttention
 from aiayn.models.attention_weights import attention_weights
-from aiayn.models.transformer import Transformer
-
-Build = Callable[..., Transformer]
-Sentences = Callable[..., Tensor]
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4)
 
@@ -37,7 +33,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, 
     ],
     ids=str,
 )
-def test_a_model_that_weighs_by_them_says_the_same(build: Build, sentences: Sentences, changes: dict[str, Any]) -> None:
+def test_a_model_that_weighs_by_them_says_the_same(changes: dict[str, Any]) -> None:
     torch.manual_seed(0)
     model = build(**changes).eval()
     source, target_input = sentences(5, 3, 1), sentences(2, 6, 4)
@@ -63,9 +59,7 @@ def test_a_model_that_weighs_by_them_says_the_same(build: Build, sentences: Sent
 
 @given(LENGTHS, st.integers(0, 2**32))
 @settings(max_examples=30, deadline=None)
-def test_rows_are_shares_of_what_may_be_seen(
-    build: Build, sentences: Sentences, lengths: list[tuple[int, int]], seed: int
-) -> None:
+def test_rows_are_shares_of_what_may_be_seen(lengths: list[tuple[int, int]], seed: int) -> None:
     torch.manual_seed(seed)
     model = build().eval()
     source, target_input = (sentences(*side) for side in zip(*lengths, strict=True))
@@ -82,7 +76,7 @@ def test_rows_are_shares_of_what_may_be_seen(
     assert not bool((weights.encoder.triu(1) == 0).all()) or source.shape[1] == 1
 
 
-def test_neighbours_and_their_pads_change_nothing(build: Build, sentences: Sentences) -> None:
+def test_neighbours_and_their_pads_change_nothing() -> None:
     torch.manual_seed(0)
     model = build(norm="pre", positions="learned").eval()
     lengths = [(5, 2), (3, 6), (1, 1)]
@@ -95,7 +89,7 @@ def test_neighbours_and_their_pads_change_nothing(build: Build, sentences: Sente
             torch.testing.assert_close(one[:, 0], all_of_them[:, row, :, :queries, :keys], rtol=0, atol=1e-6)
 
 
-def test_the_model_is_left_as_it_was(build: Build, sentences: Sentences) -> None:
+def test_the_model_is_left_as_it_was() -> None:
     model = build(max_positions=4, positions="learned").eval()
     attention_weights(model, sentences(3), sentences(2))
     with pytest.raises(Exception, match="max_positions"):

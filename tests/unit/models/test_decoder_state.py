@@ -1,18 +1,14 @@
 """Step by step is the same as all at once, whatever a search does to its beams."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import build, sentences
 from torch import Tensor
 
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.transformer import Transformer
-
-Build = Callable[..., Transformer]
-Sentences = Callable[..., Tensor]
 
 
 def all_at_once(model: Transformer, sources: Tensor, prefixes: Tensor) -> Tensor:
@@ -29,7 +25,7 @@ def log_probabilities(model: Transformer, tokens: Tensor, state: DecoderState) -
 
 @given(st.integers(0, 2**32), st.data())
 @settings(max_examples=10)
-def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int, data: st.DataObject) -> None:
+def test_any_search_equals_decode(seed: int, data: st.DataObject) -> None:
     """From beam 1 to others, sentences leaving, entering and changing places, slots forgotten on the way."""
     torch.manual_seed(seed)
     model = build().eval()
@@ -67,7 +63,7 @@ def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int,
             prefixes += [torch.empty(beams.shape[1], 0, dtype=torch.int64) for _ in entering]
 
 
-def test_a_source_that_has_left_leaves_no_room(build: Build, sentences: Sentences) -> None:
+def test_a_source_that_has_left_leaves_no_room() -> None:
     """What enters is padded to the longest source that is still there, not to one that was."""
     model = build().eval()
     state = model.begin(sentences(9, 4))
@@ -78,7 +74,7 @@ def test_a_source_that_has_left_leaves_no_room(build: Build, sentences: Sentence
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_what_no_beam_descends_from_is_forgotten(build: Build, sentences: Sentences, beam: int) -> None:
+def test_what_no_beam_descends_from_is_forgotten(beam: int) -> None:
     """Beams that always continue the first one need one past together, and a few slots that wait to be forgotten."""
     model, steps = build().eval(), 50
     state = model.begin(sentences(4, 6))
@@ -90,7 +86,7 @@ def test_what_no_beam_descends_from_is_forgotten(build: Build, sentences: Senten
     assert int(state.ancestry.sum()) == 2 * beam * steps
 
 
-def test_beams_share_what_they_remember(build: Build, sentences: Sentences) -> None:
+def test_beams_share_what_they_remember() -> None:
     """Reordering moves no keys and no values, neither of the source nor of the past."""
     model = build().eval()
     state = model.begin(sentences(4, 6))
@@ -101,7 +97,7 @@ def test_beams_share_what_they_remember(build: Build, sentences: Sentences) -> N
     assert all(layer.keys.shape[0] == layer.values.shape[0] == 2 for layer in before)
 
 
-def test_only_sentences_that_move_are_copied(build: Build, sentences: Sentences) -> None:
+def test_only_sentences_that_move_are_copied() -> None:
     model = build().eval()
     state = model.begin(sentences(4, 6, 5, 3))
     model.step(torch.ones(4, 1, dtype=torch.int64), state)
@@ -113,7 +109,7 @@ def test_only_sentences_that_move_are_copied(build: Build, sentences: Sentences)
     assert all(torch.equal(now, then[[0, 3, 2]]) for now, then in zip(after, before, strict=True))
 
 
-def test_logits_belong_to_the_caller(build: Build, sentences: Sentences) -> None:
+def test_logits_belong_to_the_caller() -> None:
     model = build().eval()
     sources, tokens = sentences(4, 6), torch.tensor([[1], [1]])
     logits, normalizers = model.step(tokens, model.begin(sources))
@@ -124,6 +120,6 @@ def test_logits_belong_to_the_caller(build: Build, sentences: Sentences) -> None
     assert torch.equal(model.step(tokens, model.begin(sources))[0], kept)
 
 
-def test_searching_in_training_mode_is_refused(build: Build, sentences: Sentences) -> None:
+def test_searching_in_training_mode_is_refused() -> None:
     with pytest.raises(AssertionError, match="eval"):
         build().train().begin(sentences(3))

@@ -1,10 +1,10 @@
 """Properties of every model: causality by gradient, padding, and steps of a search that equal training."""
 
-from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 import torch
+from tiny_models import build, sentences
 from torch import Tensor, nn
 
 from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
@@ -12,8 +12,6 @@ from aiayn.models.baselines.convolutional import ConvolutionalTranslator
 from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.transformer import Transformer
 
-Build = Callable[..., Transformer]
-Sentences = Callable[..., Tensor]
 Model = Any  # TranslationModel, whose states differ
 
 TRANSFORMERS: list[dict[str, Any]] = [
@@ -52,7 +50,7 @@ def baseline(kind: str) -> nn.Module:
 
 
 @pytest.fixture(params=[*TRANSFORMERS, *BASELINES], ids=str)
-def model(request: pytest.FixtureRequest, build: Build) -> Model:
+def model(request: pytest.FixtureRequest) -> Model:
     torch.manual_seed(0)
     if isinstance(request.param, dict):
         return build(**request.param).double().eval()
@@ -63,7 +61,7 @@ def model(request: pytest.FixtureRequest, build: Build) -> Model:
     return made
 
 
-def test_pads_and_other_sentences_change_nothing(model: Model, sentences: Sentences) -> None:
+def test_pads_and_other_sentences_change_nothing(model: Model) -> None:
     source, target = sentences(7, 3, 1), sentences(4, 6, 2)
     together = model(source, target)
     for row, (length, target_length) in enumerate(zip((7, 3, 1), (4, 6, 2), strict=True)):
@@ -88,7 +86,7 @@ def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(mod
     assert (of_target[:6] != 0).any(dim=-1).tolist() == [True] * 4 + [False] * 2
 
 
-def test_steps_of_a_search_are_the_positions_of_training(model: Model, sentences: Sentences) -> None:
+def test_steps_of_a_search_are_the_positions_of_training(model: Model) -> None:
     source, target = sentences(5, 3), sentences(9, 9)
     expected = model(source, target)
     state = model.begin(source)
@@ -105,7 +103,7 @@ def assert_last_logits(model: Model, logits: Tensor, source: Tensor, path: list[
     torch.testing.assert_close(logits, expected, rtol=0, atol=1e-11)
 
 
-def test_beams_continue_their_own_past(model: Model, sentences: Sentences) -> None:
+def test_beams_continue_their_own_past(model: Model) -> None:
     source = sentences(5, 3, 4)
     state = model.begin(source)
     model.step(torch.ones(3, 1, dtype=torch.int64), state)
@@ -119,7 +117,7 @@ def test_beams_continue_their_own_past(model: Model, sentences: Sentences) -> No
             assert_last_logits(model, logits[row, beam], source[sentence], path)
 
 
-def test_sentences_join_a_search_that_others_have_begun(model: Model, sentences: Sentences) -> None:
+def test_sentences_join_a_search_that_others_have_begun(model: Model) -> None:
     source, later = sentences(5, 3), sentences(6, 2)
     state = model.begin(source)
     model.step(torch.ones(2, 1, dtype=torch.int64), state)
@@ -130,7 +128,7 @@ def test_sentences_join_a_search_that_others_have_begun(model: Model, sentences:
         assert_last_logits(model, logits[row, 0], sentence, path)
 
 
-def test_every_parameter_has_a_gradient(model: Model, sentences: Sentences) -> None:
+def test_every_parameter_has_a_gradient(model: Model) -> None:
     model.train()
     model(sentences(5, 3), sentences(4, 6)).square().sum().backward()
     assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []

@@ -1,21 +1,16 @@
 """Properties of single variants of the Transformer; those of all are in test_translation_models.py."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
+from tiny_models import build, sentences
 from torch import Tensor
 
 from aiayn.models.attention import SelfAttention
 from aiayn.models.packing import Packing
 from aiayn.models.positions import RotaryPositions, sinusoids_in_blocks, turned
-from aiayn.models.transformer import Transformer
-
-Build = Callable[..., Transformer]
-Sentences = Callable[..., Tensor]
 
 
-def test_without_positions_a_source_is_a_bag(build: Build) -> None:
+def test_without_positions_a_source_is_a_bag() -> None:
     model = build(positions="none").double().eval()
     target = torch.tensor([[1, 2, 3]])
     first, second = (model(torch.tensor([words]), target) for words in ([4, 5, 6, 7], [7, 5, 4, 6]))
@@ -39,7 +34,7 @@ def test_turned_products_know_distances_alone(shift: int) -> None:
     assert not torch.allclose(product(places), query @ key)
 
 
-def test_rotary_positions_tell_the_order_of_words(build: Build) -> None:
+def test_rotary_positions_tell_the_order_of_words() -> None:
     model = build(positions="rotary").eval()
     first, second = (model(torch.tensor([words]), torch.tensor([[1]])) for words in ([4, 5, 6], [6, 5, 4]))
     assert not torch.allclose(first, second)
@@ -54,13 +49,13 @@ def test_sinusoids_in_blocks_are_the_authors_code() -> None:
     torch.testing.assert_close(sinusoids_in_blocks(0, length, d_model), torch.cat([scaled.sin(), scaled.cos()], dim=1))
 
 
-def test_a_decoder_that_reads_no_bos_begins_with_zeros(build: Build, sentences: Sentences) -> None:
+def test_a_decoder_that_reads_no_bos_begins_with_zeros() -> None:
     model, source = build(reads_bos=False).eval(), sentences(4)
     first, second = (model(source, torch.tensor([[begin, 5]])) for begin in (1, 9))
     assert torch.equal(first, second)
 
 
-def test_a_restricted_decoder_forgets_what_is_out_of_reach(build: Build) -> None:
+def test_a_restricted_decoder_forgets_what_is_out_of_reach() -> None:
     """One layer without residual reach: the tenth token cannot know of the first."""
     model = build(attention="restricted", neighbourhood=4, num_layers=1).eval()
     source, target = torch.tensor([[4, 5]]), torch.arange(1, 11)[None]
@@ -69,7 +64,7 @@ def test_a_restricted_decoder_forgets_what_is_out_of_reach(build: Build) -> None
     assert torch.equal(model(source, changed)[0, -1], model(source, target)[0, -1])
 
 
-def test_a_lone_position_is_nothing_that_attention_could_get_wrong(build: Build) -> None:
+def test_a_lone_position_is_nothing_that_attention_could_get_wrong() -> None:
     """Whatever the function, one position attends to itself alone."""
     results = []
     for attention in ("scaled_dot", "dot", "additive", "restricted"):

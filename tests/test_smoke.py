@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tiny_run import TINY
+from tiny import TINY
 
 AIAYN = (sys.executable, "-m", "aiayn")
 STEPS = 60

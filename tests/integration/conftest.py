@@ -1,26 +1,66 @@
 """Runs small enough to be done many times: seconds on one core."""
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+import observers
 import pytest
 import torch
 import wandb
-from tiny_run import TINY
+from processes import AIAYN, SECONDS
+from run_files import only_run as only_run_below
+from tiny import TINY
 from wandb_server import KEY, RecordingServer, wandb_server
 
 from aiayn.commands.front_end import main
+from aiayn.data.preparation.prepared import PreparedData, find_prepared
+from aiayn.runs.record import read_record
 
 Train = Callable[..., int]
+Finished = Callable[..., Path]
+
+
+class Said(NamedTuple):
+    """Exit code and output of a command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        """Of standard output, split at line feeds alone: translations may hold other characters that end lines."""
+        *lines, rest = self.out.split("\n")
+        assert rest == ""
+        return lines
+
+
+Say = Callable[..., Said]
 
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for all runs of the session."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def environment(shared_cache: Path) -> Iterator[None]:
+    """Of commands here and in processes of their own, which can import `observers`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AIAYN_CACHE", str(shared_cache))
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setenv("PYTHONPATH", str(Path(observers.__file__).parent), prepend=os.pathsep)
+        patch.setenv("WANDB_SILENT", "true")
+        patch.setenv("WANDB_MODE", "offline")
+        patch.delenv("AIAYN_SWEEP", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -30,31 +70,48 @@ def tiny() -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="session")
-def trained_run(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Path:
+def finished(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Finished:
+    """A finished tiny run with some overrides, done once; tests only read or copy it."""
+
+    @cache
+    def run(*words: str, tracker: str = "none") -> Path:
+        runs = tmp_path_factory.mktemp("runs")
+        paths = (f"paths.runs={runs}", f"paths.cache={shared_cache}")
+        assert main(["train", *TINY, f"logger={tracker}", *words, *paths]) == 0
+        return only_run_below(runs)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def trained_run(finished: Finished) -> Path:
     """A finished tiny run that tests only read.
 
     Besides its own checkpoints it has one of step 1 with random matrices: after so little training the others answer
     everything alike, and nothing could be told apart.
     """
-    runs = tmp_path_factory.mktemp("runs")
-    assert main(["train", *TINY, "logger=none", f"paths.runs={runs}", f"paths.cache={shared_cache}"]) == 0
-    (record,) = runs.glob("*/*/*/run.json")
-    checkpoint = torch.load(record.parent / "checkpoints" / "step-0000012.ckpt", weights_only=True)
+    run = finished()
+    checkpoint = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
     randomness = torch.Generator().manual_seed(1)
     for weight in checkpoint["state_dict"].values():
         if weight.dim() == 2:
             weight.normal_(std=0.5, generator=randomness)
-    torch.save(checkpoint, record.parent / "checkpoints" / "step-0000001.ckpt")
-    return record.parent
+    torch.save(checkpoint, run / "checkpoints" / "step-0000001.ckpt")
+    return run
+
+
+@pytest.fixture(scope="session")
+def trained_data(trained_run: Path, shared_cache: Path) -> PreparedData:
+    """The prepared corpus of the trained run."""
+    found = find_prepared(shared_cache, read_record(trained_run / "run.json").data_fingerprint or "")
+    assert found
+    return found
 
 
 @pytest.fixture
-def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
+def train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Train:
     """`aiayn train` on a tiny configuration, in this process and in a folder of its own; returns the exit code."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AIAYN_CACHE", str(shared_cache))
-    monkeypatch.setenv("WANDB_SILENT", "true")
-    monkeypatch.setenv("WANDB_MODE", "offline")  # whoever is logged in
     monkeypatch.setenv("AIAYN_SWEEP", "")  # given back after the test
     monkeypatch.delenv("AIAYN_SWEEP")
 
@@ -66,18 +123,30 @@ def train(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def command_line(tmp_path: Path, shared_cache: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The same as a user would start it: `python -m aiayn train` in a process of its own."""
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))  # for observers
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Say:
+    """A command in this process, in a folder of its own, with standard input."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str, given: str | bytes = "") -> Said:
+        capfd.readouterr()
+        content = given.encode() if isinstance(given, str) else given
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return Said(main(words), *capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def command_line(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`python -m aiayn train` on a tiny configuration, in a process of its own."""
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-m", "aiayn", "train", *TINY, "logger=none", *words],
+            [*AIAYN, "train", *TINY, "logger=none", *words],
             cwd=tmp_path,
-            env={**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": path},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=SECONDS,
             check=False,
         )
 
@@ -87,12 +156,7 @@ def command_line(tmp_path: Path, shared_cache: Path) -> Callable[..., subprocess
 @pytest.fixture
 def only_run(tmp_path: Path) -> Callable[[], Path]:
     """The one run directory that the test has made."""
-
-    def find() -> Path:
-        (record,) = (tmp_path / "runs").glob("*/*/*/run.json")
-        return record.parent
-
-    return find
+    return lambda: only_run_below(tmp_path / "runs")
 
 
 @pytest.fixture

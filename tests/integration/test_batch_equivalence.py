@@ -1,9 +1,7 @@
 """Whatever the shape of the machine: the same sentences in the same step, the same gradients, the same weights."""
 
 import json
-import os
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
@@ -12,6 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
+from processes import AIAYN
+from run_files import losses, only_run
 from torch import Tensor
 
 from aiayn.runs.record import Status, read_record
@@ -61,8 +61,7 @@ class Trained(NamedTuple):
 
     @property
     def losses(self) -> dict[int, float]:
-        rows = [json.loads(line) for line in (self.run / "metrics.jsonl").read_text().splitlines()]
-        return {row["step"]: row["train/loss"] for row in rows if "train/loss" in row}
+        return losses(self.run)
 
     @property
     def weights(self) -> dict[str, Tensor]:
@@ -75,10 +74,8 @@ InShape = Callable[..., Trained]
 
 
 @pytest.fixture(scope="module")
-def in_shape(tiny: tuple[str, ...], shared_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> InShape:
+def in_shape(tiny: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> InShape:
     """Train in a shape as a user would, in a runs folder of its own; each shape once."""
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
 
     @cache
     def train(processes: int, accumulation: int, *words: str) -> Trained:
@@ -89,21 +86,20 @@ def in_shape(tiny: tuple[str, ...], shared_cache: Path, tmp_path_factory: pytest
         )
         recorder = f"+callbacks.recorder={{_target_: observers.RankRecorder, folder: {folder / 'seen'}}}"
         result = subprocess.run(
-            [sys.executable, "-m", "aiayn", "train", *tiny, *SHAPED, "logger=none", *shape, recorder, *words],
+            [*AIAYN, "train", *tiny, *SHAPED, "logger=none", *shape, recorder, *words],
             cwd=folder,
-            env=environment,
             capture_output=True,
             text=True,
             timeout=300,
             check=False,
         )
         assert result.returncode == 0, result.stderr
-        (record,) = folder.glob("runs/*/*/*/run.json")
-        assert read_record(record).status is Status.finished
+        run = only_run(folder / "runs")
+        assert read_record(run / "run.json").status is Status.finished
         seen = sorted((folder / "seen").glob("rank-*.jsonl"))
         assert len(seen) == processes
         return Trained(
-            run=record.parent,
+            run=run,
             ranks=[[json.loads(line) for line in path.read_text().splitlines()] for path in seen],
             gradients=[
                 [torch.load(folder / "seen" / f"gradients-{step}-{rank}.pt") for rank in range(processes)]

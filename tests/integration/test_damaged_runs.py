@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from run_files import copied_run
 
 from aiayn.commands.front_end import main
 
@@ -106,22 +107,17 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def intact(
-    tiny: tuple[str, ...], shared_cache: Path, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[list[str], Path]:
-    """A command of a tiny run that was done, and the folder of its runs."""
-    runs = tmp_path_factory.mktemp("runs")
-    command = ["train", *tiny, "logger=none", f"paths.cache={shared_cache}"]
-    assert main([*command, f"paths.runs={runs}"]) == 0
-    return command, runs
+def intact(finished: Callable[..., Path], tiny: tuple[str, ...]) -> tuple[list[str], Path]:
+    """A command of a tiny run that was done, and the run."""
+    return ["train", *tiny, "logger=none"], finished()
 
 
 @pytest.fixture
 def copied(intact: tuple[list[str], Path], tmp_path: Path) -> Path:
     """A copy of that run."""
-    shutil.copytree(intact[1], tmp_path / "runs")
-    (path,) = tmp_path.glob("runs/*/*/*/run.json")
-    return path.parent
+    copy = copied_run(intact[1], tmp_path / "runs")
+    (copy / "checkpoints" / "step-0000001.ckpt").unlink(missing_ok=True)  # of the fixture trained_run
+    return copy
 
 
 def check(said: str, answer: str, run: Path) -> None:

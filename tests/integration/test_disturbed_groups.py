@@ -6,12 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from processes import AIAYN, until
 
 from aiayn.runs.record import Status, read_record
 from aiayn.system import machine
@@ -70,31 +70,22 @@ class Group:
     def end(self) -> tuple[int, str]:
         """Wait for the command and all its processes; its exit code and standard error."""
         _, said = self.command.communicate(timeout=REAPED_SECONDS)
-        end = time.monotonic() + REAPED_SECONDS
-        while self.processes() and time.monotonic() < end:
-            time.sleep(0.05)
-        assert self.processes() == []
+        until(lambda: not self.processes(), seconds=REAPED_SECONDS)
         return self.command.returncode, said
 
 
 @pytest.fixture
-def start(tmp_path: Path, command_line: CommandLine, shared_cache: Path) -> Iterator[Callable[..., Group]]:
+def start(tmp_path: Path, tiny: tuple[str, ...]) -> Iterator[Callable[..., Group]]:
     """Start a run of two processes, and wait until it has trained a few steps."""
     groups: list[Group] = []
 
     def call(*words: str) -> Group:
-        command = command_line(TWO, *ENDLESS, *words, "--cfg", "job").args[:-2]
-        environment = {**os.environ, "AIAYN_CACHE": str(shared_cache)}
-        started = subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        end = time.monotonic() + 240
-        while len(found := list(tmp_path.glob("runs/*/*/*/metrics.jsonl"))) == 0 and time.monotonic() < end:
-            assert started.poll() is None, started.communicate()
-            time.sleep(0.05)
-        groups.append(Group(started, found[0].parent))
-        while len(groups[-1].steps()) < 4 and time.monotonic() < end:
-            time.sleep(0.05)
+        command = [*AIAYN, "train", *tiny, "logger=none", TWO, *ENDLESS, *words]
+        started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        until(lambda: started.poll() is not None or list(tmp_path.glob("runs/*/*/*/metrics.jsonl")))
+        assert started.poll() is None, started.communicate()
+        groups.append(Group(started, next(tmp_path.glob("runs/*/*/*/metrics.jsonl")).parent))
+        until(lambda: len(groups[-1].steps()) >= 4)
         return groups[-1]
 
     yield call
@@ -235,7 +226,6 @@ def test_ranks_share_an_evaluation_to_the_byte(trained_run: Path, tmp_path: Path
         words = [f"run={run}", "checkpoint=1", "decoding.beam_size=3", f"decoding.batch_tokens={tokens}"]
         done = subprocess.run(
             [sys.executable, *torchrun, "-m", "aiayn", "evaluate", *words],
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
             timeout=240,

@@ -1,6 +1,5 @@
 """`aiayn export`: the same model in CTranslate2 and in safetensors."""
 
-import io
 import json
 import shutil
 import subprocess
@@ -8,14 +7,12 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 import torch
 from ctranslate2 import Translator
 from safetensors import safe_open
-
-from aiayn.commands.front_end import main
 
 LINES = [
     "the dog",
@@ -29,26 +26,9 @@ LINES = [
 ]
 
 
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
+TEXT = "".join(f"{line}\n" for line in LINES)
 
-
-Say = Callable[..., Said]
-
-
-@pytest.fixture
-def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Say:
-    """A command in this process, in a folder of its own, with lines to read."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str, given: str = "".join(f"{line}\n" for line in LINES)) -> Said:
-        capfd.readouterr()
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        return Said(main(list(words)), *capfd.readouterr())
-
-    return call
+Say = Callable[..., Any]
 
 
 @pytest.fixture
@@ -69,8 +49,7 @@ def recipe(say: Say, tmp_path: Path) -> Path:
 
 
 def translate_by(recipe: Path, folder: Path) -> list[str]:
-    given = "".join(f"{line}\n" for line in LINES)
-    done = subprocess.run([sys.executable, recipe, folder], input=given, capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, recipe, folder], input=TEXT, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
@@ -80,7 +59,7 @@ def test_the_recipe_translates_an_exported_folder(
 ) -> None:
     """Greedy outputs are equal; with beams, CTranslate2 ends hypotheses and ranks their lengths by other rules."""
     (run.parent / "there").mkdir()
-    assert say("export", f"run={run}", "checkpoint=1", "output=there/model") == Said(0, "there/model\n", "")
+    assert say("export", f"run={run}", "checkpoint=1", "output=there/model") == (0, "there/model\n", "")
     folder = run.parent / "there" / "model"
     assert [path.name for path in folder.parent.iterdir()] == ["model"], "no temporary files are left"
     assert json.loads((folder / "config.json").read_text())["aiayn"]["step"] == 1
@@ -88,7 +67,7 @@ def test_the_recipe_translates_an_exported_folder(
     assert "beam_size=4" in script
     recipe.write_text(script.replace("beam_size=4", f"beam_size={beam_size}").replace("+ 50", "+ 5"))
     search = (f"decoding.beam_size={beam_size}", "decoding.max_extra_length=5", "decoding.length_penalty_alpha=0")
-    expected = say("translate", f"run={run}", "checkpoint=1", *search).out.splitlines()
+    expected = say("translate", f"run={run}", "checkpoint=1", *search, given=TEXT).lines
     assert len(set(expected)) >= 5, "with one answer to everything, the test would show nothing"
     found = translate_by(recipe, folder)
     assert sum(theirs != ours for theirs, ours in zip(found, expected, strict=True)) <= differing
@@ -122,14 +101,11 @@ def test_safetensors_are_the_weights(say: Say, run: Path, tmp_path: Path, quanti
     ("words", "complaint"),
     [
         (["export", "output=run.json"], "output=run.json: exists already; remove it or state another"),
-        (["export"], "output has no value"),
-        (["export", "output=x", "format=onnx"], "format: Invalid value 'onnx'"),
         (["export", "output=x", "quantization=int8", "format=safetensors"], "quantization=int8: format=safetensors "),
         (
             ["export", "output=run.json/x"],
             "output=run.json/x: run.json is a file; state another place",
         ),
-        (["export", "output=x", "checkpoint=7"], "checkpoint=7: "),
     ],
 )
 def test_mistakes_are_one_line(say: Say, run: Path, words: list[str], complaint: str) -> None:

@@ -1,14 +1,12 @@
 """A run on trees: trained, scored by its brackets, evaluated again, and used on standard input."""
 
-import io
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.commands.front_end import main
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
@@ -54,15 +52,12 @@ def data(record: Record, shared_cache: Path) -> PreparedData:
 
 
 @pytest.fixture
-def parse(run: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Parse:
+def parse(run: Path, say: Callable[..., Any]) -> Parse:
     """`aiayn parse` in this process."""
 
     def call(given: str, *words: str) -> tuple[int, list[str], str]:
-        capsysbinary.readouterr()
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
-        code = main(["parse", f"run={run}", *words])
-        out, err = capsysbinary.readouterr()
-        return code, out.decode().split("\n")[:-1], err.decode()
+        said = say("parse", f"run={run}", *words, given=given)
+        return said.code, said.lines, said.err
 
     return call
 

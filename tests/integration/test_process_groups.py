@@ -1,14 +1,13 @@
 """Multiruns start fresh processes, several devices start a group; the results are those of one process."""
 
-import json
-import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import AIAYN, until
+from run_files import losses, only_run
 
 from aiayn.runs.record import Status, read_record
 
@@ -16,11 +15,6 @@ pytestmark = pytest.mark.long
 
 Train = Callable[..., int]
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def losses(record: Path) -> list[float]:
-    rows = [json.loads(line) for line in record.with_name("metrics.jsonl").read_text().splitlines()]
-    return [row["train/loss"] for row in rows if "train/loss" in row]
 
 
 def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Path, command_line: CommandLine) -> None:
@@ -49,18 +43,10 @@ def test_a_combination_that_is_refused_stops_no_other(tmp_path: Path, command_li
     assert read_record(record).status is Status.finished
 
 
-def test_a_signal_while_decoding_ends_the_run_as_interrupted(
-    tmp_path: Path, command_line: CommandLine, shared_cache: Path
-) -> None:
-    words = ("data.test_sentences=3000", "optimization.max_steps=1")
-    environment = {**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1"}
-    command = command_line(*words, "--cfg", "job").args[:-2]  # the same words, to be started without waiting
-    with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as run:
-        end = time.monotonic() + 120
-        while not list(tmp_path.glob("runs/*/*/*/evaluations/*/dev.sentences.jsonl")) and time.monotonic() < end:
-            time.sleep(0.05)
+def test_a_signal_while_decoding_ends_the_run_as_interrupted(tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    command = [*AIAYN, "train", *tiny, "logger=none", "data.test_sentences=3000", "optimization.max_steps=1"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        until(lambda: list(tmp_path.glob("runs/*/*/*/evaluations/*/dev.sentences.jsonl")))
         run.send_signal(signal.SIGTERM)
         assert run.wait(timeout=30) == 1
     (record,) = tmp_path.glob("runs/*/*/*/run.json")
@@ -72,11 +58,10 @@ def test_two_processes_train_as_one(train: Train, tmp_path: Path, command_line: 
     assert train(*same, "paths.runs=one") == 0
     result = command_line(*same, "paths.runs=two", "trainer.devices=2")
     assert result.returncode == 0, result.stderr
-    (one,) = tmp_path.glob("one/*/*/*/run.json")
-    (two,) = tmp_path.glob("two/*/*/*/run.json")
-    assert one.parent.name == two.parent.name, "the number of devices is no part of a run's identity"
+    one, two = only_run(tmp_path / "one"), only_run(tmp_path / "two")
+    assert one.name == two.name, "the number of devices is no part of a run's identity"
     assert losses(two) == pytest.approx(losses(one), rel=1e-5)
-    alone, shared = read_record(one), read_record(two)
+    alone, shared = read_record(one / "run.json"), read_record(two / "run.json")
     assert shared.tokens == alone.tokens
     assert shared.scores["dev"].ppl == pytest.approx(alone.scores["dev"].ppl, rel=1e-4)
 

@@ -5,20 +5,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from run_files import copied_run
 
 from aiayn.commands.front_end import main
 from aiayn.paper.tables import load_table3
 from aiayn.runs.record import read_record
 
-Train = Callable[..., int]
+Finished = Callable[..., Path]
 
 
 @pytest.mark.slow
 def test_two_finished_runs_make_a_half_finished_table(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train("experiment=table3/base") == 0
-    assert train("experiment=table3/d_ls0") == 0
+    monkeypatch.chdir(tmp_path)
+    for words in ((), ("experiment=table3/d_ls0",)):
+        copied_run(finished(*words), tmp_path / "runs")
     capsys.readouterr()
     for name in ("table3.json", "table3.md", "table3.tex", "table3.csv"):
         assert main(["report", "table3", f"output={name}", "resamples=100"]) == 0
@@ -38,11 +40,11 @@ def test_two_finished_runs_make_a_half_finished_table(
 
 
 def test_runs_of_another_configuration_are_refused_in_one_line(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train("experiment=table3/base") == 0
-    assert train("experiment=table3/base", "seed=2", "optimization.adam_beta2=0.9") == 0
-    (first,) = (tmp_path / "runs" / "table3" / "base").glob("*-seed1-*")
+    monkeypatch.chdir(tmp_path)
+    runs = [finished(*words) for words in ((), ("seed=2", "optimization.adam_beta2=0.9"))]
+    first, _ = (copied_run(run, tmp_path / "runs") for run in runs)
     capsys.readouterr()
     assert main(["report", "table3"]) == 2
     said = capsys.readouterr().err

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.commands.front_end import main
 

@@ -1,18 +1,17 @@
 """Runs of real processes resume exactly after SIGKILL, and with another number of ranks."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
 import pytest
-from comparison import assert_same_end, measured
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
+from processes import AIAYN, signal_at
+from run_files import assert_same_end, only_run, timeless_metrics
 
 from aiayn.runs.record import Status, read_record
 
@@ -22,18 +21,15 @@ Start = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
-def start(shared_cache: Path, tiny: tuple[str, ...]) -> Start:
+def start(tiny: tuple[str, ...]) -> Start:
     """Train as a user would, in a folder; `seen` is where the ranks write there what they see."""
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
 
     def start(folder: Path, *words: str, seen: str = "seen") -> subprocess.CompletedProcess[str]:
         folder.mkdir(exist_ok=True)
         recorder = f"+callbacks.recorder={{_target_: observers.RankRecorder, folder: {folder / seen}}}"
         return subprocess.run(
-            [sys.executable, "-m", "aiayn", "train", *tiny, "logger=none", *words, recorder],
+            [*AIAYN, "train", *tiny, "logger=none", *words, recorder],
             cwd=folder,
-            env=environment,
             capture_output=True,
             text=True,
             timeout=300,
@@ -41,15 +37,6 @@ def start(shared_cache: Path, tiny: tuple[str, ...]) -> Start:
         )
 
     return start
-
-
-def signalled(batch: int, number: signal.Signals) -> str:
-    return f"+callbacks.disturber={{_target_: observers.SignalAt, batch: {batch}, number: {int(number)}}}"
-
-
-def only_run(folder: Path) -> Path:
-    (record,) = folder.glob("runs/*/*/*/run.json")
-    return record.parent
 
 
 def steps(seen: Path) -> dict[int, list[list[int]]]:
@@ -89,11 +76,11 @@ def test_a_run_killed_at_any_micro_batch_resumes_exactly(start: Start, whole: Pa
     def check(kills: list[int]) -> None:
         cut = tmp_path / "-".join(map(str, kills))
         for kill in kills:
-            result = start(cut, THIRDS, signalled(kill, signal.SIGKILL), seen=f"until-{kill}")
+            result = start(cut, THIRDS, signal_at(kill, signal.SIGKILL), seen=f"until-{kill}")
             assert result.returncode == -signal.SIGKILL, result.stderr
         result = start(cut, THIRDS, seen="until-end")
         assert result.returncode == 0, result.stderr
-        assert_same_end(only_run(cut), only_run(whole))
+        assert_same_end(only_run(cut / "runs"), only_run(whole / "runs"))
         for seen in cut.glob("until-*"):
             own = steps(seen)
             own.pop(max(own))  # where it was killed
@@ -107,8 +94,10 @@ def test_a_validation_missed_by_a_kill_is_made_up(start: Start, whole: Path, tmp
     result = start(tmp_path, THIRDS, "+callbacks.killer={_target_: observers.KillInValidation, step: 6}")
     assert result.returncode == -signal.SIGKILL, result.stderr
     assert start(tmp_path, THIRDS).returncode == 0
-    assert_same_end(only_run(tmp_path), only_run(whole))
-    best = [sorted(path.name for path in only_run(each).glob("checkpoints/best-*")) for each in (tmp_path, whole)]
+    assert_same_end(only_run(tmp_path / "runs"), only_run(whole / "runs"))
+    best = [
+        sorted(path.name for path in only_run(each / "runs").glob("checkpoints/best-*")) for each in (tmp_path, whole)
+    ]
     assert best[0] == best[1]
 
 
@@ -124,9 +113,9 @@ def test_a_run_resumes_with_another_number_of_processes(start: Start, tmp_path: 
     gone: dict[int, list[int]] = {}
     for processes, stop in ((2, 1), (1, 5), (2, 7), (4, None)):
         shape = (f"trainer.devices={processes}", f"optimization.max_tokens_per_device={shapes[processes]}")
-        disturbers = () if stop is None else (signalled(stop, signal.SIGTERM),)
+        disturbers = () if stop is None else (signal_at(stop, signal.SIGTERM),)
         result = start(cut, *same, *shape, *disturbers, seen=f"until-{stop}")
-        record = read_record(only_run(cut) / "run.json")
+        record = read_record(only_run(cut / "runs") / "run.json")
         expected = (0, Status.finished) if stop is None else (1, Status.interrupted)
         assert (result.returncode, record.status) == expected, result.stderr
         own = steps(cut / f"until-{stop}")
@@ -137,7 +126,7 @@ def test_a_run_resumes_with_another_number_of_processes(start: Start, tmp_path: 
         assert done % 5 or stop is None
 
     assert gone == sentences(steps(whole / "seen"))
-    own_lines, lines = measured(only_run(cut)), measured(only_run(whole))
+    own_lines, lines = timeless_metrics(only_run(cut / "runs")), timeless_metrics(only_run(whole / "runs"))
     assert [line["step"] for line in own_lines] == [line["step"] for line in lines]
     for own_line, line in zip(own_lines, lines, strict=True):
         assert own_line == pytest.approx(line, rel=1e-4)

@@ -3,14 +3,15 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from run_files import copied_run, last_checkpoint, metrics, runs_below
 
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import load_config
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import read_sentence_scores
@@ -21,11 +22,15 @@ Train = Callable[..., int]
 Find = Callable[[], Path]
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+@pytest.fixture
+def copied(trained_run: Path, tmp_path: Path, train: Train) -> Path:
+    """The finished run of this test's own, which `train` without overrides finds."""
+    return copied_run(trained_run, tmp_path / "runs")
 
 
-def test_a_run_explains_itself(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_explains_itself(
+    train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert train() == 0
     run = only_run()
     shown = capsys.readouterr().out
@@ -50,28 +55,32 @@ def test_a_run_explains_itself(train: Train, only_run: Find, capsys: pytest.Capt
     assert load_config(run / "config.yaml").identity.hash == record.config_hash
     assert (run / "run.log").read_text().count("BLEU") == 2
 
+    assert main(["report", "run", f"run={run}", "output=result.md"]) == 0
+    assert read_record(tmp_path / "result.json") == record
+    page = (tmp_path / "result.md").read_text()
+    assert f"{record.scores['test'].quality.score:.2f}" in page
+    assert record.scores["test"].quality.signature in page
+    assert "aiayn train data.sentences=300" in page
+    assert "runs: runs" in page, "paths are shown from the folder that one stands in"
+
 
 def test_metrics_follow_the_optimizer_steps(trained_run: Path) -> None:
-    metrics = lines(trained_run / "metrics.jsonl")
-    training = [row for row in metrics if "train/loss" in row]
+    rows = metrics(trained_run)
+    training = [row for row in rows if "train/loss" in row]
     assert [row["step"] for row in training] == list(range(1, 13))
     assert {"train/loss", "train/ppl", "train/tokens_per_second", "train/lr", "train/seconds", "step"} == set(
         training[0]
     )
-    assert [row["step"] for row in metrics if "val/ppl" in row] == [6, 12]
+    assert [row["step"] for row in rows if "val/ppl" in row] == [6, 12]
     assert training[-1]["train/loss"] < training[0]["train/loss"]
 
 
-def test_scores_are_made_of_the_files(trained_run: Path, shared_cache: Path) -> None:
+def test_scores_are_made_of_the_files(trained_run: Path, trained_data: PreparedData) -> None:
     run, record = trained_run, read_record(trained_run / "run.json")
-    (prepared,) = (
-        path.parent
-        for path in shared_cache.glob("prepared/*/manifest.json")
-        if json.loads(path.read_text())["fingerprint"] == record.data_fingerprint
-    )
-    for split, scores in record.scores.items():
+    targets = {"dev": trained_data.split("dev").target_lines(), "test": trained_data.split("test").target_lines()}
+    for split, references in targets.items():
+        scores = record.scores[split]
         hypotheses = (run / scores.hypotheses).read_text().split("\n")[:-1]
-        references = (prepared / f"{split}.target.txt").read_text().split("\n")[:-1]
         assert len(hypotheses) == len(references) == scores.sentences == 12
         assert scores.quality.score == corpus_bleu(hypotheses, references).score
         assert "tok:13a" in scores.quality.signature
@@ -80,52 +89,46 @@ def test_scores_are_made_of_the_files(trained_run: Path, shared_cache: Path) -> 
         assert scores.ppl == pytest.approx(perplexity(nll, tokens))
         statistics = np.array([row.bleu_statistics for row in sentences])
         assert bleu_from_statistics(statistics) == pytest.approx(scores.quality.score)
-    validated = [row["val/ppl"] for row in lines(run / "metrics.jsonl") if row["step"] == 12 and "val/ppl" in row]
+    validated = [row["val/ppl"] for row in metrics(run) if row["step"] == 12 and "val/ppl" in row]
     assert validated == [pytest.approx(record.scores["dev"].ppl, rel=1e-5)]
 
 
 def test_a_finished_run_is_shown_and_not_done_again_and_knows_who_asked_for_it(
-    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    train: Train, copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    content = (copied / "run.json").read_bytes()
     assert train() == 0
     first = capsys.readouterr().out
-    content = (only_run() / "run.json").read_bytes()
+    assert "this run" in first
     assert train("trainer.enable_progress_bar=false") == 0
     assert capsys.readouterr().out == first
     for sweep in ("mine", "yours", "mine"):
         monkeypatch.setenv("AIAYN_SWEEP", sweep)
         assert train() == 0
-    assert (only_run() / "run.json").read_bytes() == content
-    assert RunDirectory(only_run()).sweeps == ["mine", "yours"]
+    assert (copied / "run.json").read_bytes() == content
+    assert RunDirectory(copied).sweeps == ["mine", "yours"]
     assert main(["report", "comparison", "paths.runs=runs", "only.sweep=yours"]) == 0
 
 
-def test_evaluate_scores_other_checkpoints_and_searches(
-    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train() == 0
-    run = only_run()
-    before = (run / "run.json").read_bytes()
-    capsys.readouterr()
-    assert main(["evaluate", f"run={run}", "checkpoint=best", "splits=[test]", "decoding.beam_size=1"]) == 0
+def test_evaluate_scores_other_checkpoints_and_searches(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (copied / "run.json").read_bytes()
+    assert main(["evaluate", f"run={copied}", "checkpoint=best", "splits=[test]", "decoding.beam_size=1"]) == 0
     assert "beam1" in capsys.readouterr().out
-    (scores,) = run.glob("evaluations/*beam1*/scores.json")
+    (scores,) = copied.glob("evaluations/*beam1*/scores.json")
     assert set(json.loads(scores.read_text())) == {"test"}
-    assert main(["evaluate", f"run={run}"]) == 0
-    (same,) = run.glob("evaluations/*beam2*/scores.json")
-    record = read_record(run / "run.json")
+    assert main(["evaluate", f"run={copied}"]) == 0
+    (same,) = copied.glob("evaluations/step-0000012-beam2*/scores.json")
+    record = read_record(copied / "run.json")
     assert json.loads(same.read_text())["dev"]["bleu"]["score"] == record.scores["dev"].quality.score
-    assert (run / "run.json").read_bytes() == before
+    assert (copied / "run.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["checkpoint=7"], "checkpoint=7: "),
         (["checkpoint=newest"], "checkpoint=newest: "),
         (["splits=[]"], "splits=[]: choose from dev, test"),
         (["splits=[train]"], "splits=train: choose from dev, test"),
-        (["decoding.beam_size=0"], "decoding.beam_size=0: must be at least 1"),
     ],
 )
 def test_evaluate_refuses_in_one_line(
@@ -135,19 +138,6 @@ def test_evaluate_refuses_in_one_line(
     shown = capsys.readouterr().err
     assert complaint in shown
     assert shown.count("\n") == 1
-
-
-def test_the_report_of_a_run_is_written_from_its_record(train: Train, only_run: Find, tmp_path: Path) -> None:
-    assert train() == 0
-    run = only_run()
-    assert main(["report", "run", f"run={run}", "output=result.md"]) == 0
-    assert read_record(tmp_path / "result.json") == read_record(run / "run.json")
-    page = (tmp_path / "result.md").read_text()
-    record = read_record(run / "run.json")
-    assert f"{record.scores['test'].quality.score:.2f}" in page
-    assert record.scores["test"].quality.signature in page
-    assert "aiayn train data.sentences=300" in page
-    assert "runs: runs" in page, "paths are shown from the folder that one stands in"
 
 
 def test_a_trial_says_that_it_is_one(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,7 +191,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_is_told(train: Train, capsys: py
 def test_outputs_beyond_the_learned_positions_are_refused_before_training(
     train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    learned = ("model.positions=learned", "model.max_positions=95")
+    learned = ("model.positions=learned", "model.max_positions=95", "optimization.max_steps=1")
     assert train(*learned, "decoding.max_extra_length=55") == 2
     assert "model.max_positions=95: the dev split has " in capsys.readouterr().err
     assert not list(tmp_path.glob("**/*.ckpt"))
@@ -214,54 +204,42 @@ def test_a_refused_job_of_a_sweep_leaves_nothing(train: Train, tmp_path: Path) -
 
 
 def test_weights_of_another_run_start_a_new_one(
-    train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    train: Train, trained_run: Path, only_run: Find, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train() == 0
-    first = only_run()
-    assert train(f"init_from={first}", "optimization.max_steps=1", "optimization.learning_rate_factor=1e-20") == 0
-    (second,) = ((path.parent) for path in (tmp_path / "runs").glob("*/*/*/run.json") if path.parent != first)
-    old, new = (
-        torch.load(path, weights_only=True)["state_dict"]
-        for path in (first / "checkpoints/step-0000012.ckpt", second / "checkpoints/step-0000001.ckpt")
-    )
+    words = (f"init_from={trained_run}", "optimization.max_steps=1")
+    assert train(*words, "optimization.learning_rate_factor=1e-20") == 0
+    old, new = (last_checkpoint(run)["state_dict"] for run in (trained_run, only_run()))
     assert all(torch.allclose(old[name], new[name], atol=1e-7) for name in old)
-    assert train(f"init_from={first}", "model.d_ff=8") == 2
+    assert train(*words, "model.d_ff=8") == 2
     assert "init_from=" in capsys.readouterr().err
 
 
-def test_a_run_directory_is_held_by_one_process(
-    train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert train("optimization.max_steps=1") == 0
-    run = only_run()
-    (run / "run.json").unlink()
-    with RunDirectory(run).locked():
-        assert train("optimization.max_steps=1") == 2
+def test_a_run_directory_is_held_by_one_process(train: Train, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copied / "run.json").unlink()
+    with RunDirectory(copied).locked():
+        assert train() == 2
     assert "is running here" in capsys.readouterr().err
 
 
-def test_force_starts_anew(train: Train, only_run: Find, capsys: pytest.CaptureFixture[str]) -> None:
-    assert train("optimization.max_steps=2") == 0
-    run = only_run()
-    first = read_record(run / "run.json")
-    (run / "stray").touch()
-    assert train("optimization.max_steps=2", "force=true") == 0
+def test_force_starts_anew(train: Train, copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = read_record(copied / "run.json")
+    (copied / "stray").touch()
+    assert train("force=true") == 0
     assert "started anew" in capsys.readouterr().err
-    second = read_record(only_run() / "run.json")
+    second = read_record(copied / "run.json")
     assert second.run_id != first.run_id
     assert second.config_hash == first.config_hash
     assert second.scores["dev"].ppl == first.scores["dev"].ppl
-    assert not (run / "stray").exists()
-    assert not load_config(run / "config.yaml").force
+    assert not (copied / "stray").exists()
+    assert not load_config(copied / "config.yaml").force
 
 
-def test_status_lists_every_run(train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert train("optimization.max_steps=2") == 0
-    assert train("optimization.max_steps=100", "optimization.divergence_factor=0.5") == 1
+def test_status_lists_every_run(train: Train, copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train("optimization.divergence_factor=0.5") == 1
     capsys.readouterr()
     assert main(["status"]) == 0
     shown = capsys.readouterr().out
-    names = [str(path.parent.relative_to(tmp_path / "runs")) for path in tmp_path.glob("runs/*/*/*/run.json")]
+    names = [str(run.relative_to(tmp_path / "runs")) for run in runs_below(tmp_path / "runs")]
     assert len(names) == 2
     assert all(name in shown for name in names)
     assert "finished" in shown

@@ -1,16 +1,15 @@
 """A search goes on where it was left, whether it was stopped, killed, or is asked for more."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from processes import AIAYN, until
+from run_files import losses
 
 from aiayn.runs.record import Status, read_record
 
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.long
 
 optuna = pytest.importorskip("optuna", reason="the extra aiayn[search] is not installed")
 
-SECONDS = 240
 SHORT = ("optimization.max_steps=20", "optimization.checkpoint_interval=5", "optimization.validation_interval=20")
 CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -37,41 +35,30 @@ def records(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in (folder / "runs").glob("*/*/*/run.json")}
 
 
-def steps(record: Path) -> list[int]:
-    rows = map(json.loads, (record.parent / "metrics.jsonl").read_text().splitlines())
-    return [row["step"] for row in rows if "train/loss" in row]
-
-
-def kill_in_the_first_trial(folder: Path, cache: Path, words: tuple[str, ...]) -> None:
+def kill_in_the_first_trial(folder: Path, words: tuple[str, ...]) -> None:
     """Start a search, and end it and its worker after the first checkpoint as a power cut would."""
     with subprocess.Popen(
-        [sys.executable, "-m", "aiayn", "train", *words],
+        [*AIAYN, "train", *words],
         cwd=folder,
-        env={**os.environ, "AIAYN_CACHE": str(cache), "OMP_NUM_THREADS": "1"},
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     ) as killed:
-        end = time.monotonic() + SECONDS
-        while not list(folder.glob("runs/*/*/*/checkpoints/step-*.ckpt")):
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: list(folder.glob("runs/*/*/*/checkpoints/step-*.ckpt")))
         workers = Path(f"/proc/{killed.pid}/task/{killed.pid}/children").read_text().split()
         for process in (killed.pid, *map(int, workers)):
             os.kill(process, signal.SIGKILL)
 
 
-def test_a_search_goes_on_where_it_was_left(
-    command_line: CommandLine, tmp_path: Path, shared_cache: Path, tiny: tuple[str, ...]
-) -> None:
+def test_a_search_goes_on_where_it_was_left(command_line: CommandLine, tmp_path: Path, tiny: tuple[str, ...]) -> None:
     words = ("sweeps=search", *SHORT, "optimization.warmup_steps=interval(5, 20)")
-    kill_in_the_first_trial(tmp_path, shared_cache, (*tiny, "logger=none", *words, "hydra.sweeper.trials=2"))
+    kill_in_the_first_trial(tmp_path, (*tiny, "logger=none", *words, "hydra.sweeper.trials=2"))
     assert [trial.state.name for trial in trials(tmp_path)] == ["RUNNING"]
     (killed,) = records(tmp_path)
 
     two = command_line(*words, "hydra.sweeper.trials=2")
     assert two.returncode == 0, two.stderr
     assert read_record(killed).status is Status.finished, "taken up, not lost"
-    assert steps(killed) == list(range(1, 21))
+    assert list(losses(killed.parent)) == list(range(1, 21))
     before, known = records(tmp_path), trials(tmp_path)
     assert [trial.state.name for trial in known] == ["COMPLETE", "COMPLETE"]
     assert len(before) == 2

@@ -4,13 +4,13 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from processes import AIAYN, SECONDS, until
 
 from aiayn.config.compose import compose_command
 from aiayn.runs.directory import RunDirectory
@@ -26,24 +26,22 @@ pytestmark = [
 Sweep = subprocess.Popen[str]
 Start = Callable[..., Sweep]
 
-SECONDS = 240
 ENDLESS = ("optimization.max_steps=1000000", "optimization.validation_interval=1000000")
 
 
 @pytest.fixture
-def start(tmp_path: Path, shared_cache: Path, tiny: tuple[str, ...]) -> Iterator[Start]:
+def start(tmp_path: Path, tiny: tuple[str, ...]) -> Iterator[Start]:
     """Start a sweep on two cores, with leases of its own, as a shell starts a job; nothing of it outlives the test."""
     started: list[Sweep] = []
     (tmp_path / "tmp").mkdir()
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-    environment |= {"AIAYN_CACHE": str(shared_cache), "TMPDIR": str(tmp_path / "tmp")}
-    environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment["TMPDIR"] = str(tmp_path / "tmp")
 
     def start(*words: str) -> Sweep:
         cores = os.sched_getaffinity(0)
         os.sched_setaffinity(0, sorted(cores)[:2])
         sweep = subprocess.Popen(
-            [sys.executable, "-m", "aiayn", "train", *tiny, "logger=none", "hydra/launcher=joblib", "-m", *words],
+            [*AIAYN, "train", *tiny, "logger=none", "hydra/launcher=joblib", "-m", *words],
             cwd=tmp_path,
             env=environment,
             stdout=subprocess.PIPE,
@@ -73,13 +71,6 @@ def processes_in(folder: Path) -> dict[int, int]:
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
     return found
-
-
-def until(holds: Callable[[], object], *, seconds: float = SECONDS) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def runs_with_steps(folder: Path) -> list[RunDirectory]:

@@ -1,16 +1,15 @@
 """A sweep has a line for each job: drawn over on a terminal, said at begin and end elsewhere."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import AIAYN
 from terminal import Terminal
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.system.progress import DELAY_SECONDS
 
@@ -18,13 +17,12 @@ Sweep = Callable[..., list[str]]
 
 
 @pytest.fixture
-def sweep(tmp_path: Path, shared_cache: Path) -> Sweep:
-    """The command line of a sweep over two rows in the test's own folder."""
+def sweep() -> Sweep:
+    """The command line of a sweep over two rows."""
 
     def words(*overrides: str) -> list[str]:
         rows = "experiment=table3/base,table3/d_ls0"
-        paths = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={shared_cache}"]
-        return [sys.executable, "-m", "aiayn", "train", "-m", rows, *TINY, "logger=none", *paths, *overrides]
+        return [*AIAYN, "train", "-m", rows, *TINY, "logger=none", *overrides]
 
     return words
 
@@ -36,9 +34,8 @@ def job_lines(screen: list[str]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("launcher", [[], ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]], ids=["one", "two"])
-def test_a_terminal_has_one_line_for_each_job_and_the_table(tmp_path: Path, sweep: Sweep, launcher: list[str]) -> None:
-    with Terminal(sweep(*launcher), folder=tmp_path) as terminal:
+def test_a_terminal_has_one_line_for_each_job_and_the_table(tmp_path: Path, sweep: Sweep) -> None:
+    with Terminal(sweep("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"), folder=tmp_path) as terminal:
         terminal.read_until(lambda: "1/2 table3/base" in terminal.written)
         assert terminal.wait(seconds=120) == 0, terminal.written
         told, screen = job_lines(terminal.screen), terminal.screen
@@ -63,7 +60,7 @@ def test_ctrl_c_leaves_what_was_done_and_says_what_was_not(tmp_path: Path, sweep
 
 @pytest.mark.slow
 def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sweep: Sweep) -> None:
-    words = sweep("optimization.learning_rate_factor=1.0,2.0", "experiment=table3/base")
+    words = sweep("optimization.learning_rate_factor=1.0,2.0", "experiment=table3/base", "optimization.max_steps=2")
     result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "\x1b" not in result.stderr + result.stdout
     assert "\r" not in result.stderr
@@ -79,13 +76,11 @@ def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sw
 
 
 @pytest.mark.slow
-def test_a_single_run_has_its_bar_remarks_above_it_and_its_row(tmp_path: Path, shared_cache: Path) -> None:
-    paths = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={shared_cache}"]
+def test_a_single_run_has_its_bar_remarks_above_it_and_its_row(tmp_path: Path) -> None:
     enough = tmp_path / "enough"
     waits = f"+callbacks.waiting={{_target_: observers.WaitAt, batch: 10, path: {enough}}}"
-    words = [sys.executable, "-m", "aiayn", "train", *TINY, "logger=none", *paths, waits]
-    path = os.pathsep.join(filter(None, [str(Path(__file__).parent), os.environ.get("PYTHONPATH")]))  # for observers
-    with Terminal(words, folder=tmp_path, columns=200, environment={"PYTHONPATH": path}) as terminal:
+    words = [*AIAYN, "train", *TINY, "logger=none", waits]
+    with Terminal(words, folder=tmp_path, columns=200) as terminal:
         terminal.read_until(lambda: any(tmp_path.glob("runs/*/*/*/metrics.jsonl")))
         terminal.read_for(DELAY_SECONDS)
         enough.touch()

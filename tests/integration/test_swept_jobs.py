@@ -1,15 +1,14 @@
 """A sweep survives being killed, and may be started by several people at once."""
 
-import json
 import os
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from processes import AIAYN, SECONDS, until
+from run_files import losses
 
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
@@ -20,20 +19,18 @@ Train = Callable[..., int]
 Sweep = subprocess.Popen[str]
 Start = Callable[..., Sweep]
 
-SECONDS = 240
 SEEDS = ("sweeps=seeds", "seed=1,2,3")
 
 
 @pytest.fixture
-def start(tmp_path: Path, shared_cache: Path, tiny: tuple[str, ...]) -> Iterator[Start]:
+def start(tmp_path: Path, tiny: tuple[str, ...]) -> Iterator[Start]:
     """Start a sweep and do not wait for it; whatever is left of it ends with the test."""
     started: list[Sweep] = []
 
     def start(*words: str) -> Sweep:
         sweep = subprocess.Popen(
-            [sys.executable, "-m", "aiayn", "train", *tiny, "logger=none", *words],
+            [*AIAYN, "train", *tiny, "logger=none", *words],
             cwd=tmp_path,
-            env={**os.environ, "AIAYN_CACHE": str(shared_cache), "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -47,13 +44,6 @@ def start(tmp_path: Path, shared_cache: Path, tiny: tuple[str, ...]) -> Iterator
         sweep.communicate()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 def descendants(process: int) -> list[int]:
     """The fork server among them, and the worker that it has forked."""
     children = [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
@@ -62,11 +52,6 @@ def descendants(process: int) -> list[int]:
 
 def run_of(folder: Path, *, seed: int) -> RunDirectory | None:
     return next((RunDirectory(path.parent) for path in folder.glob(f"*/*/demo-seed{seed}-*/run.json")), None)
-
-
-def losses(run: RunDirectory) -> list[tuple[int, float]]:
-    rows = [json.loads(line) for line in run.metrics.read_text().splitlines()]
-    return [(row["step"], row["train/loss"]) for row in rows if "train/loss" in row]
 
 
 def test_a_killed_sweep_goes_on_where_it_was(start: Start, tmp_path: Path) -> None:
@@ -98,7 +83,7 @@ def test_a_killed_sweep_goes_on_where_it_was(start: Start, tmp_path: Path) -> No
     assert alone.returncode == 0, err
     undisturbed = run_of(tmp_path / "undisturbed", seed=2)
     assert undisturbed is not None
-    assert losses(second) == losses(undisturbed)
+    assert losses(second.path) == losses(undisturbed.path)
     assert read_record(second.record).scores["dev"].ppl == read_record(undisturbed.record).scores["dev"].ppl
 
 
@@ -114,7 +99,7 @@ def test_two_who_start_the_same_sweep_share_the_work(start: Start, tmp_path: Pat
     for seed in (1, 2, 3):
         run = run_of(tmp_path / "runs", seed=seed)
         assert run is not None
-        assert [step for step, _ in losses(run)] == list(range(1, 13))
+        assert list(losses(run.path)) == list(range(1, 13))
 
 
 def test_a_job_that_somebody_else_holds_is_waited_for_and_taken_up(start: Start, train: Train, tmp_path: Path) -> None:

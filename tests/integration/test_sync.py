@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import wandb
+from processes import AIAYN, signal_at, until
+from run_files import copied_run
 from wandb_server import KEY, RecordingServer, SentRun
 
 from aiayn.commands.front_end import main
@@ -37,6 +38,12 @@ def log_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return call
 
 
+@pytest.fixture
+def kept(finished: Callable[..., Path], tmp_path: Path) -> Path:
+    """A run whose data are on disk only, below runs/."""
+    return copied_run(finished("logger.mode=offline", tracker="wandb"), tmp_path / "runs")
+
+
 def steps(run: SentRun) -> list[int]:
     return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
 
@@ -44,7 +51,7 @@ def steps(run: SentRun) -> list[int]:
 def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 4}", tracker="wandb") == 1
+    assert train(signal_at(4), tracker="wandb") == 1
     assert train(tracker="wandb") == 0
     capfd.readouterr()
 
@@ -78,10 +85,9 @@ def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
 
 
 def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
-    train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
+    kept: Path, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert train(tracker="wandb") == 0
-    (attempt,) = wandb_attempts(RunDirectory(only_run()))
+    (attempt,) = wandb_attempts(RunDirectory(kept))
     whole = attempt.file.read_bytes()
     attempt.file.write_bytes(whole[: len(whole) * 2 // 3])
     log_in()
@@ -102,39 +108,31 @@ def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     assert attempt.is_sent
 
 
-def test_data_that_an_online_run_could_not_send_is_sent_later(
-    train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
+def test_data_that_an_online_run_could_not_send_is_sent_later_and_once(
+    train: Train, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     log_in()
-    assert train("seed=1", tracker="wandb") == 0
+    server.fails_from, server.failure = "file_stream", HTTPStatus.NOT_FOUND  # permanent; the client reports nothing
+    assert train(tracker="wandb") == 0
+    server.fails_from = server.refusal = None
+    _, run = server.only_run()
+    assert not steps(run), "it was created, without data"
+    assert main(["sync", *HASTE]) == 0
+    assert f": sent, {server.url}/" in capfd.readouterr().out
+    assert steps(run) == list(range(1, 13))
     assert main(["sync", *HASTE]) == 0
     assert "nothing to send" in capfd.readouterr().out
 
-    server.fails_from, server.failure = (
-        "file_stream",
-        HTTPStatus.NOT_FOUND,
-    )  # permanent; the client tells the run nothing
-    assert train("seed=2", tracker="wandb") == 0
-    server.fails_from = server.refusal = None
-    (lost,) = (run for run in server.runs.values() if not steps(run))  # created on the server, without data
-    assert main(["sync", *HASTE]) == 0
-    (line,) = capfd.readouterr().out.splitlines()[-1:]
-    assert "seed2" in line
-    assert steps(lost) == list(range(1, 13))
-
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_an_interrupted_sync_leaves_no_process_and_no_mark(
-    train: Train, only_run: Find, log_in: Callable[[], None]
-) -> None:
-    assert train("optimization.max_steps=1", tracker="wandb") == 0
+def test_an_interrupted_sync_leaves_no_process_and_no_mark(kept: Path, log_in: Callable[[], None]) -> None:
     log_in()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(120)
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with (
             subprocess.Popen(
-                [sys.executable, "-m", "aiayn", "sync"],
+                [*AIAYN, "sync"],
                 env=os.environ | {"WANDB_BASE_URL": address},
                 stderr=subprocess.PIPE,
                 text=True,
@@ -145,11 +143,8 @@ def test_an_interrupted_sync_leaves_no_process_and_no_mark(
             sync.send_signal(signal.SIGTERM)
             _, error = sync.communicate(timeout=60)
     assert (sync.returncode, error) == (1, "aiayn: interrupted\n")
-    end = time.monotonic() + 20
-    while (left := processes_of(address)) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not left
-    directory = RunDirectory(only_run())
+    until(lambda: not processes_of(address), seconds=20)
+    directory = RunDirectory(kept)
     assert directory.is_free
     assert not [attempt for attempt in wandb_attempts(directory) if attempt.is_sent]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from comparison import assert_same_end
+from run_files import assert_same_end
 
 from aiayn.commands.front_end import main
 from aiayn.runs.record import Status, read_record
@@ -67,7 +67,7 @@ def emptied(content: bytes) -> bytes:
     return b""
 
 
-@pytest.mark.parametrize(("count", "damage"), [(0, torn), (1, torn), (2, emptied), (3, flipped), (4, torn)])
+@pytest.mark.parametrize(("count", "damage"), [(1, emptied), (2, flipped), (4, torn)])
 def test_the_end_is_that_of_the_undisturbed_run(
     undisturbed: Undisturbed,
     finished: Path,

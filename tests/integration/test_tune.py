@@ -4,24 +4,18 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from aiayn.commands.front_end import main
 from aiayn.evaluation.sentences import read_sentence_scores
 
+Tune = Callable[..., Any]
 
-class Said(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Tune = Callable[..., Said]
-
-GRID = ("beam_sizes=[1,3,4]", "alphas=[0.0,0.6,3.0]", "decoding.max_extra_length=12")
+GRID = ("beam_sizes=[1,4]", "alphas=[0.6,3.0]", "decoding.max_extra_length=12")
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +36,9 @@ def tuned(run: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def tune(run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Tune:
+def tune(run: Path, say: Callable[..., Any]) -> Tune:
     """`aiayn tune` in this process."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str) -> Said:
-        capsys.readouterr()
-        code = main(["tune", f"run={run}", "checkpoint=1", *words])
-        return Said(code, *capsys.readouterr())
-
-    return call
+    return partial(say, "tune", f"run={run}", "checkpoint=1")
 
 
 def evaluated(run: Path, beam_size: int, alpha: float) -> tuple[dict[str, Any], float]:
@@ -66,9 +53,9 @@ def evaluated(run: Path, beam_size: int, alpha: float) -> tuple[dict[str, Any], 
 
 
 def test_a_setting_has_the_scores_of_its_evaluation(tuned: dict[str, Any], run: Path) -> None:
-    assert len(tuned["tried"]) == 9
+    assert len(tuned["tried"]) == 4
     assert len({each["length_ratio"] for each in tuned["tried"]}) > 1, "alike, nothing could be told apart"
-    for each in tuned["tried"][::4]:  # another alpha for another beam
+    for each in tuned["tried"][::3]:  # another alpha for another beam
         scores, length_ratio = evaluated(run, *each["setting"].values())
         assert each["bleu"] == pytest.approx(scores["bleu"]["score"])
         assert each["length_ratio"] == pytest.approx(length_ratio)
@@ -91,7 +78,7 @@ def test_the_best_and_the_papers_are_searched(tuned: dict[str, Any], run: Path) 
 
 
 def test_the_page_shows_the_same_and_its_command_runs(
-    tune: Tune, tuned: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tune: Tune, tuned: dict[str, Any], tmp_path: Path, say: Callable[..., Any]
 ) -> None:
     assert tune(*GRID, "output=tuning.md").code == 0
     page = (tmp_path / "tuning.md").read_text()
@@ -102,8 +89,7 @@ def test_the_page_shows_the_same_and_its_command_runs(
     assert "†" in page
     (command,) = re.findall(r"^```\naiayn (.*)\n```$", page, re.MULTILINE)
     assert command == tuned["command"].removeprefix("aiayn ")
-    assert main([*command.split(), "splits=dev"]) == 0
-    assert f"{tuned['best']['bleu']['score']:.2f}" in capsys.readouterr().out
+    assert f"{tuned['best']['bleu']['score']:.2f}" in say(*command.split(), "splits=dev").out
 
 
 def test_the_terminal_shows_it_and_ensembles_are_tuned_alike(tune: Tune, run: Path) -> None:
@@ -119,16 +105,11 @@ def test_the_terminal_shows_it_and_ensembles_are_tuned_alike(tune: Tune, run: Pa
     ("words", "complaint"),
     [
         (["beam_sizes=[]"], "beam_sizes=[]: state whole numbers, as in beam_sizes=[4,8]"),
-        (["beam_sizes=[4,x]"], "beam_sizes=[4, 'x']: state whole numbers"),
         (["beam_sizes=1.5"], "beam_sizes=1.5: state whole numbers"),
         (["beam_sizes=[0,4]"], "decoding.beam_size=0: must be at least 1"),
         (["alphas=[true]"], "alphas=[True]: state numbers, as in alphas=[0.4,0.6]"),
         (["alphas=[-1]"], "decoding.length_penalty_alpha=-1: must be at least 0"),
-        (["output=tuning.pdf"], "output=tuning.pdf: the suffix says the format; choose from .md, .json"),
-        (["resamples=1"], "resamples=1: must be at least 100"),
-        (["splits=test"], "splits: no such key"),
         (["decoding.beam_size=3"], "decoding.beam_size: no such key"),
-        (["run=nowhere"], "run=nowhere: not a run directory"),
     ],
 )
 def test_mistakes_are_one_line(tune: Tune, words: list[str], complaint: str) -> None:

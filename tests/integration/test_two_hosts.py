@@ -1,7 +1,5 @@
 """One run on two hosts, each with its torchrun, gives the results of one process and survives a lost connection."""
 
-import json
-import os
 import re
 import sys
 import time
@@ -11,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from processes import SECONDS, until
+from run_files import losses, only_run
 from two_hosts import INTERFACE, Host, two_hosts
 
 from aiayn.commands.front_end import main
@@ -24,8 +24,6 @@ pytestmark = pytest.mark.long
 
 Hosts = tuple[Host, Host]
 
-SECONDS = 300
-"""For whatever must happen in the end, on a busy machine."""
 TIMEOUT = 20
 """Seconds that a rank waits for another whose cable is pulled."""
 GRACE = 60
@@ -81,18 +79,15 @@ def words(tiny: tuple[str, ...], shared_cache: Path) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def alone(words: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
+def alone(finished: Callable[..., Path]) -> Path:
     """The run as one process does it."""
-    runs = tmp_path_factory.mktemp("alone")
-    assert main(["train", *words, f"paths.runs={runs}"]) == 0
-    return only_run(runs)
+    return finished("model.dropout=0.0")
 
 
 @pytest.fixture
 def start(hosts: Hosts, words: tuple[str, ...], tmp_path: Path) -> Iterator[Start]:
     """Type one command on both hosts, which see the same files."""
-    environment = {"GLOO_SOCKET_IFNAME": INTERFACE, "OMP_NUM_THREADS": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    environment = {"GLOO_SOCKET_IFNAME": INTERFACE}
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc-per-node=1"]
     torchrun += [f"--master-addr={hosts[0].address}", "--master-port=29500"]
     size = ("trainer.devices=1", "trainer.num_nodes=2")
@@ -120,49 +115,32 @@ def start(hosts: Hosts, words: tuple[str, ...], tmp_path: Path) -> Iterator[Star
         command.wait(timeout=SECONDS)
 
 
-def only_run(runs: Path) -> RunDirectory:
-    (record,) = runs.glob("*/*/*/run.json")
-    return RunDirectory(record.parent)
-
-
-def losses(run: RunDirectory) -> list[tuple[int, float]]:
-    rows = [json.loads(line) for line in run.metrics.read_text().splitlines()]
-    return [(row["step"], row["train/loss"]) for row in rows if "train/loss" in row]
-
-
-def assert_same_results(run: RunDirectory, other: RunDirectory) -> None:
+def assert_same_results(run: Path, other: Path) -> None:
     """Every step once, with the other's loss; every sentence scored once, with the other's scores."""
-    own, theirs = read_record(run.record), read_record(other.record)
+    own, theirs = read_record(run / "run.json"), read_record(other / "run.json")
     assert own.status is Status.finished
-    assert [step for step, _ in losses(run)] == [step for step, _ in losses(other)]
-    assert [loss for _, loss in losses(run)] == pytest.approx([loss for _, loss in losses(other)], rel=1e-5)
+    assert list(losses(run)) == list(losses(other))
+    assert losses(run) == pytest.approx(losses(other), rel=1e-5)
     assert own.tokens == theirs.tokens
     for split, expected in theirs.scores.items():
         assert own.scores[split].sentences == expected.sentences
         assert own.scores[split].ppl == pytest.approx(expected.ppl, rel=1e-5)
-        lines = (run.path / own.scores[split].hypotheses).read_text().splitlines()
-        assert lines == (other.path / expected.hypotheses).read_text().splitlines()
+        lines = (run / own.scores[split].hypotheses).read_text().splitlines()
+        assert lines == (other / expected.hypotheses).read_text().splitlines()
 
 
-def until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + SECONDS
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)
-
-
-def test_two_hosts_train_as_one_process(start: Start, tmp_path: Path, alone: RunDirectory) -> None:
+def test_two_hosts_train_as_one_process(start: Start, tmp_path: Path, alone: Path) -> None:
     attempt = start()
     assert attempt.end() == [0, 0], attempt.said
     run = only_run(tmp_path / "runs")
-    assert run.path.name == alone.path.name, "hosts are no part of a run's identity"
+    assert run.name == alone.name, "hosts are no part of a run's identity"
     assert_same_results(run, alone)
-    assert read_record(run.record).hardware["processes"] == 2
+    assert read_record(run / "run.json").hardware["processes"] == 2
     assert [said.count("this run") for said in attempt.said] == [1, 0], "one of them shows the run"
 
 
 def test_a_lost_connection_fails_both_and_the_run_resumes(
-    start: Start, hosts: Hosts, tmp_path: Path, alone: RunDirectory
+    start: Start, hosts: Hosts, tmp_path: Path, alone: Path
 ) -> None:
     pulled = tmp_path / "pulled"
     wait = f"+callbacks.wait={{_target_: observers.WaitAt, batch: 5, path: {pulled}}}"
@@ -179,9 +157,9 @@ def test_a_lost_connection_fails_both_and_the_run_resumes(
         assert code == 1
         assert f"lost contact with another rank (launch.timeout_seconds={TIMEOUT})" in complaint
     run = only_run(tmp_path / "runs")
-    record = read_record(run.record)
+    record = read_record(run / "run.json")
     assert (record.status, record.message) == (Status.failed, attempt.failures[0][1])
-    assert list(run.steps()) == [3], "the last checkpoint before the cable was pulled"
+    assert list(RunDirectory(run).steps()) == [3], "the last checkpoint before the cable was pulled"
 
     hosts[1].link("up")
     attempt = start(*same)

@@ -1,12 +1,11 @@
 """`val/bleu` is the run's own search on dev at every validation; nothing else about the run depends on it."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from comparison import assert_same_end
+from run_files import assert_same_end, metrics, only_run
 
 from aiayn.runs.record import read_record
 
@@ -14,20 +13,14 @@ Train = Callable[..., int]
 
 
 def validations(run: Path) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [row for row in rows if "val/ppl" in row]
-
-
-def the_run(below: Path) -> Path:
-    (record,) = below.glob("*/*/*/run.json")
-    return record.parent
+    return [row for row in metrics(run) if "val/ppl" in row]
 
 
 @pytest.mark.parametrize("pretokenized", [False, True])
 def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(train: Train, tmp_path: Path, pretokenized: bool) -> None:
     quick = ("decoding.validation_sentences=100", "optimization.learning_rate_factor=0.3", "optimization.max_steps=60")
     assert train(*quick, "optimization.validation_interval=30", f"data.pretokenized={pretokenized}") == 0
-    run = the_run(tmp_path / "runs")
+    run = only_run(tmp_path / "runs")
     name = "val/bleu_none" if pretokenized else "val/bleu"
     rows = validations(run)
     assert [row["step"] for row in rows] == [30, 60]
@@ -37,12 +30,10 @@ def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(train: Train, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_run_ends_bit_for_bit_the_same_with_and_without_it(train: Train, tmp_path: Path) -> None:
+def test_a_run_ends_bit_for_bit_the_same_with_and_without_it(finished: Callable[..., Path]) -> None:
     """In the same folder, too: the number of sentences is no part of a run's identity."""
-    for sentences in (0, 12):
-        assert train(f"decoding.validation_sentences={sentences}", f"paths.runs=runs{sentences}") == 0
-    without, with_it = (the_run(tmp_path / f"runs{sentences}") for sentences in (0, 12))
-    assert without.relative_to(tmp_path / "runs0") == with_it.relative_to(tmp_path / "runs12")
+    without, with_it = finished("decoding.validation_sentences=0"), finished()
+    assert without.relative_to(without.parents[2]) == with_it.relative_to(with_it.parents[2])
     assert_same_end(with_it, without, but="val/bleu")
     assert all("val/bleu" in row for row in validations(with_it))
     assert not any("val/bleu" in row for row in validations(without))
@@ -55,4 +46,7 @@ def test_weights_that_are_no_numbers_fail_the_run_as_before(
     poisoned = "+callbacks.poison={_target_: observers.PoisonAt, batch: 3}"
     assert train(poisoned, "trainer.log_every_n_steps=11", "optimization.validation_interval=5") == 1
     assert "the training loss is nan at step 11" in capsys.readouterr().err
-    assert [(row["step"], row["val/ppl"]) for row in validations(the_run(tmp_path / "runs"))] == [(5, None), (10, None)]
+    assert [(row["step"], row["val/ppl"]) for row in validations(only_run(tmp_path / "runs"))] == [
+        (5, None),
+        (10, None),
+    ]

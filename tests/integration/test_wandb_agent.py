@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import yaml
-from tiny_run import TINY
+from processes import signal_at
+from tiny import TINY
 from wandb_server import RecordingServer, SentRun
 
 from aiayn.config.store import sweeps_directory
@@ -96,13 +97,14 @@ def test_an_agent_gets_a_run_for_each_job_finished_ones_included(
 def test_an_interrupted_run_is_sent_to_the_agent_from_its_first_step(
     train: Train, server: RecordingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert train("+callbacks.disturber={_target_: observers.SignalAt, batch: 7}") == 1
-    for name, value in {"SWEEP_ID": "sweep1", "RUN_ID": "agent0run"}.items():
+    assert train(signal_at(7)) == 1
+    for name, value in {"SWEEP_ID": "sweep1", "RUN_ID": "agent0run", "PROJECT": "theirs", "ENTITY": "team"}.items():
         monkeypatch.setenv(f"WANDB_{name}", value)
     assert train(tracker="wandb") == 0
     run_id, run = server.only_run()
     (directory,) = directories(tmp_path).values()
     assert run_id == read_record(directory.record).run_id == "agent0run"
+    assert (run.described("project"), run.described("entity"), run.described("sweep")) == ("theirs", "team", "sweep1")
     assert steps(run) == list(range(1, 13))
     assert run.summary["val/ppl_min"] == min(directory.validation_perplexities().values())
     assert train(tracker="wandb") == 0, "it was already reported"

@@ -10,16 +10,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tiny import TINY
 
 from aiayn import __version__
 
 CHECKOUT = Path(__file__).parents[2]
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "AIAYN", "HYDRA"))}
-
-TINY = ["data.sentences=60", "data.dev_sentences=2", "data.test_sentences=2", "data.max_length=60"]
-TINY += ["tokenizer.vocabulary_size=300", "model.d_model=8", "model.d_ff=8", "model.num_layers=1", "model.num_heads=1"]
-TINY += ["optimization.max_steps=2", "optimization.source_tokens=300", "optimization.target_tokens=300"]
-TINY += ["decoding.beam_size=1", "decoding.max_extra_length=1", "trainer.accelerator=cpu", "logger=none"]
 
 Run = Callable[..., str]
 
@@ -94,6 +90,7 @@ def test_the_wheel_holds_the_code_and_every_value(wheel: Path) -> None:
     assert {name.partition("/")[0] for name in files} == {"aiayn", "hydra_plugins", f"aiayn-{__version__}.dist-info"}
 
 
+@pytest.mark.long
 def test_a_wheel_made_from_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None:
     sdist = build(CHECKOUT, "sdist", tmp_path)
     with tarfile.open(sdist) as archive:
@@ -116,17 +113,13 @@ def test_it_says_what_it_is_and_what_it_does(installed: Run) -> None:
     assert "aiayn <verb>" in installed("aiayn", "--help")
     composed = yaml.safe_load(installed("aiayn", "train", "experiment=table3/big", "--cfg", "job", "--resolve"))
     assert composed["identity"]["experiment"] == "table3/big"
-    assert "checkpoint: last" in installed("aiayn", "evaluate", "run=here", "--cfg", "job")
 
 
 def test_reports_need_no_checkout(installed: Run) -> None:
     page = (CHECKOUT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert installed("aiayn", "report", "configuration") == page
     assert "Transformer (big)" in installed("aiayn", "report", "paper", "table=2")
-    assert "reproduce 10" in " ".join(installed("aiayn", "report", "parameters").split())
 
 
-def test_a_row_is_trained_and_shown(installed: Run) -> None:
-    shown = installed("aiayn", "train", *TINY)
-    assert "this run" in shown
-    assert installed("aiayn", "train", *TINY) == shown
+def test_a_run_is_trained_and_shown(installed: Run) -> None:
+    assert "this run" in installed("aiayn", "train", *TINY, "optimization.max_steps=2", "logger=none")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cluster import Cluster
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.runs.directory import HOLDER, RunDirectory
 from aiayn.runs.record import Status, read_record

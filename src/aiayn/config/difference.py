@@ -144,8 +144,17 @@ def _experiment(root: DictConfig, *words: str) -> DictConfig:
     identity = root.identity
     chosen = [f"{key}={identity[key]}" for key in ("experiment", "scale", "fidelity")]
     chosen += [word for word in HydraConfig.get().overrides.hydra if word.startswith(SEARCHPATH)]
+    return _composed(_loader(), (*chosen, *words))
+
+
+def _loader() -> ConfigLoader:
+    """The first loader of this process with the folders of the command's, so that commands share compositions."""
     hydra = GlobalHydra.instance()
-    return _composed(hydra.config_loader() if hydra.is_initialized() else _own_loader(), (*chosen, *words))
+    loader = hydra.config_loader() if hydra.is_initialized() else _own_loader()
+    return _LOADERS.setdefault(tuple(str(each.path) for each in loader.get_search_path().get_path()), loader)
+
+
+_LOADERS: dict[tuple[str, ...], ConfigLoader] = {}
 
 
 @lru_cache(maxsize=8)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.paper.tables import TABLES
 from aiayn.paper.cells import PaperTable
+from aiayn.paper.tables import TABLES
 from aiayn.reports.formats import Document, Grid, markdown_table, show
 from aiayn.system import files
 

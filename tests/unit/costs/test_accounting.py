@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import torch
-from tiny_architecture import TINY
+from tiny import ARCHITECTURE
 
 from aiayn.config.schema import CostConfig
 from aiayn.costs.accounting import CostMeter, cost_meter
@@ -13,7 +13,7 @@ from aiayn.runs.cost import Attempt, Basis, Devices, RunCost
 from aiayn.training.meter import Spent
 
 CPU = torch.device("cpu")
-MODEL = transformer_cost(TINY, vocabulary_size=100)
+MODEL = transformer_cost(ARCHITECTURE, vocabulary_size=100)
 ATTEMPT = Attempt("2026-11-22T00:00:00+00:00", (Devices("P100", 8, 9.5e12, 9.5e12, Basis.paper),), 1.5, "USD")
 
 

@@ -160,7 +160,7 @@ def patient_search(
     beams=st.tuples(st.integers(2, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
     ends_among=st.sampled_from(get_args(EndsAmong)),
 )
-def test_stopping_early_never_changes_the_result(
+def test_results_are_those_of_a_plain_search_to_the_limit(
     toy: type[ToyLanguage],
     seed: int,
     vocabulary: int,
@@ -190,7 +190,7 @@ def test_stopping_early_never_changes_the_result(
     beams=st.tuples(st.integers(1, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
     ends_among=st.sampled_from(get_args(EndsAmong)),
 )
-def test_who_enters_when_changes_no_result(
+def test_when_sentences_enter_changes_no_result(
     toy: type[ToyLanguage],
     seed: int,
     vocabulary: int,
@@ -249,43 +249,6 @@ def test_ends_among_the_beam_are_fewer() -> None:
     assert markov_search(table, beam_size=2, ends_among="beam")[0].tokens == (3, 5)
 
 
-@settings(max_examples=40)
-@given(
-    seed=seeds, kind=kinds, alpha=alphas, beam_size=st.integers(2, 6), limits=st.lists(st.integers(1, 9), max_size=4)
-)
-def test_results_are_sorted_distinct_allowed_and_scored_by_their_own_steps(
-    toy: type[ToyLanguage], seed: int, kind: tuple[int, float], alpha: float, beam_size: int, limits: list[int]
-) -> None:
-    language = toy(seed, 8, *kind)
-    found = search(language, range(len(limits)), limits, beam_size=beam_size, alpha=alpha, n_best=beam_size)
-    for sentence, (limit, listed) in enumerate(zip(limits, found, strict=True)):
-        assert 1 <= len(listed) <= beam_size
-        assert [each.score for each in listed] == sorted((each.score for each in listed), reverse=True)
-        assert len({each.tokens for each in listed}) == len(listed)
-        assert len({each.finished for each in listed}) == 1
-        for each in listed:
-            tokens = generated(each)
-            assert len(tokens) <= limit
-            assert not {*each.tokens} & {*FORBIDDEN, EOS}
-            if each.log_probability > -math.inf:
-                assert each.finished or len(tokens) == limit
-                assert each.log_probability == pytest.approx(language.total(sentence, tokens), rel=1e-5)
-                penalty = length_penalty(len(tokens), alpha=alpha)
-                assert each.score == pytest.approx(each.log_probability / penalty, rel=1e-5)
-
-
-@settings(max_examples=40)
-@given(seed=seeds, kind=kinds, limits=st.lists(st.integers(1, 8), min_size=1, max_size=6), data=st.data())
-def test_a_sentence_gets_the_same_result_in_any_batch_and_order(
-    toy: type[ToyLanguage], seed: int, kind: tuple[int, float], limits: list[int], data: st.DataObject
-) -> None:
-    language = toy(seed, 7, *kind)
-    order = data.draw(st.permutations(range(len(limits))))
-    together = search(language, order, [limits[sentence] for sentence in order], n_best=2)
-    for sentence, listed in zip(order, together, strict=True):
-        assert listed == search(language, [sentence], [limits[sentence]], n_best=2)[0]
-
-
 def test_finished_sentences_leave_the_batch(toy: type[ToyLanguage]) -> None:
     language, sentences, limit = toy(seed=3, vocabulary=5), range(12), 12
     steps = []
@@ -329,30 +292,6 @@ def markov_search(
     limits = torch.tensor([limit])
     ((best,),) = beam_search(beam_size=beam_size, alpha=alpha, ends_among=ends_among).batch(step, MarkovState(), limits)
     return best, steps
-
-
-def test_a_second_beam_escapes_the_garden_path() -> None:
-    table = torch.zeros(5, 5)
-    table[BOS, 3], table[BOS, 4] = 0.6, 0.4
-    table[3, 3], table[3, 4], table[3, EOS] = 0.35, 0.35, 0.3  # the better start has no good end
-    table[4, EOS] = 1.0
-    assert markov_search(table, beam_size=1)[0].tokens != (4,)
-    assert markov_search(table, beam_size=2)[0].tokens == (4,)
-
-
-def test_a_stronger_length_penalty_prefers_the_longer_output() -> None:
-    table = torch.zeros(5, 5)
-    table[BOS, 3], table[BOS, EOS] = 0.4, 0.6
-    table[3, 4] = table[4, EOS] = 1.0
-    assert markov_search(table, beam_size=2, alpha=0.0)[0].tokens == ()
-    assert markov_search(table, beam_size=2, alpha=3.0)[0].tokens == (3, 4)
-
-
-def test_no_room_for_eos_leaves_the_output_unfinished() -> None:
-    table = torch.zeros(4, 4)
-    table[BOS, 3] = table[3, 3] = 1.0
-    best, _ = markov_search(table, beam_size=2, limit=3)
-    assert (best.tokens, best.finished) == ((3, 3, 3), False)
 
 
 def test_nothing_possible_is_an_empty_output_at_once() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.decoding.beam_search import BeamSearch
@@ -172,23 +172,6 @@ def test_allowed_is_whatever_some_well_formed_output_goes_on_with(
                 assert set(allowed.nonzero().flatten().tolist()) == followers[output[:place]]
 
 
-@settings(max_examples=25)
-@given(seed=seeds, levels=levels, alpha=alphas, size=small_sizes, bounds=every_bound)
-def test_one_beam_takes_the_likeliest_token_that_is_allowed(
-    toy: type[ToyLanguage], seed: int, levels: int, alpha: float, size: tuple[int, int], bounds: tuple[int, int]
-) -> None:
-    language, (words, limit) = toy(seed, VOCABULARY, levels), size
-    path: list[int] = []
-    possible = every_output(*size, *bounds)
-    while EOS not in path:
-        table = language.log_probabilities(0, path)
-        followers = {output[len(path)] for output in possible}
-        path.append(max(followers, key=lambda token: (table[token], -token)))
-        possible = [output for output in possible if output[: len(path)] == tuple(path)]
-    ((found,),) = search(language, [0], [words], [limit], bounds=bounds, beam_size=1, alpha=alpha)
-    assert [*found.tokens, EOS] == path
-
-
 @settings(max_examples=15)
 @given(seed=seeds, levels=levels, alpha=alphas, size=st.sampled_from([(1, 7), (2, 6), (3, 6)]))
 def test_a_beam_wide_enough_finds_the_best_well_formed_outputs_by_the_scores_of_the_model(
@@ -201,30 +184,6 @@ def test_a_beam_wide_enough_finds_the_best_well_formed_outputs_by_the_scores_of_
     )
     (found,) = search(language, [0], [words], [limit], beam_size=len(outputs), n_best=3, alpha=alpha)
     assert [each.score for each in found] == pytest.approx(scores[:3], rel=1e-5)
-
-
-@settings(max_examples=25)
-@given(seed=seeds, data=st.data())
-def test_greedy_search_that_is_well_formed_by_itself_stays_as_it_is(
-    toy: type[ToyLanguage], seed: int, data: st.DataObject
-) -> None:
-    """A model that leans to a well-formed output, but at random also to others."""
-    words, limit = 2, 7
-    language, wanted = toy(seed, VOCABULARY), data.draw(st.sampled_from(every_output(words, limit, *DEEP)))
-    steps = itertools.count()
-
-    def step(tokens: torch.Tensor, state: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        logits, normalizers = language.step(tokens, state)
-        place = next(steps)
-        if place < len(wanted):
-            logits[..., wanted[place]] += 3
-        return logits, normalizers + 3
-
-    free = beam_search(beam_size=1).batch(step, language.begin([0]), torch.tensor([limit]))
-    assume(free[0][0].finished and well_formed(free[0][0].tokens, words, *DEEP))
-    steps = itertools.count()
-    state, max_lengths = begun(language, [0], [words], [limit], DEEP)
-    assert beam_search(beam_size=1).batch(constrained(step), state, max_lengths) == free
 
 
 @settings(max_examples=25)

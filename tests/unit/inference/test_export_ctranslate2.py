@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_architecture import TINY
+from tiny import ARCHITECTURE
 from torch import nn
 
 from aiayn.config.model_schema import Attention, Norm, Normalization, Positions
@@ -27,7 +27,7 @@ PAD, BOS, EOS = TOKENIZER.pad_id, TOKENIZER.bos_id, TOKENIZER.eos_id
 TEXT = range(3, TOKENIZER.vocabulary_size)
 """Ids of text tokens."""
 
-SMALL = replace(TINY, dropout=0.1, max_positions=20)
+SMALL = replace(ARCHITECTURE, dropout=0.1, max_positions=20)
 ARCHITECTURES = st.builds(
     Architecture,
     d_model=st.sampled_from([8, 12, 16]),

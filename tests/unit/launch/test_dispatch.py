@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tiny_run import TINY
+from tiny import TINY
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass

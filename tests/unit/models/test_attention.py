@@ -1,15 +1,12 @@
 import math
-from collections.abc import Callable
 
 import pytest
 import torch
+from tiny_models import architecture
 from torch import Tensor
 
-from aiayn.models.architecture import Architecture
 from aiayn.models.attention import CrossAttention, SelfAttention
 from aiayn.models.packing import Packed, Packing
-
-Settle = Callable[..., Architecture]
 
 
 def attend_naively(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
@@ -28,9 +25,7 @@ def attend_naively(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) ->
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("d_k", "d_v"), [(4, 4), (3, 5)])
-def test_self_attention_projects_each_head_from_its_own_rows(
-    architecture: Settle, d_k: int, d_v: int, bias: bool
-) -> None:
+def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int, bias: bool) -> None:
     torch.manual_seed(0)
     heads, d_model, length = 2, 6, 4
     sizes = architecture(d_model=d_model, num_heads=heads, d_k=d_k, d_v=d_v, projection_bias=bias)
@@ -54,7 +49,7 @@ def test_self_attention_projects_each_head_from_its_own_rows(
     torch.testing.assert_close(result, expected, rtol=0, atol=1e-12)
 
 
-def test_cross_attention_to_itself_is_self_attention(architecture: Settle) -> None:
+def test_cross_attention_to_itself_is_self_attention() -> None:
     torch.manual_seed(0)
     sizes = architecture(d_model=6, num_heads=2, d_k=3, d_v=5, projection_bias=True)
     own, cross = SelfAttention(sizes), CrossAttention(sizes)
@@ -69,7 +64,7 @@ def test_cross_attention_to_itself_is_self_attention(architecture: Settle) -> No
     torch.testing.assert_close(crossed, own(packed, packing))
 
 
-def test_projections_have_biases_only_when_asked(architecture: Settle) -> None:
+def test_projections_have_biases_only_when_asked() -> None:
     for kind in (SelfAttention, CrossAttention):
         for bias in (True, False):
             attention = kind(architecture(projection_bias=bias))

@@ -1,22 +1,19 @@
 """Logits' variance and weights' entropy, by a plain loop and by what the paper's footnote says of them."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import build, sentences
 from torch import Tensor
 
 from aiayn.models.attention_functions import AdditiveAttention, DotProductAttention
 from aiayn.models.attention_sharpness import Sharpness, attention_sharpness, sharpness
 from aiayn.models.attention_weights import attention_scores, attention_weights
-from aiayn.models.transformer import Transformer
-
-Build = Callable[..., Transformer]
-Sentences = Callable[..., Tensor]
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4)
 
@@ -41,7 +38,7 @@ def one_by_one(scores: Tensor, weights: Tensor) -> Iterator[tuple[int, int, floa
 @given(LENGTHS, st.integers(0, 2**32))
 @settings(max_examples=12, deadline=None)
 def test_means_over_the_queries_that_have_a_choice(
-    build: Build, sentences: Sentences, changes: dict[str, Any], lengths: list[tuple[int, int]], seed: int
+    changes: dict[str, Any], lengths: list[tuple[int, int]], seed: int
 ) -> None:
     torch.manual_seed(seed)
     model = build(**changes).double().eval()
@@ -62,8 +59,6 @@ def test_means_over_the_queries_that_have_a_choice(
 @given(LENGTHS, LENGTHS, st.integers(0, 2**32))
 @settings(max_examples=12, deadline=None)
 def test_batches_add_up(
-    build: Build,
-    sentences: Sentences,
     one: list[tuple[int, int]],
     another: list[tuple[int, int]],
     seed: int,

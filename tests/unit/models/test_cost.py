@@ -1,11 +1,12 @@
 """The closed form of a Transformer's cost is what torch counts in a real one."""
 
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import architecture
 from torch import Tensor
 
 from aiayn.config.model_schema import Attention, Normalization, Positions
@@ -37,12 +38,6 @@ architectures = st.builds(
 )
 
 
-class Settle(Protocol):
-    """The tiny architecture with some settings changed."""
-
-    def __call__(self, **changes: Any) -> Architecture: ...
-
-
 @settings(max_examples=40, deadline=None)
 @given(architecture=architectures, vocabulary_size=st.integers(1, 50))
 def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabulary_size: int) -> None:
@@ -58,7 +53,7 @@ def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabu
 
 
 @pytest.mark.parametrize("attention", [Attention.general, Attention.additive, Attention.concat])
-def test_a_variant_has_the_parameters_of_the_model(architecture: Settle, attention: Attention) -> None:
+def test_a_variant_has_the_parameters_of_the_model(attention: Attention) -> None:
     shape = architecture(attention=attention)
     assert not has_closed_form(shape)
     counted = measured_cost(lambda rows: Transformer(shape, vocabulary_size=rows), vocabulary_size=23)
@@ -102,9 +97,7 @@ def kept(model: Transformer, *, sentences: int, source_len: int, target_len: int
     ids=str,
 )
 @pytest.mark.parametrize(("source_len", "target_len"), [(24, 24), (8, 40), (40, 8)])
-def test_kept_memory_is_what_autograd_holds(
-    architecture: Settle, change: dict[str, Any], source_len: int, target_len: int
-) -> None:
+def test_kept_memory_is_what_autograd_holds(change: dict[str, Any], source_len: int, target_len: int) -> None:
     shape = architecture(**{"d_model": 256, "d_ff": 1024, "d_k": 64, "d_v": 64, "dropout": 0.1} | change)
     model = Transformer(shape, vocabulary_size=900)
     said = transformer_cost(shape, vocabulary_size=900).kept_bytes(
@@ -113,7 +106,7 @@ def test_kept_memory_is_what_autograd_holds(
     assert said == pytest.approx(kept(model, sentences=8, source_len=source_len, target_len=target_len), rel=0.03)
 
 
-def test_half_precision_saves_memory_and_parameters_cost_theirs(architecture: Settle) -> None:
+def test_half_precision_saves_memory_and_parameters_cost_theirs() -> None:
     cost = transformer_cost(architecture(dropout=0.1, d_model=512, d_ff=2048, d_k=64, d_v=64), vocabulary_size=1000)
     single, half = (cost.training_bytes(source_tokens=5000, target_tokens=5000, of=of) for of in (SINGLE, HALF))
     assert half < single

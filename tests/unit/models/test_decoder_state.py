@@ -1,26 +1,14 @@
 """Step by step is the same as all at once, whatever a search does to its beams."""
 
-from collections.abc import Callable
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import build, sentences
 from torch import Tensor
 
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.transformer import Transformer
-
-Build = Callable[..., Transformer]
-Sentences = Callable[..., Tensor]
-
-VARIANTS = [
-    {},
-    {"norm": "pre"},
-    {"positions": "learned"},
-    {"d_k": 3, "d_v": 5, "projection_bias": True},
-    {"max_positions": 2},
-]
 
 
 def all_at_once(model: Transformer, sources: Tensor, prefixes: Tensor) -> Tensor:
@@ -35,21 +23,9 @@ def log_probabilities(model: Transformer, tokens: Tensor, state: DecoderState) -
     return logits - normalizers.unsqueeze(-1)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@torch.no_grad()
-def test_one_beam_equals_decode(build: Build, sentences: Sentences, variant: dict[str, object]) -> None:
-    torch.manual_seed(0)
-    model = build(**variant).eval()
-    sources, targets = sentences(4, 7, 1), sentences(6, 6, 6)
-    state = model.begin(sources)
-    steps = [log_probabilities(model, tokens, state) for tokens in torch.split(targets, 1, dim=1)]
-    expected = torch.log_softmax(model(sources, targets), dim=-1)
-    torch.testing.assert_close(torch.cat(steps, dim=1), expected, rtol=0, atol=1e-5)
-
-
 @given(st.integers(0, 2**32), st.data())
-@settings(max_examples=25)
-def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int, data: st.DataObject) -> None:
+@settings(max_examples=10)
+def test_any_search_equals_decode(seed: int, data: st.DataObject) -> None:
     """From beam 1 to others, sentences leaving, entering and changing places, slots forgotten on the way."""
     torch.manual_seed(seed)
     model = build().eval()
@@ -57,7 +33,7 @@ def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int,
     sources = list(sentences(*data.draw(drawn)))
     state = model.begin(torch.stack(sources))
     prefixes = [torch.empty(1, 0, dtype=torch.int64) for _ in sources]  # of each sentence, [beam, length]
-    for _ in range(data.draw(st.integers(1, 12))):
+    for _ in range(data.draw(st.integers(1, 9))):
         beam = len(prefixes[0])
         tokens = torch.randint(1, 23, (len(prefixes), beam))
         prefixes = [torch.cat([old, new.unsqueeze(-1)], dim=-1) for old, new in zip(prefixes, tokens, strict=True)]
@@ -87,7 +63,7 @@ def test_any_search_equals_decode(build: Build, sentences: Sentences, seed: int,
             prefixes += [torch.empty(beams.shape[1], 0, dtype=torch.int64) for _ in entering]
 
 
-def test_a_source_that_has_left_leaves_no_room(build: Build, sentences: Sentences) -> None:
+def test_a_source_that_has_left_leaves_no_room() -> None:
     """What enters is padded to the longest source that is still there, not to one that was."""
     model = build().eval()
     state = model.begin(sentences(9, 4))
@@ -98,9 +74,9 @@ def test_a_source_that_has_left_leaves_no_room(build: Build, sentences: Sentence
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_what_no_beam_descends_from_is_forgotten(build: Build, sentences: Sentences, beam: int) -> None:
+def test_what_no_beam_descends_from_is_forgotten(beam: int) -> None:
     """Beams that always continue the first one need one past together, and a few slots that wait to be forgotten."""
-    model, steps = build().eval(), 100
+    model, steps = build().eval(), 50
     state = model.begin(sentences(4, 6))
     state.reorder(torch.zeros(2, beam, dtype=torch.int64))
     for _ in range(steps):
@@ -110,7 +86,7 @@ def test_what_no_beam_descends_from_is_forgotten(build: Build, sentences: Senten
     assert int(state.ancestry.sum()) == 2 * beam * steps
 
 
-def test_beams_share_what_they_remember(build: Build, sentences: Sentences) -> None:
+def test_beams_share_what_they_remember() -> None:
     """Reordering moves no keys and no values, neither of the source nor of the past."""
     model = build().eval()
     state = model.begin(sentences(4, 6))
@@ -121,7 +97,7 @@ def test_beams_share_what_they_remember(build: Build, sentences: Sentences) -> N
     assert all(layer.keys.shape[0] == layer.values.shape[0] == 2 for layer in before)
 
 
-def test_only_sentences_that_move_are_copied(build: Build, sentences: Sentences) -> None:
+def test_only_sentences_that_move_are_copied() -> None:
     model = build().eval()
     state = model.begin(sentences(4, 6, 5, 3))
     model.step(torch.ones(4, 1, dtype=torch.int64), state)
@@ -133,7 +109,7 @@ def test_only_sentences_that_move_are_copied(build: Build, sentences: Sentences)
     assert all(torch.equal(now, then[[0, 3, 2]]) for now, then in zip(after, before, strict=True))
 
 
-def test_logits_belong_to_the_caller(build: Build, sentences: Sentences) -> None:
+def test_logits_belong_to_the_caller() -> None:
     model = build().eval()
     sources, tokens = sentences(4, 6), torch.tensor([[1], [1]])
     logits, normalizers = model.step(tokens, model.begin(sources))
@@ -144,6 +120,6 @@ def test_logits_belong_to_the_caller(build: Build, sentences: Sentences) -> None
     assert torch.equal(model.step(tokens, model.begin(sources))[0], kept)
 
 
-def test_searching_in_training_mode_is_refused(build: Build, sentences: Sentences) -> None:
+def test_searching_in_training_mode_is_refused() -> None:
     with pytest.raises(AssertionError, match="eval"):
         build().train().begin(sentences(3))

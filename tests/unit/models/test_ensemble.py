@@ -3,16 +3,18 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import ARCHITECTURE
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
-from aiayn.models.architecture import Architecture, ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
 from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.ensemble import Ensemble, log_mean
@@ -29,16 +31,7 @@ sources = st.lists(st.lists(st.integers(3, ROWS - 1), min_size=1, max_size=7), m
 
 def transformer(d_model: int, seed: int, rows: int = ROWS) -> Transformer:
     torch.manual_seed(seed)
-    sizes: dict[str, Any] = {"d_model": d_model, "d_ff": 12, "num_layers": 1, "num_heads": 2, "d_k": 4, "d_v": 4}
-    architecture = Architecture(
-        **sizes,
-        dropout=0.1,
-        positions="sinusoidal",
-        norm="post",
-        projection_bias=False,
-        layer_norm_epsilon=1e-6,
-        max_positions=64,
-    )
+    architecture = replace(ARCHITECTURE, d_model=d_model, d_ff=12, num_layers=1, dropout=0.1, max_positions=64)
     return louder(Transformer(architecture, vocabulary_size=rows))
 
 

@@ -1,13 +1,9 @@
-from collections.abc import Callable
-
 import pytest
 import torch
+from tiny_models import architecture
 
-from aiayn.models.architecture import Architecture
 from aiayn.models.feed_forward import FeedForward
 from aiayn.models.layers import Residual
-
-Settle = Callable[..., Architecture]
 
 
 def test_feed_forward_is_equation_2() -> None:
@@ -21,7 +17,7 @@ def test_feed_forward_is_equation_2() -> None:
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
-def test_residual_normalises_after_the_sum_or_before_the_sub_layer(architecture: Settle, norm: str) -> None:
+def test_residual_normalises_after_the_sum_or_before_the_sub_layer(norm: str) -> None:
     torch.manual_seed(0)
     around = Residual(architecture(d_model=8, norm=norm))
     states, output = torch.randn(2, 3, 8), torch.randn(2, 3, 8)
@@ -31,7 +27,7 @@ def test_residual_normalises_after_the_sum_or_before_the_sub_layer(architecture:
     torch.testing.assert_close(after, states + output if norm == "pre" else normalise(states + output))
 
 
-def test_residual_drops_the_output_and_never_the_states(architecture: Settle) -> None:
+def test_residual_drops_the_output_and_never_the_states() -> None:
     torch.manual_seed(0)
     around = Residual(architecture(d_model=8, dropout=0.25, norm="pre"))
     states, output = torch.randn(50, 40, 8), torch.ones(50, 40, 8)

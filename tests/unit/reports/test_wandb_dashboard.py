@@ -87,8 +87,8 @@ def test_the_same_records_make_the_same_dashboard(table: Report) -> None:
 def test_w_and_bs_client_reads_the_content_as_it_was_written(table: Report) -> None:
     content = build_dashboard(table, SUBJECT).content()
     read = Dashboard(
-        wr.Report._from_model(ReportViewspec.model_validate(content["report"])),
-        ws.Workspace._from_model(View.model_validate(content["workspace"])),
+        wr.Report._from_model(ReportViewspec.model_validate(content["report"])),  # noqa: SLF001  # no public way
+        ws.Workspace._from_model(View.model_validate(content["workspace"])),  # noqa: SLF001
     )
     read.report.width = "fluid"  # which W&B's client does not read
     assert read.content() == content
@@ -138,9 +138,24 @@ NAMES = st.text(st.characters(codec="utf-8"), min_size=1) | st.text("ab'\"\\=<>!
 Conditions = list[dict[str, Any]]
 
 
+def sent(ours: Subject, *panels: Panel) -> dict[str, Any]:
+    """A report's grid of the run sets and panels, as W&B gets it."""
+    report = wr.Report(entity="e", project="p", blocks=[wr.PanelGrid(runsets=run_sets(ours), panels=list(panels))])
+    content = Dashboard(report, ws.Workspace(entity="", project="p")).content()
+    (grid,) = blocks(content, "panel-grid")
+    found: dict[str, Any] = grid["metadata"]
+    return found
+
+
+def panel_config(ours: Subject, panel: Panel) -> dict[str, Any]:
+    (shown,) = sent(ours, panel)["panelBankSectionConfig"]["panels"]
+    config: dict[str, Any] = shown["config"]
+    return config
+
+
 def run_set_conditions(ours: Subject) -> dict[str, Conditions]:
     """The filters of every run set, all of which must hold, as W&B gets them."""
-    found = {each.name: each._to_model().filters["filters"] for each in run_sets(ours)}
+    found = {each["name"]: each["filters"]["filters"] for each in sent(ours)["runSets"]}
     for each in (condition for conditions in found.values() for condition in conditions):
         assert (each["op"], each.get("connector", "AND"), each["key"]["section"]) == ("IN", "AND", "run")
     return found
@@ -211,7 +226,7 @@ def test_changes_of_all_runs_of_a_table_are_in_its_run_sets_and_title(frozen_row
 def test_the_axes_are_keys_of_the_configuration_that_rows_change(described: Described) -> None:
     assert set(AXES) <= set(flatten(described("base").config))
     assert set(AXES) <= {key for row in ROWS for key in row.changes}
-    accessors = [column.accessor for column in coordinates(SUBJECT)._to_model().config.columns]
+    accessors = [column["accessor"] for column in panel_config(SUBJECT, coordinates(SUBJECT))["columns"]]
     for key, accessor in zip(AXES, accessors, strict=False):
         group, _, name = key.partition(".")
         assert accessor == f"config:{group}.value.{name}"  # W&B wraps what stands at the top
@@ -235,6 +250,6 @@ def test_panels_show_the_scores_that_the_table_has() -> None:
     shown = [panel.custom_expressions for panel in differences(ours, values)]
     assert shown == [[f"${{{key}}} - {value:.6f}"] for key, value in zip(ours.scores, values, strict=True)]
     assert differences(ours, ()) == []
-    assert sizes(ours)._to_model().config.y_axis == f"summary:{ours.scores[0]}"
-    columns = [column.accessor for column in coordinates(ours)._to_model().config.columns]
+    assert panel_config(ours, sizes(ours))["yAxis"] == f"summary:{ours.scores[0]}"
+    columns = [column["accessor"] for column in panel_config(ours, coordinates(ours))["columns"]]
     assert columns[len(AXES) :] == [f"summary:{key}" for key in ours.scores]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from pytorch_lightning import Trainer
-from tiny_architecture import TINY
+from tiny import ARCHITECTURE
 
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
@@ -23,7 +23,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
 
 @pytest.fixture(scope="session")
 def architecture() -> Architecture:
-    return replace(TINY, num_heads=2, d_k=8, d_v=8, dropout=0.1, max_positions=128)
+    return replace(ARCHITECTURE, dropout=0.1, max_positions=128)
 
 
 @pytest.fixture(scope="session")

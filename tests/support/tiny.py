@@ -1,0 +1,32 @@
+"""The one tiny configuration of the tests: overrides of a run that takes seconds, and an architecture."""
+
+from aiayn.models.architecture import Architecture
+from tiny_sizes import SIZES
+
+TINY = (
+    *SIZES,
+    "optimization.max_steps=12",
+    "optimization.warmup_steps=10",
+    "optimization.validation_interval=6",
+    "optimization.checkpoint_interval=3",
+    "decoding.validation_sentences=3",
+    "trainer.log_every_n_steps=1",
+    "cost.probe_seconds=0.01",
+)
+"""Words of `aiayn train`."""
+
+ARCHITECTURE = Architecture(
+    d_model=16,
+    d_ff=24,
+    num_layers=2,
+    num_heads=4,
+    d_k=4,
+    d_v=4,
+    dropout=0.0,
+    positions="sinusoidal",
+    norm="post",
+    projection_bias=False,
+    layer_norm_epsilon=1e-6,
+    max_positions=32,
+)
+"""Of the tests of models; others are made of it by `dataclasses.replace`."""

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.paper.cells import PaperTable
-from aiayn.paper.tables import TABLES
+from aiayn.paper.tables import TABLES, AnyTable
 from aiayn.reports.formats import Document, Grid, markdown_table, show
 from aiayn.system import files
 
@@ -30,7 +29,7 @@ def report_paper(number: int | None, output: Path | None) -> None:
         print(output)  # noqa: T201
 
 
-def remarks(table: PaperTable) -> list[str]:
+def remarks(table: AnyTable) -> list[str]:
     """Notes on columns, rows and cells, and the cells of other versions of the paper."""
     found = [f"{column.heading}: {column.note}" for column in table.columns if column.note]
     for row in table.rows:
@@ -41,7 +40,7 @@ def remarks(table: PaperTable) -> list[str]:
     return found
 
 
-def _grid(number: int, table: PaperTable) -> Grid:
+def _grid(number: int, table: AnyTable) -> Grid:
     has_groups = any(row.group for row in table.rows)
     labels = ("<row", "<group", "<name") if has_groups else ("<row", "<name")
     lines = tuple(

@@ -18,6 +18,7 @@ from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
+from aiayn.training.loss import output_losses
 from aiayn.training.module import TranslationModule
 from aiayn.training.schedule import learning_rate
 

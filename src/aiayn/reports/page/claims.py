@@ -13,7 +13,6 @@ from aiayn.reports.tables.table3_claims import (
     Judged,
     JudgedClaim,
     claimed,
-    paper_cell,
     printed_difference,
     verdict_text,
 )
@@ -105,7 +104,7 @@ def _comparisons(comparisons: Sequence[Judged]) -> Html:
 
 
 def _decimals(judged: Judged) -> int:
-    return paper_cell(load_table3().row(judged.comparison.rows[0]), judged.comparison.metric).decimals
+    return load_table3().row(judged.comparison.rows[0]).cell(judged.comparison.metric).decimals
 
 
 def _extent(judged: Judged) -> float:

@@ -8,7 +8,6 @@ from aiayn.paper.claims import Metric
 from aiayn.paper.tables import load_table3
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.run_data import DIGITS, METRICS
-from aiayn.reports.tables.table3_claims import paper_value
 from aiayn.reports.tables.table3_rows import Line, Measurement, settings_text
 
 
@@ -44,8 +43,8 @@ def _row(line: Line, runs: Sequence[RunContent]) -> dict[str, Any]:
         "parameters": None if line.parameters is None else _rounded(line.parameters / 1e6),
         **{
             metric.value: {
-                "paper": paper_value(row, metric),
-                "paperDifference": _rounded(paper_value(row, metric) - paper_value(base, metric)),
+                "paper": row.cell(metric).number,
+                "paperDifference": _rounded(row.cell(metric).number - base.cell(metric).number),
                 **_measured(line.measured.get(metric)),
             }
             for metric in Metric

@@ -23,7 +23,6 @@ from aiayn.reports.page.markup import (
     tag,
     with_symbols,
 )
-from aiayn.reports.tables.table3_claims import paper_cell, paper_value
 from aiayn.reports.tables.table3_rows import Line, settings_beside, settings_text
 from aiayn.runs.ledger import State
 
@@ -53,8 +52,8 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     ]
     for metric in Metric:
         measurement = line.measured.get(metric)
-        cell = paper_cell(row, metric)
-        cells.append(number(str(cell), paper_value(row, metric), class_="paper"))
+        cell = row.cell(metric)
+        cells.append(number(str(cell), cell.number, class_="paper"))
         if measurement is None:
             cells += [number(""), number("")]
         else:

@@ -158,6 +158,7 @@ def _check(verb: str, words: Words) -> None:
     """Refuse a configuration before Hydra makes folders or shows it."""
     from hydra.types import RunMode
 
+    from aiayn.commands.mistakes import MISTAKES, explain
     from aiayn.config.compose import without_hydra
     from aiayn.config.computed import refuse_stated
     from aiayn.sweep.jobs import checked
@@ -167,7 +168,10 @@ def _check(verb: str, words: Words) -> None:
     if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
         raise UserError(f"{swept[0]}: several values need -m (a sweep); as one value write it in brackets or quotes")
     if words.cfg:
-        checked(verb, without_hydra(composed))
+        try:
+            checked(verb, without_hydra(composed))
+        except MISTAKES as error:
+            raise UserError(explain(error, verb, words.overrides)) from error
 
 
 def _hydra(verb: str, words: Words) -> int:

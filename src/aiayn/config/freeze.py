@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import InterpolationToMissingValueError, MissingMandatoryValue, OmegaConfBaseException
+from omegaconf import MISSING, DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
+from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
 from aiayn.config.schema import TrainConfig
 from aiayn.config.values import check_values
@@ -22,11 +23,12 @@ def to_dataclass(composed: DictConfig, kind: type[Config]) -> Config:
     Raises:
         UserError: a value is missing or out of range, or a key is not in the schema.
     """
-    try:
-        config = OmegaConf.to_object(composed)
-    except (MissingMandatoryValue, InterpolationToMissingValueError):
-        first = min(OmegaConf.missing_keys(composed))
-        raise UserError(f"{first} has no value: state it, as in {first}=...") from None
+    written = OmegaConf.to_container(composed, resolve=False)
+    assert isinstance(written, dict)
+    missing = min((key for key, value in flatten(written).items() if value == MISSING), default=None)
+    if missing is not None:
+        raise UserError(f"{missing} has no value: state it, as in {missing}=...")
+    config = OmegaConf.to_object(composed)
     assert isinstance(config, kind)
     check_values(config)
     return config

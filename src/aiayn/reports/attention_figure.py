@@ -42,7 +42,7 @@ SHADES = LinearSegmentedColormap.from_list(
     "weight", ["#ffffff", "#d6e6f4", "#9ac7e0", "#4f9bcb", "#1f63a8", "#0b3a73", "#04152e"]
 )
 HEADS = ("#332288", "#cc6677", "#117733", "#ddaa33", "#44aa99", "#882255", "#5aa2dc", "#999933", "#aa4499")
-"""Paul Tol's muted scheme, which the colour-blind can tell apart."""
+"""Paul Tol's muted scheme, which the colour-blind can distinguish."""
 
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.5)), (0, (5, 1.5, 1.5, 1.5)))
 """For more heads than colours."""

@@ -280,7 +280,7 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A comment as Markdown: what stands in backticks stays, and nothing else is taken for markup."""
+    """A comment as Markdown: only text in backticks is markup."""
     parts = text.split("`")
     parts[::2] = [re.sub(r"(?<!\w)_\w+_(?!\w)", r"`\g<0>`", part.replace("<", "&lt;")) for part in parts[::2]]
     return "`".join(parts)

@@ -33,8 +33,6 @@ DEFINITIONS = {
 }
 """Of the columns."""
 
-BLANK = "blank: unknown; of a sum, unknown for some runs"
-
 
 @dataclass(frozen=True)
 class CostOfRun(ReportedRun):
@@ -158,11 +156,11 @@ def _papers(runs: Sequence[CostOfRun], total: Total) -> Grid:
 
 
 def remarks(runs: Sequence[CostOfRun]) -> Iterator[str]:
-    """Definitions of the columns, and what is missing."""
+    """Definitions of the columns, and the versions of the code."""
     for column, meaning in DEFINITIONS.items():
         yield f"{column}: {meaning}"
     yield "sustained: paper is its footnote 5, stated the maker's peak, measured the rate of matrix products here"
-    yield BLANK
+    yield "blank: unknown; of a sum, unknown for some runs"
     yield from version_remarks(code_versions((run.path, run.record) for run in runs))
 
 

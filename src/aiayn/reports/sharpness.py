@@ -38,16 +38,17 @@ def _over_seeds(runs: Sequence[AttentionSharpness]) -> AttentionSharpness:
 
 def grids(comparison: Comparison, stages: Stages) -> Iterator[Grid]:
     """A table for the initial weights, and one for the trained ones."""
+    ppl, bleu = comparison.measured.ppl.values, comparison.measured.bleu.values
     for title, stage in zip(("Before training", "Trained"), stages, strict=True):
         lines = tuple(
             (
                 *names_of(comparison, system),
-                *(f"{each.variance.mean():.2f}" for each in of_system),
-                *(f"{each.entropy.mean():.3f}" for each in of_system),
-                f"{comparison.measured.ppl.values[number]:.2f}",
-                f"{comparison.measured.bleu.values[number]:.2f}",
+                *(f"{each.variance.mean():.2f}" for each in stage[number]),
+                *(f"{each.entropy.mean():.3f}" for each in stage[number]),
+                f"{ppl[number]:.2f}",
+                f"{bleu[number]:.2f}",
             )
-            for number, (system, of_system) in enumerate(zip(comparison.systems, stage, strict=True))
+            for number, system in enumerate(comparison.systems)
         )
         headings = (f"{measure} {kind}" for measure in ("variance", "entropy") for kind in AttentionSharpness._fields)
         yield Grid(title, (*name_headings(comparison), *headings, "PPL", "BLEU"), (lines,))

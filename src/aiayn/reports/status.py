@@ -119,7 +119,7 @@ def count_states(states: Iterable[str], order: Iterable[str] = State) -> str:
 
 
 def _variants(entries: Iterable[Entry]) -> dict[Path, str]:
-    """The settings in which runs of one row and seed differ, and what makes a run a trial, by run directory."""
+    """The settings in which runs of one row and seed differ, and the reason of a trial, by run directory."""
     rows: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
     variants: dict[Path, str] = {}
     for entry in entries:

@@ -29,11 +29,11 @@ def grids(tuning: Tuning) -> Iterator[Grid]:
         "BLEU on dev": lambda tried: f"{tried.bleu:.2f}",
         "length ratio on dev": lambda tried: f"{tried.length_ratio:.3f}",
     }
+    tried = {beam: [tuning.at(DecodingSetting(beam, alpha)) for alpha in alphas] for beam in beams}
     for title, shown in measures.items():
-        tried = [[tuning.at(DecodingSetting(beam, alpha)) for alpha in alphas] for beam in beams]
         lines = tuple(
             (str(beam), *(marks.get(each.setting, "") + shown(each) for each in of_beam))
-            for beam, of_beam in zip(beams, tried, strict=True)
+            for beam, of_beam in tried.items()
         )
         yield Grid(f"{title}: beam size down, alpha across", ("<beam size", *(f"{a:g}" for a in alphas)), (lines,))
     headings = ("<searched", "beam size", "alpha", "BLEU", "length ratio", "other outputs")

@@ -37,7 +37,7 @@ AXES = (
 """Settings of the parallel coordinates."""
 
 ROW = "JobType"
-"""W&B's name of the field in which the tracker states the row and what the run changes in it."""
+"""W&B's name of the field in which the tracker states the row and the run's changes to it."""
 
 MOST_ROWS = 100
 """Shown in one panel; W&B's own default is 10."""
@@ -68,7 +68,7 @@ class Subject:
     difference: str = ""
     """The changes that all of the table's runs, base included, make in their rows."""
     job_types: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Those of the table's own runs, by row; a row without runs is expected to change what base changes."""
+    """Those of the table's own runs, by row; a row without runs is expected to make base's changes."""
 
     @property
     def title(self) -> str:

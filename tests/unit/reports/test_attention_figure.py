@@ -1,6 +1,8 @@
-"""The pictures show the weights that they are given, with labels as they are, and are the same each time."""
+"""Pictures of attention show the given weights and labels, and are deterministic."""
 
 import re
+from collections.abc import Callable
+from functools import partial
 from io import BytesIO
 from itertools import combinations
 from xml.etree import ElementTree as ET
@@ -39,21 +41,14 @@ def opacities(root: ET.Element) -> list[float]:
     return sorted(float(match[1]) for style in styles if (match := re.search(r"stroke-opacity: ([\d.]+)", style)))
 
 
-@pytest.mark.parametrize("file_format", ["svg", "png"])
-@pytest.mark.parametrize("draw", [heat_maps, lines])
-def test_the_same_weights_give_the_same_bytes(draw: object, file_format: str) -> None:
-    def once() -> bytes:
-        if draw is lines:
-            return rendered(lines(SHOWN, layer=1, heads=[0, 2]), file_format)
-        return rendered(heat_maps(SHOWN, layers=[0, 1], heads=[0, 2]), file_format)
-
-    assert once() == once()
+FIGURES = [partial(heat_maps, SHOWN, layers=[0, 1], heads=[0, 2]), partial(lines, SHOWN, layer=1, heads=[0, 2])]
 
 
-def test_labels_are_text_as_it_is() -> None:
-    for figure in (heat_maps(SHOWN, layers=[1], heads=[0, 1]), lines(SHOWN, layer=1, heads=[0, 1])):
-        shown = texts(svg(figure))
-        assert set(ODD) | {"the", "it"} <= set(shown)
+@pytest.mark.parametrize("draw", FIGURES, ids=["heat_maps", "lines"])
+def test_the_same_weights_give_the_same_bytes_with_labels_as_they_are(draw: Callable[[], Figure]) -> None:
+    for file_format in ("svg", "png"):
+        assert rendered(draw(), file_format) == rendered(draw(), file_format)
+    assert set(ODD) | {"the", "it"} <= set(texts(svg(draw())))
 
 
 def test_there_is_a_heat_map_for_each_layer_and_head() -> None:

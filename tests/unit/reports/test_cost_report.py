@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -75,14 +75,8 @@ def test_a_killed_attempt_counts_before_it_is_resumed(tmp_path: Path, make_run: 
 def test_runs_are_chosen_as_for_a_comparison(tmp_path: Path, make_run: MakeRun) -> None:
     for row in ("base", "a_h1", "c_n2"):
         make_run(row, cost=RunCost.of([FULL]), hardware={"processor": "x"})
-    chosen: list[tuple[dict[str, Any], int]] = [
-        ({"experiment": ["*/a_*", "*/c_*"]}, 2),
-        ({"scale": "nano"}, 3),
-        ({"data": "ffff"}, 3),
-    ]
-    for keys, expected in chosen:
-        only = OnlyComparedConfig(**{**vars(ALL), **keys})
-        assert len(costs_of_runs(tmp_path / "runs", only)) == expected
+    only = replace(ALL, experiment=["*/a_*", "*/c_*"], scale="nano", data="ffff")
+    assert len(costs_of_runs(tmp_path / "runs", only)) == 2
     for keys in ({"experiment": "mine"}, {"scale": "paper"}, {"data": "0"}, {"sweep": "seeds"}):
         only = OnlyComparedConfig(**{**vars(ALL), **keys})
         with pytest.raises(UserError, match=rf"^only\.{next(iter(keys))}=.*: no run below .* has begun to train"):

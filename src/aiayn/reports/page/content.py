@@ -115,15 +115,14 @@ def _is_shown(entry: Entry, in_table: set[Path], only: OnlyConfig) -> bool:
 def _run(entry: Entry, base: Entry | None, runs: Path, cache: Path) -> RunContent:
     notes: list[str] = []
     row, group = _row_and_group(entry)
-    settings = run_settings(entry)
-    is_compared = base is not None and bool(settings)
+    compared = base if run_settings(entry) else None
     return RunContent(
         entry,
         folder=str(entry.directory.path.relative_to(runs)),
         row=row,
         group=group,
-        changes=_changes(run_settings(base), settings) if base and is_compared else {},
-        compared_with=str(base.directory.path.relative_to(runs)) if base and is_compared else None,
+        changes={} if compared is None else _changes(run_settings(compared), run_settings(entry)),
+        compared_with=None if compared is None else str(compared.directory.path.relative_to(runs)),
         curves=_or_note(lambda: read_curves(entry.directory), notes) or {},
         samples=_or_note(lambda: _samples(entry, cache), notes) or (),
         attention=_or_note(lambda: read_attention(entry.directory.attention), notes),

@@ -119,7 +119,7 @@ def _asset(name: str) -> str:
 
 
 def _policy(script: str, bundle: Bundle) -> str:
-    """Nothing is fetched, and no script runs but the page's own two, whatever text the runs hold."""
+    """Nothing is fetched, and only the page's own two scripts run, even if text of runs has markup."""
     return (
         f"default-src 'none'; script-src {script_hash(script.encode())} {bundle.hash}; "
         "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"

@@ -6,14 +6,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from aiayn.config.freeze import frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import RunFailedError, UserError
-from aiayn.launch.forked_workers import Started, start_group, start_worker
+from aiayn.launch.forked_workers import GROUP, WORKER, Started, start_worker
 from aiayn.launch.ranks import FOLDER, cause_of, clear_failures, exit_text, group_folder, kill_running, read_failures
 from aiayn.launch.shares import THREAD_VARIABLES, WHOLE_MACHINE, Lease, Share, leased
 from aiayn.launch.wandb_agent import log_to_agent
@@ -120,16 +119,20 @@ def _run_group(
     words = [str(directory.path), command]
     inherited = {key: value for key, value in os.environ.items() if key not in processes.GROUP_VARIABLES}
     environment = {**inherited, **lease.environment, STARTER: str(os.getpid())}
+    module, name = WORKER, "the worker"
     if processes_per_node > 1:
+        module, name = GROUP, "the process group"
         words.append(str(processes_per_node))
         each = max(1, len(lease.cores or machine.cores()) // processes_per_node)
         environment = dict.fromkeys(THREAD_VARIABLES, str(each)) | environment
-    start = partial(start_worker, is_forked=is_forked) if processes_per_node == 1 else start_group
     before = _written_record(directory)
     with signals_as_interrupts(), group_folder() as folder:
         environment[FOLDER] = str(folder)
+        descriptors = (lock, lock_of(folder), *lease.descriptors)
         with lease.pinned():
-            group = start(words, environment=environment, descriptors=(lock, lock_of(folder), *lease.descriptors))
+            group = start_worker(
+                words, environment=environment, descriptors=descriptors, is_forked=is_forked, module=module
+            )
         try:
             code = group.wait()
         except KeyboardInterrupt as error:
@@ -145,7 +148,6 @@ def _run_group(
             _send(group, signal.SIGKILL)
             kill_running(folder)
     if code and not is_finished(directory):  # the exit code of a finished run's processes does not matter
-        name = "the worker" if processes_per_node == 1 else "the process group"
         _raise_failure(directory, f"{name} {exit_text(code)}", code=code, before=before)
 
 

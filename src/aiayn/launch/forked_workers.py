@@ -44,27 +44,20 @@ class Request:
 
 
 def start_worker(
-    words: Sequence[str], *, environment: Mapping[str, str], descriptors: Sequence[int], is_forked: bool
+    words: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    descriptors: Sequence[int],
+    is_forked: bool,
+    module: str = WORKER,
 ) -> "Started":
-    """Start a worker in a session of its own, as a fork if allowed and possible."""
-    if is_forked and sys.platform == "linux":  # system libraries of macOS do not survive a fork
+    """Start a worker, or the agent of several (`GROUP`), in a session of its own; a worker as a fork if possible."""
+    if is_forked and module == WORKER and sys.platform == "linux":  # libraries of macOS do not survive a fork
         worker = _fork_server_of(environment).fork(words, environment, descriptors)
         if worker is not None:
             return worker
-    return _start_anew(WORKER, words, environment, descriptors)
-
-
-def start_group(words: Sequence[str], *, environment: Mapping[str, str], descriptors: Sequence[int]) -> "Started":
-    """Start the agent of several workers; arguments as for one."""
-    return _start_anew(GROUP, words, environment, descriptors)
-
-
-def _start_anew(
-    module: str, words: Sequence[str], environment: Mapping[str, str], descriptors: Sequence[int]
-) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *words], env=environment, start_new_session=True, pass_fds=descriptors
-    )
+    command = [sys.executable, "-m", module, *words]
+    return subprocess.Popen(command, env=environment, start_new_session=True, pass_fds=descriptors)
 
 
 class ForkServer:

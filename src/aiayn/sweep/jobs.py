@@ -21,6 +21,7 @@ from hydra.core.plugins import Plugins
 from hydra.experimental.callback import Callback
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
 from aiayn.config.computed import refuse_stated_identity
@@ -57,7 +58,10 @@ def checked(verb: str, composed: DictConfig) -> Any:
     """A command's configuration (without Hydra's node) as its dataclass, judged as far as possible without files."""
     if "identity" in composed:
         refuse_stated_identity(composed, verb)
-    config: Any = to_dataclass(composed, store.COMMANDS[verb])
+    try:
+        config: Any = to_dataclass(composed, store.COMMANDS[verb])
+    except OmegaConfBaseException as error:  # an interpolation that does not resolve
+        raise UserError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
     check = getattr(_module(verb), "check", None)
     if check is not None:
         check(config)

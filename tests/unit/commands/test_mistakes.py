@@ -53,6 +53,8 @@ MISTAKES = {
     "train model.d_model=wide": "model.d_model: Value 'wide'",
     "train model.positions=backwards": "model.positions: Invalid value 'backwards', expected one of [sinus",
     "train seed=${nowhere}": "hydra.run.dir: Interpolation key 'nowhere' not found",
+    "train seed=${nowhere} --cfg job": "seed: Interpolation key 'nowhere' not found",
+    "train seed=${seed} --cfg job": "seed: Recursive interpolation detected",
     "train model=null": "",
     "train +callbacks.mine.depth=1": "callbacks.mine: has no _target_",
     "train init_from=nowhere": "init_from=",

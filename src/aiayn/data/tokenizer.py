@@ -57,12 +57,9 @@ class SubwordTokenizer:
     ) -> Self:
         """Learn the vocabulary from lines of both languages, deterministically.
 
-        Args:
-            lines: Raw text, one sentence each; consumed as a stream.
-            vocabulary_size: Number of tokens, including 3 special ones and 256 bytes, or 512 for word pieces, where a
-                byte that begins a word is another token. Little text may yield fewer.
-            kind: How words are split into tokens.
-            pretokenized: Whether only spaces separate words; otherwise letters, digits and other signs are separated.
+        `vocabulary_size` includes 3 special tokens and 256 bytes, or 512 for word pieces, where a byte that begins a
+        word is another token; little text may yield fewer. `pretokenized`: only spaces separate words; otherwise
+        letters, digits and other signs are separated.
 
         Raises:
             UserError: `vocabulary_size` is too small for the special tokens and bytes.

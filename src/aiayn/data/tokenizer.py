@@ -43,9 +43,6 @@ class SubwordTokenizer:
     def __init__(self, backend: Tokenizer) -> None:
         self._backend = backend
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _from_json, (self._backend.to_str(),)
-
     @classmethod
     def train(
         cls,
@@ -176,7 +173,3 @@ def _longest_match(trained: Tokenizer) -> Tokenizer:
 def _without_added_tokens(trained: Tokenizer) -> Tokenizer:
     """Return the tokenizer with special tokens in the vocabulary only, so that they are not matched in text."""
     return Tokenizer.from_str(json.dumps({**json.loads(trained.to_str()), "added_tokens": []}))
-
-
-def _from_json(text: str) -> SubwordTokenizer:
-    return SubwordTokenizer(Tokenizer.from_str(text))

@@ -25,11 +25,7 @@ _BLOCK = 1 << 17  # bytes
 
 
 def decoded_lines(stream: Iterable[bytes], place: str) -> Iterator[str]:
-    """Yield each line of a binary stream without its end, as soon as it is available.
-
-    Args:
-        stream: A binary file or another iterable of lines.
-        place: The stream's name in error messages.
+    """Yield each line of a binary stream without its end, as soon as it is available; errors name its `place`.
 
     Raises:
         UserError: A line is not UTF-8.

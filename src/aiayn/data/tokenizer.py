@@ -43,9 +43,6 @@ class SubwordTokenizer:
     def __init__(self, backend: Tokenizer) -> None:
         self._backend = backend
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _from_json, (self._backend.to_str(),)
-
     @classmethod
     def train(
         cls,
@@ -57,12 +54,9 @@ class SubwordTokenizer:
     ) -> Self:
         """Learn the vocabulary from lines of both languages, deterministically.
 
-        Args:
-            lines: Raw text, one sentence each; consumed as a stream.
-            vocabulary_size: Number of tokens, including 3 special ones and 256 bytes, or 512 for word pieces, where a
-                byte that begins a word is another token. Little text may yield fewer.
-            kind: How words are split into tokens.
-            pretokenized: Whether only spaces separate words; otherwise letters, digits and other signs are separated.
+        `vocabulary_size` includes 3 special tokens and 256 bytes, or 512 for word pieces, where a byte that begins a
+        word is another token; little text may yield fewer. `pretokenized`: only spaces separate words; otherwise
+        letters, digits and other signs are separated.
 
         Raises:
             UserError: `vocabulary_size` is too small for the special tokens and bytes.
@@ -179,7 +173,3 @@ def _longest_match(trained: Tokenizer) -> Tokenizer:
 def _without_added_tokens(trained: Tokenizer) -> Tokenizer:
     """Return the tokenizer with special tokens in the vocabulary only, so that they are not matched in text."""
     return Tokenizer.from_str(json.dumps({**json.loads(trained.to_str()), "added_tokens": []}))
-
-
-def _from_json(text: str) -> SubwordTokenizer:
-    return SubwordTokenizer(Tokenizer.from_str(text))

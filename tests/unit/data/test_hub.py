@@ -253,44 +253,35 @@ def test_columns_without_text_are_refused(tmp_path: Path, rows: Rows, said: str,
     assert said in refusal(corpus_in(folder, streaming=streaming))
 
 
-def broken(folder: Path) -> None:
-    write(folder, GOOD)
-    (folder / "train.jsonl").write_text('{"translation": {"en": "a"\n', encoding="utf-8")
-
-
-def without_data(folder: Path) -> None:
-    folder.mkdir()
-
-
-def with_a_script(folder: Path) -> None:
-    write(folder, GOOD)
-    (folder / f"{folder.name}.py").write_text("import datasets\n")
-
-
-def with_another_readme(folder: Path) -> None:
-    write(folder, GOOD)
-    splits = "".join(f"  - name: {name}\n    num_examples: 7\n    num_bytes: 7\n" for name in GOOD)
-    (folder / "README.md").write_text(f"---\ndataset_info:\n  config_name: default\n  splits:\n{splits}---\n")
-
-
-def with_a_torn_readme(folder: Path) -> None:
-    write(folder, GOOD)
-    (folder / "README.md").write_text("---\nconfigs: [\n---\n")
+SEVEN_EACH = "".join(f"  - name: {name}\n    num_examples: 7\n    num_bytes: 7\n" for name in GOOD)
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("rows", "file", "content", "said"),
     [
-        (broken, "cannot be read (JSON parse error"),
-        (without_data, "cannot be read ("),
-        (with_a_script, "cannot be read (Dataset scripts are no longer supported, but found set.py"),
-        (with_another_readme, "holds other splits or sizes than its README.md states"),
-        (with_a_torn_readme, "cannot be read (while parsing"),
+        (GOOD, "train.jsonl", '{"translation": {"en": "a"\n', "cannot be read (JSON parse error"),
+        ({}, "notes", "", "cannot be read ("),
+        (
+            GOOD,
+            "set.py",
+            "import datasets\n",
+            "cannot be read (Dataset scripts are no longer supported, but found set.py",
+        ),
+        (
+            GOOD,
+            "README.md",
+            f"---\ndataset_info:\n  config_name: default\n  splits:\n{SEVEN_EACH}---\n",
+            "holds other splits or sizes than its README.md states",
+        ),
+        (GOOD, "README.md", "---\nconfigs: [\n---\n", "cannot be read (while parsing"),
     ],
+    ids=["torn", "without data", "script", "another README", "torn README"],
 )
-def test_unusable_folders_are_explained(make: Any, said: str, tmp_path: Path) -> None:
-    folder = tmp_path / "set"
-    make(folder)
+def test_unusable_folders_are_explained(
+    rows: Mapping[str, Rows], file: str, content: str, said: str, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "set", rows)
+    (folder / file).write_text(content)
     message = refusal(corpus_in(folder))
     assert message.startswith(f"data.path={folder}: {said}")
     assert "data=text_files" in message or "README.md" in message

@@ -19,10 +19,7 @@ def micro_batches(batch: Indices, source_lengths: Lengths, target_lengths: Lengt
     """Split a global batch into micro-batches of about equal cost, padding included.
 
     `parts` is the number of ranks times that of accumulations; a rank gets part `a * world_size + rank` in accumulation
-    a. So the optimizer step has the same sentences for any factors.
-
-    Returns:
-        Exactly `parts` arrays; some are empty only if there are fewer sentences than parts.
+    a. So the optimizer step has the same sentences for any factors. With fewer sentences than parts, some are empty.
     """
     tokens = source_lengths[batch].astype(np.int64) + target_lengths[batch]
     longest_first = np.argsort(-tokens, kind="stable")

@@ -52,15 +52,8 @@ def plan_epoch(
 ) -> EpochPlan:
     """Split a corpus into batches of sentences of similar length (section 5.1), differently in every epoch.
 
-    Every sentence is in exactly one batch.
-
-    Args:
-        source_lengths: Tokens of each source sentence, eos included: `[sentences]`.
-        target_lengths: Likewise.
-        source_tokens: Largest number of source tokens of a batch, padding included.
-        target_tokens: Likewise.
-        seed: Random seed, used together with `epoch`.
-        epoch: Pass over the corpus, from 0.
+    Every sentence is in exactly one batch. Lengths, `[sentences]`, include the eos. The budgets `source_tokens` and
+    `target_tokens` of a batch include padding.
 
     Raises:
         UserError: A single sentence exceeds a budget.

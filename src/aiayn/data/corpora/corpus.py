@@ -18,7 +18,7 @@ class Corpus(Protocol):
 
     @property
     def identity(self) -> str:
-        """Hexadecimal SHA-256 that changes with any sentence and with their order."""
+        """Hexadecimal SHA-256 that changes with any sentence and with their order; a UserError if there is none."""
         ...
 
     @property

@@ -28,11 +28,7 @@ def named_files(named: object, key: str, *, endings: Sequence[str] = ()) -> list
 
 
 def file_entry(path: Path, key: str) -> dict[str, str]:
-    """Return the name and SHA-256 of a file.
-
-    Raises:
-        UserError: The file cannot be read.
-    """
+    """Return the name and SHA-256 of a file; a UserError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}

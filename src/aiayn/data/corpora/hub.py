@@ -49,11 +49,7 @@ class HubCorpus:
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 over the settings and the data set's content: its commit on the hub, or its files' bytes.
-
-        Raises:
-            UserError: The data set cannot be found.
-        """
+        """SHA-256 over the settings and the data set's content: its commit on the hub, or its files' bytes."""
         content = {
             "kind": "hub",
             "content": self._data_set.content,
@@ -104,11 +100,7 @@ class HubCorpus:
         return len(self._tables[split])
 
     def check_sizes(self, sizes: Mapping[Split, int]) -> None:
-        """Compare the numbers of pairs, before filtering, with the stated ones.
-
-        Raises:
-            UserError: A split has another number of pairs.
-        """
+        """Raise a UserError if a split has another number of pairs, before filtering, than stated."""
         for split, size in sizes.items():
             stated, name = self._sentences.get(split), self._splits[split]
             if stated in (None, size):

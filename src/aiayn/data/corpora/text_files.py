@@ -34,11 +34,7 @@ class TextFilesCorpus:
 
     @cached_property
     def identity(self) -> str:
-        """SHA-256 over the languages and the bytes of all files in order, wherever they are.
-
-        Raises:
-            UserError: A file is missing or cannot be read.
-        """
+        """SHA-256 over the languages and the bytes of all files in order, wherever they are."""
         digests = {split: [[file["sha256"] for file in pair] for pair in pairs] for split, pairs in self._read.items()}
         content = {"kind": "text_files", "languages": [self.source_language, self.target_language], "files": digests}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -56,11 +52,7 @@ class TextFilesCorpus:
         }
 
     def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str]]:
-        """Read the pairs of a split.
-
-        Raises:
-            UserError: Files are missing, unreadable or not aligned.
-        """
+        """Read the pairs of a split; a UserError if files are missing, unreadable or not aligned."""
         pairs = (aligned_lines(source, target, f"data.{split}.") for source, target in self._file_pairs(split))
         return islice(chain.from_iterable(pairs), start, None)
 

@@ -64,11 +64,7 @@ class TreebankCorpus:
 
     @property
     def identity(self) -> str:
-        """SHA-256 over the settings and the bytes of all files in order, wherever they are.
-
-        Raises:
-            UserError: A file is missing or cannot be read.
-        """
+        """SHA-256 over the settings and the bytes of all files in order, wherever they are."""
         digests = {part: [file["sha256"] for file in files] for part, files in self._read.items()}
         content = {**self._settings, "language": self.source_language, "files": digests}
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -113,11 +109,7 @@ class TreebankCorpus:
         return [_join(self._folder, str(name)) for name in (named if isinstance(named, list) else [named])]
 
     def rows(self, split: Split, *, start: int = 0) -> Iterator[tuple[str, str, str]]:
-        """Read the words, linearised trees and trees of a split.
-
-        Raises:
-            UserError: Files are missing, unreadable, or contain something else than trees.
-        """
+        """Read the words, linearised trees and trees of a split; a UserError if files are not readable as trees."""
         return islice(self._rows(split), start, None)
 
     def size(self, split: Split) -> None:

@@ -3,20 +3,15 @@
 from dataclasses import replace
 
 from aiayn.data.grammar import function_words as words
-from aiayn.data.grammar.lexicon import ADJECTIVES, COST, KINDS, NOUNS, VERBS, WEATHER_VERBS
+from aiayn.data.grammar.lexicon import ADJECTIVES, COST, KINDS, NOUNS, VERBS, WEATHER_VERBS, nouns
 from aiayn.data.grammar.meaning import Adverbial, Clause, Gap, Modal, Nominal, Phrase, Slot, Tense, Thing, person_of
 from aiayn.data.grammar.phrases import Dice, PhraseSampler, Topic, possessive_of
 from aiayn.data.grammar.words import Adverb, Determiner, Noun, Person, Pronoun, Verb
 
-INANIMATE = tuple(
-    noun
-    for kind in ("text", "thing", "device", "clothing", "furniture", "vehicle", "room", "abstract", "event")
-    for noun in KINDS[kind]
-)
-PRICED = tuple(noun for kind in ("thing", "device", "clothing", "furniture", "vehicle") for noun in KINDS[kind])
-COUNTABLE = tuple(noun for kind in ("person", "thing", "furniture", "animal") for noun in KINDS[kind])
-
-_BEINGS = frozenset((*KINDS["person"], *KINDS["animal"]))
+INANIMATE = nouns("text thing device clothing furniture vehicle room abstract event")
+_PRICED = nouns("thing device clothing furniture vehicle")
+_COUNTABLE = nouns("person thing furniture animal")
+_BEINGS = frozenset(nouns("person animal"))
 _BY_SUBJECT = {noun: tuple(verb for verb in VERBS if noun in verb.subjects) for noun in NOUNS}
 _LASTING = {noun: tuple(verb for verb in verbs if "lasting" in verb.traits) for noun, verbs in _BY_SUBJECT.items()}
 _EASY = {noun: tuple(verb for verb in verbs if "easy" in verb.traits) for noun, verbs in _BY_SUBJECT.items()}
@@ -94,7 +89,7 @@ class ClauseSampler:
 
     def existence(self, tense: Tense, *, main: bool) -> Clause:
         """Draw a clause with "there is"; a main clause may have its place fronted."""
-        noun = self._dice.pick(COUNTABLE)
+        noun = self._dice.pick(_COUNTABLE)
         roll = self._dice.count(1, 10)
         if roll <= 4:
             thing = self.phrases.counted(noun)
@@ -108,7 +103,7 @@ class ClauseSampler:
 
     def price(self, tense: Tense) -> Clause:
         """Draw the price of something."""
-        noun = self._dice.pick(PRICED)
+        noun = self._dice.pick(_PRICED)
         subject = self.phrases.thing(noun, self._dice.pick((words.THE, words.THIS, words.OUR, words.YOUR)))
         if self._dice.chance(0.3):
             subject = self._with_relative(subject, tense)

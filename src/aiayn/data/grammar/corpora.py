@@ -54,6 +54,9 @@ class _GeneratedCorpus(ABC):
 
     Dev has the first rows of its stream, so it depends on the seed and its own size only. Test excludes dev, and train
     excludes both: the size of train never changes dev or test.
+
+    Raises:
+        UserError: There are too many sentences.
     """
 
     source_language = "en"
@@ -120,11 +123,7 @@ class _GeneratedCorpus(ABC):
 
 @final
 class GrammarCorpus(_GeneratedCorpus):
-    """English-German sentence pairs; no sentence, English or German, repeats.
-
-    Raises:
-        UserError: There are more than `MAX_PAIRS` sentences.
-    """
+    """English-German sentence pairs; no sentence, English or German, repeats."""
 
     task: ClassVar[Task] = "translation"
     target_language = "de"
@@ -142,11 +141,7 @@ class GrammarCorpus(_GeneratedCorpus):
 
 @final
 class ToyTreesCorpus(_GeneratedCorpus):
-    """English sentences and their trees; no sentence repeats. `tags`: targets have the words' tags instead of XX.
-
-    Raises:
-        UserError: There are more than `MAX_TREES` sentences.
-    """
+    """English sentences and their trees; no sentence repeats. `tags`: targets have the words' tags instead of XX."""
 
     task: ClassVar[Task] = "parsing"
     target_language = TARGET_LANGUAGE

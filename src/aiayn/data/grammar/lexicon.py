@@ -24,7 +24,7 @@ def _rows(name: str, group: str | None = None) -> Iterator[dict[str, Any]]:
 def _read_adjectives(group: str) -> dict[Noun, tuple[Adjective, ...]]:
     by_noun: dict[Noun, list[Adjective]] = {noun: [] for noun in NOUNS}
     for row in _rows("adjectives.tsv", group):
-        described = dict.fromkeys(_nouns(row.pop("nouns")))
+        described = dict.fromkeys(nouns(row.pop("nouns")))
         adjective = Adjective(**row)
         for noun in described:
             by_noun[noun].append(adjective)
@@ -54,8 +54,8 @@ def _read_verb(row: dict[str, Any]) -> Verb:
             object_case=Case.DATIVE if row["german_case"] == "dative" else Case.ACCUSATIVE,
             preposition=row["german_preposition"],
         ),
-        subjects=_nouns(row["subjects"]),
-        objects=_nouns(row["objects"]),
+        subjects=nouns(row["subjects"]),
+        objects=nouns(row["objects"]),
         traits=traits,
     )
 
@@ -65,7 +65,8 @@ def _four(forms: str) -> Four:
     return first, second, third, plural
 
 
-def _nouns(keys: str) -> tuple[Noun, ...]:
+def nouns(keys: str) -> tuple[Noun, ...]:
+    """Return the nouns of keys of `KINDS`, separated by spaces."""
     return tuple(noun for key in keys.split() for noun in KINDS[key])
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from aiayn.data.grammar import function_words as words
-from aiayn.data.grammar.lexicon import ADJECTIVES, CITIES, COLOURS, KINDS, NAMES
+from aiayn.data.grammar.lexicon import ADJECTIVES, CITIES, COLOURS, KINDS, NAMES, nouns
 from aiayn.data.grammar.meaning import Adverbial, Gap, Nominal, Phrase, Tense, Thing
 from aiayn.data.grammar.words import Adjective, Determiner, Name, Noun, Preposition, Pronoun, Verb
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 MAN, WOMAN = KINDS["man"][0], KINDS["woman"][0]
 PERSONS, ANIMALS = KINDS["person"], KINDS["animal"]
-PLACES = (*KINDS["room"], *KINDS["stop"], *KINDS["ground"])
+PLACES = nouns("room stop ground")
 _TIMES: dict[Tense, tuple[Adverbial, ...]] = {
     Tense.PRESENT: words.PRESENT_TIMES,
     Tense.PROGRESSIVE: words.NOW,

@@ -115,12 +115,7 @@ def prepare(
     prepared again with a warning. After a kill, the next call resumes after the training pairs already encoded. Memory
     does not grow with the corpus, except for training the tokenizer and, to drop duplicates, twenty bytes a pair.
 
-    Args:
-        corpus: The sentence pairs.
-        settings: What the files depend on.
-        cache: Folder of all prepared corpora and tokenizers.
-        processes: Processes that encode training pairs; 1: threads of this one.
-        progress: Called while pairs are read.
+    With one of `processes`, training pairs are encoded in threads of this process.
 
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.

@@ -54,7 +54,7 @@ def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
     [
         (
             ["data.max_length=2"],
-            "data: the train split has no sentence pairs left, 300 too_long; raise data.max_length=2",
+            "data: the train split has no sentence pairs left, 300 too long; raise data.max_length=2",
         ),
         (
             ["tokenizer.kind=word_piece", "tokenizer.vocabulary_size=300"],

@@ -23,8 +23,7 @@ def to_dataclass(composed: DictConfig, kind: type[Config]) -> Config:
     Raises:
         UserError: a value is missing or out of range, or a key is not in the schema.
     """
-    written = OmegaConf.to_container(composed, resolve=False)
-    assert isinstance(written, dict)
+    written = {str(key): value for key, value in OmegaConf.to_container(composed, resolve=False).items()}  # type: ignore[union-attr]
     missing = min((key for key, value in flatten(written).items() if value == MISSING), default=None)
     if missing is not None:
         raise UserError(f"{missing} has no value: state it, as in {missing}=...")

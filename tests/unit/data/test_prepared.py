@@ -163,7 +163,7 @@ def test_each_kind_of_tokenizer_is_prepared_separately(pairs_corpus: CorpusMaker
             PreparationSettings(259, 3),
             [("long", "b")],
             [("a", "b")],
-            r"train split has no .* left, 1 too_long; raise data\.max_length=3,",
+            r"train split has no .* left, 1 too long; raise data\.max_length=3,",
         ),
         (SETTINGS, [("", "b"), ("a", " ")], [("a", "b")], r"no .* left, 2 empty; .* choose"),
         (SETTINGS, [], [("a", "b")], r"train split has no sentence pairs; choose"),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
@@ -160,15 +161,20 @@ class _Job:
 
 
 def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
-    for split in SPLITS:  # before hours of work
-        if next(job.corpus.rows(split), None) is None:
+    for split in SPLITS:  # before hours of work: the first pair of train, and all of dev and test
+        rows = job.corpus.rows(split)
+        if next(rows, None) is None:
             raise UserError(f"data: the {split} split has no sentence pairs; choose another corpus")
+        if split in HELD_OUT:
+            deque(rows, maxlen=0)
     tokenizer = _shared_tokenizer(job)
     tokenizer.save(directory / _TOKENIZER)
     _encode_train(job, tokenizer)
     counts, contamination = join(job.shards, directory / "train", drops_duplicates=job.settings.filters.duplicates)
     if not counts["pairs"]:
-        dropped = [f"{counts[f'dropped_{each}']:,} {each}" for each in REASONS if counts[f"dropped_{each}"]]
+        dropped = [
+            f"{counts[f'dropped_{each}']:,} {each.replace('_', ' ')}" for each in REASONS if counts[f"dropped_{each}"]
+        ]
         raise UserError(
             f"data: the train split has no sentence pairs left, {', '.join(dropped)}; raise data.max_length="
             f"{job.settings.max_length}, change data.filters or choose another corpus"

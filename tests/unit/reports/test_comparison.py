@@ -164,6 +164,7 @@ def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
     make_run("base")
     make_run("c_d1024", *made)
     make_run("c_ff1024", *made)
+    make_run("c_ff1024", *made[1:])
     assert main(["report", "comparison", f"paths.runs={tmp_path / 'runs'}"]) == 0
     out = capsys.readouterr().out
     for name in ("table3/base", "table3/c_d1024", "table3/c_ff1024"):

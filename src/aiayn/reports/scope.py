@@ -28,14 +28,10 @@ PAPER = "paper"
 class Scope:
     """The claims that finished runs can test."""
 
-    sentence: str
+    sentence: str = ""
     """For the head of a report; empty if the runs are of the paper's scale and test every claim."""
-    not_evidence: frozenset[str]
+    not_evidence: frozenset[str] = frozenset()
     """The claims, by id, on which these runs are no evidence."""
-
-
-EVERYTHING = Scope("", frozenset())
-"""Of runs of the paper's own scale, and before there are any."""
 
 
 def _warm_up(run: RowRun) -> float:
@@ -61,7 +57,7 @@ def _lacks(run: RowRun) -> set[Need]:
 def scope_of(finished: Sequence[RowRun]) -> Scope:
     """The claims that finished runs of one scale can test."""
     if not finished:
-        return EVERYTHING
+        return Scope()
     rows = {run.row.id for run in finished}
     lacking = {
         claim: claim.needs & {need for run in finished if run.row.id in claim.rows for need in _lacks(run)}
@@ -70,7 +66,7 @@ def scope_of(finished: Sequence[RowRun]) -> Scope:
     }
     tested, untested = ([claim for claim in lacking if bool(lacking[claim]) is lacks] for lacks in (False, True))
     if finished[0].record.scale == PAPER and not untested:
-        return EVERYTHING
+        return Scope()
     can_test = "test none of the paper's claims"
     if tested:
         subjects = _subjects(tested)

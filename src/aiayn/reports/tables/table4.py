@@ -70,11 +70,6 @@ class ParserRun(ReportedRun):
         return self.record.data.removesuffix(SILVER)
 
     @property
-    def test(self) -> SplitScores | None:
-        """The scores of the test set; None until the run has finished."""
-        return self.scores("test")
-
-    @property
     def brackets(self) -> RecordedBrackets | None:
         """The brackets of the test set; None until the run has finished."""
         return None if self.test is None else self.test.brackets
@@ -88,7 +83,7 @@ class ParserRun(ReportedRun):
     @cached_property
     def gold(self) -> list[tuple[int, int]]:
         """Words and brackets of each gold tree of the test set; empty if they were not recorded."""
-        found = [] if self.test is None else self.brackets_by_sentence(self.test)
+        found = self.brackets_by_sentence(self.test) if self.test else []
         return [(sentence.length, sentence.scores.gold) for sentence in found]
 
     @property
@@ -173,11 +168,7 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
 
 
 def _check_treebank(experiments: Sequence[Sequence[ParserRun]]) -> None:
-    """Refuse runs on one treebank that do not compare: the two experiments differ in data and settings.
-
-    Raises:
-        UserError: naming two runs.
-    """
+    """Refuse runs on one treebank that do not compare; the two experiments differ in data and settings."""
     finished = [run for runs in experiments for run in runs]
     check_alike(finished, lambda *runs: (each for each in condition_differences(*runs) if each.key == "scale"))
     for runs in experiments:

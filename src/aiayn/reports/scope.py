@@ -20,9 +20,6 @@ REASONS = {
 }
 """Why a verdict is no evidence if a condition is not met."""
 
-PAPER = "paper"
-"""The scale whose sizes and budget are the paper's."""
-
 
 @dataclass(frozen=True)
 class Scope:
@@ -65,7 +62,7 @@ def scope_of(finished: Sequence[RowRun]) -> Scope:
         if claim.rows <= rows
     }
     tested, untested = ([claim for claim in lacking if bool(lacking[claim]) is lacks] for lacks in (False, True))
-    if finished[0].record.scale == PAPER and not untested:
+    if finished[0].record.scale == "paper" and not untested:
         return Scope()
     can_test = "test none of the paper's claims"
     if tested:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.errors import UserError
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.moses import compounds_split, multi_bleu, quotes_normalized, tokenized
 
@@ -36,8 +35,6 @@ def test_what_is_written_by_hand() -> None:
     assert multi_bleu(["the cat sat"], text) == 0  # no 4-gram: no smoothing
     assert multi_bleu([""], text) == 0
     assert multi_bleu(["The cat sat on the mat"], text) < 100  # case counts
-    with pytest.raises(UserError, match="2 hypotheses for 1 references"):
-        multi_bleu(["a", "b"], ["a"])
 
 
 def test_moses_parts_words_as_its_language_does() -> None:

@@ -87,12 +87,6 @@ def test_every_definition_is_printed_of_the_same_hypotheses(
     assert plain["dev"]["bleu_intl"]["signature"] == recorded["dev"].matrix["bleu_intl"].signature
     more = told(tmp_path / "more.json", *words, "metrics=[ter]")["scores"]
     assert {*more["test"]} - {*plain["test"]} == {"ter"}
-    # A record from before there was a matrix gets it from its hypotheses.
-    content = json.loads((run / "run.json").read_text(encoding="utf-8"))
-    for scores in content["scores"].values():
-        del scores["matrix"]
-    (run / "run.json").write_text(json.dumps(content), encoding="utf-8")
-    assert told(tmp_path / "old.json", *words)["scores"] == plain
     hypotheses = (run / recorded["test"].hypotheses).read_text(encoding="utf-8").splitlines()
     data = find_prepared(shared_cache, read_record(run / "run.json").data_fingerprint or "")
     assert data is not None

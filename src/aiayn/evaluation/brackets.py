@@ -41,17 +41,15 @@ class BracketScores:
     skipped: int = 0
     """Sentences of nothing but punctuation; not counted below."""
     matched: int = 0
-    """Brackets in both trees."""
+    """Brackets in both trees; below, those of each."""
     gold: int = 0
-    """Brackets in the gold trees."""
     predicted: int = 0
-    """Brackets in the predicted trees."""
     exact: int = 0
     """Sentences all of whose brackets match."""
     crossing: int = 0
     """Predicted brackets that overlap one of the gold tree's, neither within the other."""
     uncrossed: int = 0
-    """Sentences without a crossing bracket."""
+    """Sentences without one."""
     tagged: int = 0
     """Words whose tags were compared."""
     correct_tags: int = 0

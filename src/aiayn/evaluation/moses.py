@@ -9,8 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from aiayn.errors import UserError
-
 MAX_ORDER = 4
 
 _HYPHEN = re.compile(r"(\S)-(\S)")
@@ -44,13 +42,7 @@ def compounds_split(line: str) -> str:
 
 
 def multi_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """BLEU, 0 to 100, of tokens separated by spaces, without smoothing: 0 if an order has no match.
-
-    Raises:
-        UserError: unequal lengths.
-    """
-    if len(hypotheses) != len(references):
-        raise UserError(f"{len(hypotheses)} hypotheses for {len(references)} references: give one of each per sentence")
+    """BLEU, 0 to 100, of as many lines of tokens separated by spaces, without smoothing: 0 if an order has no match."""
     matches, totals = [0] * MAX_ORDER, [0] * MAX_ORDER
     hypothesis_length = reference_length = 0
     for hypothesis, reference in zip(hypotheses, references, strict=True):

@@ -69,6 +69,11 @@ class ReportedRun:
         """Of a split; None until the run has finished."""
         return self.record.scores.get(split) if self.entry.state is State.finished else None
 
+    @property
+    def test(self) -> SplitScores | None:
+        """The scores of the test set; None until the run has finished."""
+        return self.scores("test")
+
     def sentences(self, split: str) -> list[SentenceScores]:
         """The scores of each sentence of a split.
 

@@ -105,7 +105,6 @@ class Comparison:
     reference: int | None
     """The index of the system that others are compared with; None if there is none."""
     buckets: Sequence[Bucket]
-    """By source length."""
 
     @property
     def runs(self) -> list[ComparedRun]:

@@ -7,12 +7,10 @@ from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpora.corpus import Split
-from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError
-from aiayn.evaluation.bleu import sentence_statistics
-from aiayn.evaluation.matrix import TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
+from aiayn.evaluation.matrix import TITLES, Translations, refuse_metrics, slow_scores
 from aiayn.evaluation.score import Score
-from aiayn.evaluation.test_sets import known_test_sets, on_test_sets, remedy
+from aiayn.evaluation.test_sets import known_test_sets, remedy
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.formats import Document, Grid, show
@@ -44,7 +42,7 @@ def report_matrix(config: ReportConfig, output: Path | None) -> None:
 
 
 def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, comet_model: str) -> Matrix:
-    """The recorded scores; if there are none, or more are asked for, they are computed from the hypotheses.
+    """The recorded scores, and those of these metrics from the hypotheses.
 
     Args:
         evaluation: the hypotheses to score.
@@ -59,48 +57,28 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
     if not splits:
         evaluation.of("test", key="run")
     data = corpus_of(evaluation, cache)
+    if metrics and data is None:
+        raise UserError(
+            f"run={evaluation.name}: references are needed, and paths.cache={cache} does not hold its data "
+            f"{evaluation.record.data_fingerprint}: bring them back"
+        )
     scores: dict[Split, Mapping[str, Score]] = {}
     remarks = []
     for split in splits:
         recorded = evaluation.scores[split]
         refuse_trees(recorded, place=f"run={evaluation.name}")
         found = recorded.by_definition
-        if not recorded.matrix or metrics:
-            if data is None:
-                raise UserError(
-                    f"run={evaluation.name}: references are needed, and paths.cache={cache} does not hold its data "
-                    f"{evaluation.record.data_fingerprint}: bring them back"
-                )
-            found = {**found, **_computed(evaluation, split, data, metrics, comet_model=comet_model)}
+        if data is not None:
+            lines = data.split(split, limit=recorded.sentences)
+            sources, references, hypotheses = lines.source_lines(), lines.target_lines(), evaluation.hypotheses(split)
+            text = Translations(hypotheses, references, data.languages[1], data.pretokenized, sources)
+            found = found | slow_scores(text, metrics, comet_model=comet_model)
+            pair = "-".join(data.languages)
+            known = known_test_sets(sources, references, languages=pair)
+            line = None if data.pretokenized else remedy(recorded.sentences, known, languages=pair)
+            remarks += [f"{split}: {line}"] if line else []
         scores[split] = {name: found[name] for name in TITLES if name in found}
-        if data is not None and not data.pretokenized and (line := _remark(data, split, recorded.sentences)):
-            remarks.append(f"{split}: {line}")
     return Matrix(evaluation, scores, remarks)
-
-
-def _computed(
-    evaluation: Evaluation, split: Split, data: PreparedData, metrics: Sequence[str], *, comet_model: str
-) -> dict[str, Score]:
-    """The scores that the record lacks, from the hypotheses on disk."""
-    recorded = evaluation.scores[split]
-    lines = data.split(split, limit=recorded.sentences)
-    sources, references, hypotheses = lines.source_lines(), lines.target_lines(), evaluation.hypotheses(split)
-    text = Translations(hypotheses, references, data.languages[1], pretokenized=data.pretokenized, sources=sources)
-    found = slow_scores(text, metrics, comet_model=comet_model)
-    if not recorded.matrix:
-        found |= quick_matrix(text)
-        if not data.pretokenized:
-            statistics = sentence_statistics(hypotheses, references)
-            signature = recorded.quality.signature
-            found |= on_test_sets(statistics, sources, references, languages=data.languages, signature=signature)
-    return found
-
-
-def _remark(data: PreparedData, split: Split, sentences: int) -> str | None:
-    lines = data.split(split, limit=sentences)
-    pair = "-".join(data.languages)
-    found = known_test_sets(lines.source_lines(), lines.target_lines(), languages=pair)
-    return remedy(sentences, found, languages=pair)
 
 
 def definitions(scores: Mapping[Any, Mapping[str, Score]]) -> Grid:

@@ -20,22 +20,15 @@ REASONS = {
 }
 """Why a verdict is no evidence if a condition is not met."""
 
-PAPER = "paper"
-"""The scale whose sizes and budget are the paper's."""
-
 
 @dataclass(frozen=True)
 class Scope:
     """The claims that finished runs can test."""
 
-    sentence: str
+    sentence: str = ""
     """For the head of a report; empty if the runs are of the paper's scale and test every claim."""
-    not_evidence: frozenset[str]
+    not_evidence: frozenset[str] = frozenset()
     """The claims, by id, on which these runs are no evidence."""
-
-
-EVERYTHING = Scope("", frozenset())
-"""Of runs of the paper's own scale, and before there are any."""
 
 
 def _warm_up(run: RowRun) -> float:
@@ -61,7 +54,7 @@ def _lacks(run: RowRun) -> set[Need]:
 def scope_of(finished: Sequence[RowRun]) -> Scope:
     """The claims that finished runs of one scale can test."""
     if not finished:
-        return EVERYTHING
+        return Scope()
     rows = {run.row.id for run in finished}
     lacking = {
         claim: claim.needs & {need for run in finished if run.row.id in claim.rows for need in _lacks(run)}
@@ -69,8 +62,8 @@ def scope_of(finished: Sequence[RowRun]) -> Scope:
         if claim.rows <= rows
     }
     tested, untested = ([claim for claim in lacking if bool(lacking[claim]) is lacks] for lacks in (False, True))
-    if finished[0].record.scale == PAPER and not untested:
-        return EVERYTHING
+    if finished[0].record.scale == "paper" and not untested:
+        return Scope()
     can_test = "test none of the paper's claims"
     if tested:
         subjects = _subjects(tested)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import (
-    TOKENIZERS,
     bleu_from_statistics,
     corpus_bleu,
     corpus_chrf,
@@ -45,7 +44,7 @@ def test_published_scores_of_wmt17_are_reproduced(aiayn_data: Path) -> None:
 
 
 @settings(max_examples=60)
-@given(corpus=corpora, tokenize=st.sampled_from(TOKENIZERS), data=st.data())
+@given(corpus=corpora, tokenize=st.sampled_from(["13a", "intl", "none"]), data=st.data())
 def test_statistics_give_the_corpus_score_of_any_selection(
     corpus: list[tuple[str, str]], tokenize: str, data: st.DataObject
 ) -> None:
@@ -94,11 +93,6 @@ def test_text_that_is_tokenised_already_is_compared_by_its_words() -> None:
     statistics = sentence_statistics(hypothesis, reference, tokenize="none")
     assert statistics[0, :2].tolist() == [len(hypothesis[0].split()), len(reference[0].split())]
     assert "tok:none" in corpus_bleu(hypothesis, reference, tokenize="none").signature.split("|")
-
-
-def test_unknown_tokenisation_is_told() -> None:
-    with pytest.raises(UserError, match=r"'moses'.*13a"):
-        corpus_bleu(["a"], ["a"], tokenize="moses")
 
 
 def test_nothing_is_printed_and_sacrebleu_is_imported_late() -> None:

@@ -1,49 +1,19 @@
-"""multi-bleu.perl's arithmetic by an oracle of its own, Moses' tokens, and the compounds of tensor2tensor's script."""
+"""multi-bleu.perl's arithmetic, Moses' tokens, and the compounds of tensor2tensor's script."""
 
-import gzip
 import math
 import shutil
 import subprocess
-from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aiayn.errors import UserError
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.moses import compounds_split, multi_bleu, quotes_normalized, tokenized
 
 tokens = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=8)
 pairs = st.one_of(st.tuples(tokens, tokens), tokens.map(lambda words: (words, words)))
 corpora = st.lists(pairs, min_size=1, max_size=4)
-
-
-def by_definition(corpus: list[tuple[list[str], list[str]]]) -> float:
-    """BLEU as Papineni et al. state it, an n-gram at a time: one is found as often as the reference has it."""
-    logarithms = []
-    for order in range(1, 5):
-        correct = total = 0
-        for hypothesis, reference in corpus:
-            unused = [tuple(reference[at : at + order]) for at in range(len(reference) - order + 1)]
-            for at in range(len(hypothesis) - order + 1):
-                total += 1
-                if (ngram := tuple(hypothesis[at : at + order])) in unused:
-                    unused.remove(ngram)
-                    correct += 1
-        if correct == 0:
-            return 0.0
-        logarithms.append(math.log(correct / total))
-    length, expected = (sum(len(sides[place]) for sides in corpus) for place in (0, 1))
-    brevity = 1.0 if length >= expected else math.exp(1 - expected / length)
-    return 100 * brevity * math.exp(sum(logarithms) / 4)
-
-
-@given(corpora)
-def test_multi_bleu_is_the_definition(corpus: list[tuple[list[str], list[str]]]) -> None:
-    hypotheses, references = ([" ".join(side) for side in sides] for sides in zip(*corpus, strict=True))
-    assert multi_bleu(hypotheses, references) == pytest.approx(by_definition(corpus))
 
 
 @given(corpora)
@@ -65,8 +35,6 @@ def test_what_is_written_by_hand() -> None:
     assert multi_bleu(["the cat sat"], text) == 0  # no 4-gram: no smoothing
     assert multi_bleu([""], text) == 0
     assert multi_bleu(["The cat sat on the mat"], text) < 100  # case counts
-    with pytest.raises(UserError, match="2 hypotheses for 1 references"):
-        multi_bleu(["a", "b"], ["a"])
 
 
 def test_moses_parts_words_as_its_language_does() -> None:
@@ -88,23 +56,3 @@ def test_compounds_are_split_as_by_the_script() -> None:
     text = "".join(f"{line}\n" for line in lines)
     done = subprocess.run(["perl", "-ple", script], input=text, capture_output=True, text=True, check=True)
     assert [compounds_split(line) for line in lines] == done.stdout.splitlines()
-
-
-def test_definitions_order_real_systems_alike(aiayn_data: Path) -> None:
-    def read(name: str) -> list[str]:
-        return gzip.decompress((folder / f"{name}.gz").read_bytes()).decode().split("\n")[:300]
-
-    folder = aiayn_data / "bleu_wmt17"
-    published = dict(line.split("\t") for line in (folder / "expected.tsv").read_text().splitlines())
-    best, *_, worst = sorted(published, key=lambda name: -float(published[name]))
-    reference = tokenized(read("reference.de"), "de")
-    scores = [multi_bleu(tokenized(read(name), "de"), reference) for name in (best, worst)]
-    split = [
-        multi_bleu(
-            [compounds_split(line) for line in tokenized(quotes_normalized(read(name)), "de")],
-            [compounds_split(line) for line in tokenized(quotes_normalized(read("reference.de")), "de")],
-        )
-        for name in (best, worst)
-    ]
-    assert all(first > second for first, second in pairwise(scores))
-    assert all(of_compounds > plain for of_compounds, plain in zip(split, scores, strict=True))

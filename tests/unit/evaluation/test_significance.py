@@ -84,7 +84,7 @@ def test_columns_of_real_text_score_as_the_corpus_does() -> None:
 def test_where_there_is_no_difference_intervals_cover_0_about_95_times_in_100(seeds: int) -> None:
     generator = np.random.default_rng(seeds)
     covered = {"ppl": 0, "bleu": 0}
-    trials = 200
+    trials = 150
     for trial in range(trials):
         hardness = hard_sentences(generator)
         spread = 0.02 if seeds > 1 else 0.0
@@ -103,7 +103,8 @@ def test_a_clear_difference_is_seen_with_its_sign_and_swapping_negates_it() -> N
     generator = np.random.default_rng(0)
     hardness = hard_sentences(generator)
     better, worse = run(generator, hardness, match=0.7), run(generator, hardness, nll=0.1, match=0.6)
-    measured = bootstrap([[better], [worse]], resamples=500, seed=1)
+    measured, again = (bootstrap([[better], [worse]], resamples=500, seed=1) for _ in range(2))
+    assert np.array_equal(measured.ppl.draws, again.ppl.draws)
     assert measured.ppl.difference(0, 1).high < 0
     assert measured.bleu.difference(0, 1).low > 0
     for metric in (measured.ppl, measured.bleu):
@@ -145,15 +146,6 @@ def test_what_seeds_do_widens_also_the_intervals_of_systems_with_one() -> None:
     assert wide.sentence_variance == pytest.approx(narrow.sentence_variance)
 
 
-def test_the_same_seed_draws_the_same() -> None:
-    generator = np.random.default_rng(0)
-    hardness = hard_sentences(generator)
-    systems = [[run(generator, hardness, seeds=0.1) for _ in range(2)] for _ in range(2)]
-    first, again, other = (bootstrap(systems, resamples=100, seed=seed).ppl.draws for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_a_system_without_a_perplexity_decides_nothing_and_spoils_no_other() -> None:
     generator = np.random.default_rng(0)
     hardness = hard_sentences(generator)
@@ -176,6 +168,7 @@ def test_a_system_without_a_perplexity_decides_nothing_and_spoils_no_other() -> 
     seeds=st.floats(1e-6, 100),
 )
 def test_the_seeds_asked_for_are_the_fewest_that_do(distance: float, sentences: float, seeds: float) -> None:
+    assert seeds_to_decide(Interval(distance, 0, 0, sentences, None), distance) is None
     needed = seeds_to_decide(Interval(distance, 0, 0, sentences, seeds), distance)
 
     def half_width(count: float) -> float:
@@ -186,10 +179,6 @@ def test_the_seeds_asked_for_are_the_fewest_that_do(distance: float, sentences: 
     else:
         assert half_width(needed) < distance * (1 + 1e-6)
         assert needed == 1 or half_width(needed - 1) >= distance * (1 - 1e-6)
-
-
-def test_seeds_are_not_guessed_where_none_vary() -> None:
-    assert seeds_to_decide(Interval(1.0, -1.0, 3.0, 0.01, None), 1.0) is None
 
 
 def test_spearmans_correlation_of_distinct_ranks_is_the_textbooks() -> None:

@@ -61,13 +61,13 @@ def test_a_name_that_only_one_has_stands_for_what_it_states(tmp_path: Path, make
 @pytest.mark.parametrize("by_experiment", [False, True])
 def test_two_keys_make_a_grid(tmp_path: Path, make_run: MakeRun, *, by_experiment: bool) -> None:
     for place, row in enumerate(("base", "d_drop0")):
-        for smoothing in ("0.0", "0.1", "0.2"):
+        for smoothing in ("0.0", "0.2"):
             made = [f"optimization.label_smoothing={smoothing}"]
             made += [] if by_experiment else [f"model.dropout=0.{2 * place}"]
             make_run(row if by_experiment else "base", *made, nll=1 + 0.2 * place + float(smoothing))
     comparison = compared(tmp_path)
     ppl = next(grid for grid in grids(comparison) if grid.title.startswith("PPL: "))
-    assert ppl.headings == ("<experiment" if by_experiment else "<dropout", "0.0", "0.1", "0.2")
+    assert ppl.headings == ("<experiment" if by_experiment else "<dropout", "0.0", "0.2")
     (lines,) = ppl.groups
     assert [line[0] for line in lines] == (["table3/base", "table3/d_drop0"] if by_experiment else ["0.0", "0.2"])
     values = [[float(cell) for cell in line[1:]] for line in lines]

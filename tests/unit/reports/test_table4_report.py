@@ -69,6 +69,7 @@ def make_parser(tmp_path: Path, make_record: Callable[..., Record], frozen_row: 
             "trial": trial_reason(config.trainer),
         }
         make_record(**fields | changes).write(folder / "run.json")
+        note_sentences(folder, [3, 5], lambda length: 8)
         return folder
 
     return make
@@ -160,10 +161,10 @@ def test_f1_by_length_has_a_column_for_each_experiment_of_a_treebank(tmp_path: P
     note_sentences(make_parser("wsj_only", seed=1), lengths, lambda length: 9 if length <= 40 else 4)
     note_sentences(make_parser("wsj_only", seed=2), lengths, lambda length: 7 if length <= 40 else 4)
     note_sentences(make_parser("semi_supervised", data="wsj_silver"), lengths, lambda length: 10)
-    make_parser("wsj_only", data="gum")  # of a version that noted no sentences
+    make_parser("wsj_only", data="gum")
     report = read(tmp_path)
     table = [grid for grid in grids(report) if "by length" in grid.title]
-    assert [grid.title for grid in table] == ["F1 on wsj by length of the sentence"]
+    assert [grid.title for grid in table] == [f"F1 on {name} by length of the sentence" for name in ("wsj", "gum")]
     assert table[0].headings == ("<words", "sentences", "wsj_only", "semi_supervised")
     lines = {line[0]: line[1:] for group in table[0].groups for line in group}
     assert lines["at most 40"] == ("40", "80.00 ± 14.14", "100.00")

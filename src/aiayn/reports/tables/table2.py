@@ -33,7 +33,6 @@ from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
 from aiayn.reports.tables.table2_claims import JudgedTable2Claim, TestedSystem, claim_grids, judge, plain_claim
 from aiayn.runs.cost import RunCost
 from aiayn.runs.ledger import read_results
-from aiayn.runs.record import SplitScores
 
 PREFIX = "table2/"
 
@@ -69,11 +68,6 @@ class TestedRun(ReportedRun):
     def pair(self) -> str:
         """Its languages, as the table's columns are called."""
         return self.record.experiment.partition("_")[2]
-
-    @property
-    def test(self) -> SplitScores | None:
-        """The scores of the test set; None until the run has finished."""
-        return self.scores("test")
 
     @property
     def bleu(self) -> float | None:

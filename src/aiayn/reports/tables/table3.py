@@ -13,7 +13,7 @@ from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.scope import EVERYTHING, Scope, scope_of
+from aiayn.reports.scope import Scope, scope_of
 from aiayn.reports.tables.table3_claims import JudgedClaim, MeasuredRows, claim_grids, judge, plain_claim
 from aiayn.reports.tables.table3_rows import Line, difference_cells, line_of, plain_line, printed_settings, result_cells
 from aiayn.runs.ledger import State, read_results
@@ -29,7 +29,7 @@ class Report:
     lines: tuple[Line, ...]
     claims: tuple[JudgedClaim, ...]
     correlations: Mapping[Metric, Estimate]
-    """Between the paper's column and ours, over the rows with finished runs; empty for fewer than three."""
+    """Between the paper's column and ours, over the rows with finished runs; empty for fewer than `FEWEST_RANKS`."""
     conditions: Mapping[str, str]
     """Shared by all runs: scale, data, split and size, BLEU signature; empty while there are none."""
     seed_deviations: Mapping[Metric, float]
@@ -38,9 +38,9 @@ class Report:
     runs: tuple[Path, ...]
     """The finished runs."""
     remarks: tuple[str, ...]
-    scope: Scope = EVERYTHING
+    scope: Scope
     """The claims that these runs can test."""
-    versions: tuple[CodeVersion, ...] = ()
+    versions: tuple[CodeVersion, ...]
     """Of the code that made the finished runs."""
 
     @property
@@ -78,11 +78,18 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
     finished = [run for found in scored.values() for run in found]
     versions = code_versions((run.path, run.record) for run in finished)
     deviations = {metric: rows.of(metric).seed_deviation for metric in Metric} if scored else {}
+    conditions, correlations = {}, {}
+    if finished:
+        run = finished[0]
+        conditions = {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
+    if len(scored) >= FEWEST_RANKS:
+        printed = {metric: [load_table3().row(row_id).cell(metric).number for row_id in scored] for metric in Metric}
+        correlations = {metric: rank_correlation(printed[metric], rows.of(metric)) for metric in Metric}
     return Report(
         lines=tuple(line_of(row, comparable, rows) for row in load_table3().rows),
         claims=tuple(judge(claim, rows) for claim in load_claims()),
-        correlations=_correlations(rows),
-        conditions=_conditions(finished[0]) if finished else {},
+        correlations=correlations,
+        conditions=conditions,
         seed_deviations={metric: value for metric, value in deviations.items() if value is not None},
         resamples=resamples,
         runs=tuple(run.path for run in finished),
@@ -90,19 +97,6 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
         scope=scope_of(finished),
         versions=versions,
     )
-
-
-def _correlations(rows: MeasuredRows) -> dict[Metric, Estimate]:
-    if len(rows.places) < FEWEST_RANKS:
-        return {}
-    printed = [load_table3().row(row_id) for row_id in rows.places]
-    return {
-        metric: rank_correlation([row.cell(metric).number for row in printed], rows.of(metric)) for metric in Metric
-    }
-
-
-def _conditions(run: RowRun) -> dict[str, str]:
-    return {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
 
 
 def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator[str]:

@@ -70,25 +70,19 @@ class ParserRun(ReportedRun):
         return self.record.data.removesuffix(SILVER)
 
     @property
-    def test(self) -> SplitScores | None:
-        """The scores of the test set; None until the run has finished."""
-        return self.scores("test")
-
-    @property
     def brackets(self) -> RecordedBrackets | None:
         """The brackets of the test set; None until the run has finished."""
         return None if self.test is None else self.test.brackets
 
     def brackets_by_sentence(self, scores: SplitScores) -> list[SentenceBrackets]:
-        """The brackets of each sentence of the test set by one search; empty if they were not recorded."""
-        path = (self.path / scores.hypotheses).with_name("test.sentences.jsonl")
-        rows = read_sentence_scores(path) if path.is_file() else []
+        """The brackets of each sentence of the test set by one search."""
+        rows = read_sentence_scores((self.path / scores.hypotheses).with_name("test.sentences.jsonl"))
         return [row.brackets for row in rows if row.brackets is not None]
 
     @cached_property
     def gold(self) -> list[tuple[int, int]]:
-        """Words and brackets of each gold tree of the test set; empty if they were not recorded."""
-        found = [] if self.test is None else self.brackets_by_sentence(self.test)
+        """Words and brackets of each gold tree of the test set; empty until the run has finished."""
+        found = self.brackets_by_sentence(self.test) if self.test else []
         return [(sentence.length, sentence.scores.gold) for sentence in found]
 
     @property
@@ -173,18 +167,14 @@ def read_table4(runs: Path, *, scale: str | None, data: str | None) -> Table4Rep
 
 
 def _check_treebank(experiments: Sequence[Sequence[ParserRun]]) -> None:
-    """Refuse runs on one treebank that do not compare: the two experiments differ in data and settings.
-
-    Raises:
-        UserError: naming two runs.
-    """
+    """Refuse runs on one treebank that do not compare; the two experiments differ in data and settings."""
     finished = [run for runs in experiments for run in runs]
     check_alike(finished, lambda *runs: (each for each in condition_differences(*runs) if each.key == "scale"))
     for runs in experiments:
         check_alike(runs, _differences, f"no column holds both; {REMEDY}")
         check_duplicate_seeds(runs, lambda run: run.experiment, REMEDY)
     remedy = "name one of the treebanks with data.name=, or choose with only.data="
-    check_alike([run for run in finished if run.gold], _gold_differences, remedy)
+    check_alike(finished, _gold_differences, remedy)
 
 
 def _differences(run: ParserRun, other: ParserRun) -> Iterator[Difference]:
@@ -245,9 +235,7 @@ def grids(report: Table4Report) -> Iterator[Grid]:
     if report.finished:
         yield _by_treebank(report.finished)
     for treebank, of_treebank in groupby(report.finished, key=lambda each: each.treebank):
-        lengths = _by_length(treebank, list(of_treebank))
-        if lengths is not None:
-            yield lengths
+        yield _by_length(treebank, list(of_treebank))
 
 
 def _our_cell(report: Table4Report, row: Parser) -> str:
@@ -281,8 +269,8 @@ def _mean(scores: Sequence[SplitScores], name: str) -> str:
     return mean_text([None if score is None else score.score for score in shown], two_decimals)
 
 
-def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
-    """F1 by words of the sentence, a column for each search of an experiment; None if no run recorded its sentences."""
+def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid:
+    """F1 by words of the sentence, a column for each search of an experiment."""
     columns = {
         f"{each.experiment}, {search}" if number else each.experiment: [
             scores_by_length(run.brackets_by_sentence(scores)) for run, scores in found
@@ -298,7 +286,7 @@ def _by_length(treebank: str, finished: Sequence[Ours]) -> Grid | None:
 
     lines = [(words, f"{count:,}", *(f1(of_seeds, words) for of_seeds in runs)) for words, count in counts.items()]
     headings = ("<words", "sentences", *columns)
-    return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),)) if lines else None
+    return Grid(f"F1 on {treebank} by length of the sentence", headings, (tuple(lines),))
 
 
 def remarks(report: Table4Report) -> Iterator[str]:

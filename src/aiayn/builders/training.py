@@ -107,7 +107,7 @@ def build_session(
         precision = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"
     return TrainingSession(
         config,
-        directory.checkpoints,
+        directory,
         accumulation=accumulation(config, world_size=group.size),
         precision=precision,
         group=group,

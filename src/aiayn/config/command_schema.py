@@ -60,13 +60,29 @@ class Quantization(Enum):
 
 
 @dataclass
-class EvaluateConfig:
-    """`aiayn evaluate`."""
+class EnsembleConfig:
+    """A model, or several."""
 
     run: Any = MISSING
     """A run directory, or a list of them: an ensemble, which searches as the first one does."""
     checkpoint: str = MISSING
     """last, best, average or an optimizer step."""
+
+
+@dataclass
+class DeviceConfig:
+    """The process of a command that uses a model."""
+
+    device: str = MISSING
+    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
+    launch: ProcessConfig = MISSING
+    """Settings of this process."""
+
+
+@dataclass
+class EvaluateConfig(EnsembleConfig):
+    """`aiayn evaluate`."""
+
     splits: Any = MISSING
     """The splits to score: dev, test, or a list."""
     n_best: Count | None = MISSING
@@ -90,21 +106,13 @@ class AverageConfig:
 
 
 @dataclass
-class UseConfig:
+class UseConfig(DeviceConfig, EnsembleConfig):
     """Keys of the commands that feed text to a run's model."""
 
-    run: Any = MISSING
-    """A run directory, or a list of them: an ensemble, which searches as the first one does."""
-    checkpoint: str = MISSING
-    """last, best, average or an optimizer step."""
     window: Count = MISSING
     """Lines read ahead, to batch those of similar length; 1 answers each line immediately, as on a terminal."""
     max_length: int | None = MISSING
     """Most tokens of a sentence, end mark included; null: the run's model.max_positions, which is also the largest."""
-    device: str = MISSING
-    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
-    launch: ProcessConfig = MISSING
-    """Settings of this process."""
 
 
 @dataclass
@@ -126,13 +134,9 @@ class ParseConfig(UseConfig):
 
 
 @dataclass
-class TuneConfig:
+class TuneConfig(DeviceConfig, EnsembleConfig):
     """`aiayn tune`."""
 
-    run: Any = MISSING
-    """A run directory, or a list of them: an ensemble, which searches as the first one does."""
-    checkpoint: str = MISSING
-    """last, best, average or an optimizer step."""
     beam_sizes: Any = MISSING
     """Beam sizes to try, a list; each costs a search of the development set."""
     alphas: Any = MISSING
@@ -145,10 +149,6 @@ class TuneConfig:
     """Seed of the bootstrap."""
     decoding: TunedOverridesConfig = MISSING
     """Other search settings that differ from the run's."""
-    device: str = MISSING
-    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
-    launch: ProcessConfig = MISSING
-    """Settings of this process."""
 
 
 class ExportFormat(StrEnum):
@@ -212,7 +212,7 @@ class PictureFormat(StrEnum):
 
 
 @dataclass
-class AttentionConfig:
+class AttentionConfig(DeviceConfig):
     """`aiayn attention`."""
 
     run: str = MISSING
@@ -239,10 +239,6 @@ class AttentionConfig:
     """Most tokens per side, end mark included; longer sentences are left out."""
     decoding: SearchOverridesConfig = MISSING
     """Search settings that differ from the run's, for sources without a target."""
-    device: str = MISSING
-    """The device: cpu, cuda, cuda:<n>, or auto: CUDA if available."""
-    launch: ProcessConfig = MISSING
-    """Settings of this process."""
 
 
 class View(StrEnum):

@@ -10,7 +10,7 @@ from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
 from aiayn.evaluation.parses import parses
 from aiayn.inference.opened_runs import OpenedRun, open_all
-from aiayn.inference.text_stream import window_size, write_lines
+from aiayn.inference.text_stream import write_lines
 from aiayn.inference.translation import Translator
 from aiayn.trees.reading import words_of_text
 
@@ -23,7 +23,6 @@ def parse_input(request: ParseConfig) -> None:
     Raises:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
     """
-    size = window_size(request.window)
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     has_tags, *_ = (_has_tags(run) for run in runs.members)
     translator = Translator.from_runs(runs, request)
@@ -31,18 +30,14 @@ def parse_input(request: ParseConfig) -> None:
 
     def write(sentences: Sequence[str], found: Sequence[Sequence[Hypothesis]]) -> None:
         nonlocal outputs, repaired
-        numbers = [number for number, sentence in enumerate(sentences) if sentence]
-        lines = [""] * len(sentences)
-        if numbers:
-            texts = [translator.text(found[number]) for number in numbers]
-            parsed = parses([sentences[number] for number in numbers], texts, tags=has_tags)
-            outputs += len(parsed.trees)
-            repaired += len(parsed.trees) - parsed.well_formed
-            for number, tree in zip(numbers, parsed.trees, strict=True):
-                lines[number] = one_line(str(tree))
-        write_lines(lines)
+        texts = [translator.text(each) for sentence, each in zip(sentences, found, strict=True) if sentence]
+        parsed = parses(filter(None, sentences), texts, tags=has_tags)
+        outputs += len(parsed.trees)
+        repaired += len(parsed.trees) - parsed.well_formed
+        trees = iter(parsed.trees)
+        write_lines(one_line(str(next(trees))) if sentence else "" for sentence in sentences)
 
-    translator.stream("parse", write, window=size, preprocess=lambda line: " ".join(words_of_text(line)))
+    translator.stream("parse", write, window=request.window, preprocess=lambda line: " ".join(words_of_text(line)))
     if repaired:
         logger.info("%d of %d outputs were not trees over their words and were repaired", repaired, outputs)
 

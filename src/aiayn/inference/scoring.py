@@ -100,7 +100,9 @@ class Scorer:
         checkpoint = average_name(self.averaged_steps) if self.averaged_steps else f"step-{self.step:07d}"
         search = self.search
         parts = [
-            *(checkpoint, f"beam{search.beam_size}", f"alpha{search.length_penalty_alpha:g}"),
+            checkpoint,
+            f"beam{search.beam_size}",
+            f"alpha{search.length_penalty_alpha:g}",
             f"extra{search.max_extra_length}",
             "ends-beam" if search.ends_among == "beam" else None,
             "constrained" if search.constrained else None,

@@ -30,7 +30,7 @@ def translate_input(request: TranslateConfig) -> None:
     Raises:
         UserError: the run, a setting or the input cannot be used; the lines before are written.
     """
-    size, n_best = window_size(request.window), request.n_best
+    n_best = request.n_best
     runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
     check_n_best(n_best, beam_size=runs.config.decoding.beam_size)
     translator = Translator.from_runs(runs, request, n_best=n_best or 1)
@@ -43,7 +43,7 @@ def translate_input(request: TranslateConfig) -> None:
             pairs = zip(lines, found, strict=True)
             write_lines(n_best_line(next(numbers), *pair, translator.tokenizer) for pair in pairs)
 
-    translator.stream("translate", write, window=size)
+    translator.stream("translate", write, window=request.window)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Translator:
         """Translate standard input, preprocessed line by line; `write` gets each window and its hypotheses."""
         first = 1
         with packed(self.model), progress_bar(title, " lines") as advance:
-            for raw in windows(input_lines(), window):
+            for raw in windows(input_lines(), window_size(window)):
                 lines = [preprocess(line) for line in raw]
                 with memory_errors_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
                     found = self.translate(lines, first=first, advance=advance)

@@ -1,6 +1,6 @@
 """Checkpoint averaging (section 6.1)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -8,6 +8,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from aiayn.errors import UserError
+from aiayn.runs.directory import RunDirectory
 from aiayn.training.checkpoint_io import load_checkpoint
 
 
@@ -25,45 +26,34 @@ class WeightsKeeper(Callback):
     write whole checkpoints, so the weights due until any checkpoint are on disk.
     """
 
-    def __init__(self, folder: Path, *, interval: int, checkpoints: int) -> None:
-        self._folder = folder
+    def __init__(self, directory: RunDirectory, *, interval: int, checkpoints: int) -> None:
+        self._directory = directory
         self._interval = interval
         self._checkpoints = checkpoints
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Remove the files of a killed attempt from steps that will be repeated."""
         if trainer.is_global_zero:
-            for step, path in self._files():
-                if step > trainer.global_step:
-                    path.unlink(missing_ok=True)
+            self._remove(lambda step: step > trainer.global_step)
 
     def on_train_batch_end(
         self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
     ) -> None:
         """Write the weights if the step is due; a collective operation."""
         step = trainer.global_step
-        if (batch_idx + 1) % trainer.accumulate_grad_batches:
-            return
         wanted = averaged_steps(
             step, max_steps=trainer.max_steps, interval=self._interval, checkpoints=self._checkpoints
         )
-        if step not in wanted:
+        if (batch_idx + 1) % trainer.accumulate_grad_batches or step not in wanted:
             return
-        trainer.save_checkpoint(weights_path(self._folder, step), weights_only=True)
+        trainer.save_checkpoint(self._directory.checkpoints / f"weights-{step:07d}.ckpt", weights_only=True)
         if trainer.is_global_zero:
-            for each, path in self._files():
-                if each not in wanted:
-                    path.unlink(missing_ok=True)
+            self._remove(lambda step: step not in wanted)
 
-    def _files(self) -> Iterator[tuple[int, Path]]:
-        for path in self._folder.glob("weights-*.ckpt"):
-            if (number := path.stem.removeprefix("weights-")).isdecimal():
-                yield int(number), path
-
-
-def weights_path(folder: Path, step: int) -> Path:
-    """The file of a step's weights."""
-    return folder / f"weights-{step:07d}.ckpt"
+    def _remove(self, is_unwanted: Callable[[int], bool]) -> None:
+        for step, path in self._directory.steps("weights").items():
+            if is_unwanted(step):
+                path.unlink(missing_ok=True)
 
 
 def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str | None] | None = None) -> dict[str, Any]:

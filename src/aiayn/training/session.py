@@ -21,6 +21,7 @@ from pytorch_lightning.strategies import DDPStrategy
 from aiayn.config.instantiation import instantiate
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
+from aiayn.runs.directory import RunDirectory
 from aiayn.training.averaging import WeightsKeeper
 from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
 from aiayn.training.checkpoint_io import AtomicCheckpointIO
@@ -48,7 +49,7 @@ class TrainingSession:
     def __init__(
         self,
         config: TrainConfig,
-        checkpoints: Path,
+        directory: RunDirectory,
         *,
         accumulation: int,
         precision: object,
@@ -57,7 +58,7 @@ class TrainingSession:
         by_srun: bool = False,
     ) -> None:
         self._group = group
-        self.checkpoints = checkpoints
+        self.checkpoints = directory.checkpoints
         self.max_steps = config.optimization.max_steps
         self._is_trial = bool(config.trainer.get("fast_dev_run"))
         self._saves = bool(config.trainer.get("enable_checkpointing", True))
@@ -72,7 +73,7 @@ class TrainingSession:
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
         averaging, keepers = config.averaging, list[Callback]()
         if averaging.interval and self._saves and not self._is_trial:
-            keepers = [WeightsKeeper(checkpoints, interval=averaging.interval, checkpoints=averaging.checkpoints)]
+            keepers = [WeightsKeeper(directory, interval=averaging.interval, checkpoints=averaging.checkpoints)]
         trainer = instantiate(
             {**arguments, "enable_progress_bar": False},
             key="trainer",
@@ -82,7 +83,7 @@ class TrainingSession:
             val_check_interval=min(config.optimization.validation_interval, self.max_steps) * accumulation,
             check_val_every_n_epoch=None,
             use_distributed_sampler=False,
-            default_root_dir=str(checkpoints.parent),
+            default_root_dir=str(directory.path),
             logger=False,
             callbacks=[StepCounter(), *keepers, self._stop, self._missed, *bar, *self._configured(config.callbacks)],
             plugins=[AtomicCheckpointIO(), *plugins],

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -39,6 +40,14 @@ class Said(NamedTuple):
         *lines, rest = self.out.split("\n")
         assert rest == ""
         return lines
+
+    def refuses_by(self, complaint: str) -> bool:
+        """Whether all that it says is one line that begins with the complaint."""
+        return (
+            self.code == 2
+            and not self.out
+            and re.fullmatch(rf"aiayn: {re.escape(complaint)}.*\n", self.err) is not None
+        )
 
 
 Say = Callable[..., Said]

@@ -163,10 +163,7 @@ def test_what_is_left_out_is_said(draw: Say, run: Path) -> None:
 )
 def test_mistakes_are_one_line(draw: Say, given: str, words: list[str], complaint: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = draw(given, *words)
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"aiayn: {complaint}")
-    assert said.err.count("\n") == 1
+    assert draw(given, *words).refuses_by(complaint)
 
 
 def test_a_model_that_diverged_is_one_line(draw: Say, run: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,15 +62,10 @@ def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
         (["paths.cache=a_file/cache"], "paths.cache=a_file/cache: "),
     ],
 )
-def test_mistakes_are_one_line(
-    folder: Path, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line(say: Callable[..., Any], folder: Path, words: list[str], complaint: str) -> None:
     (folder / "a_file").touch()
     corpus = [] if words == ["data=text_files"] else SMALL
-    assert main(["prepare", *corpus, *words]) == 2
-    shown = capsys.readouterr()
-    assert shown.err.startswith(f"aiayn: {complaint}")
-    assert (shown.err.count("\n"), shown.out) == (1, "")
+    assert say("prepare", *corpus, *words).refuses_by(complaint)
 
 
 def test_a_run_on_words_that_were_given_is_scored_by_them(

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from run_files import copied_run
@@ -68,10 +69,6 @@ def drawn_of(system: dict[str, dict[str, dict[str, list[list[float]]]]]) -> list
     ],
 )
 def test_what_cannot_be_measured_is_one_line(
-    trained_run: Path, shared_cache: Path, capfd: pytest.CaptureFixture[str], words: list[str], complaint: str
+    say: Callable[..., Any], trained_run: Path, words: list[str], complaint: str
 ) -> None:
-    where = (f"paths.runs={trained_run.parents[2]}", f"paths.cache={shared_cache}")
-    assert main(["report", "sharpness", *where, *words]) == 2
-    err = capfd.readouterr().err
-    assert err.startswith(f"aiayn: {complaint}")
-    assert err.count("\n") == 1
+    assert say("report", "sharpness", f"paths.runs={trained_run.parents[2]}", *words).refuses_by(complaint)

@@ -4,17 +4,15 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from commands import Say
 
 from aiayn.runs.attention_maps import AttendedSentence, read_attention_maps
-
-Say = Callable[..., Any]
 
 QUICK = ("format=svg", "kind=cross", "heads=1")
 """Pictures take the longest."""
@@ -82,19 +80,6 @@ def test_without_a_target_it_takes_the_models_own(say: Say, draw: Say, run: Path
     np.testing.assert_array_equal(given.encoder, own.encoder)
     assert draw(f"{source}\t\n", *QUICK).code == 0
     assert written(run)[0].target == ["⟨eos⟩"], "an empty target is one"
-
-
-def test_other_lines_change_nothing(draw: Say, run: Path) -> None:
-    assert draw(PAIRS, *QUICK).code == 0
-    together = {sentence.line: sentence for sentence in written(run)}
-    assert list(together) == [1, 3, 4]
-    for line, text in enumerate(PAIRS.splitlines(), start=1):
-        if text:
-            assert draw(text, *QUICK).code == 0
-            (alone,) = written(run)
-            assert (alone.source, alone.target) == (together[line].source, together[line].target)
-            for kind in ("encoder", "decoder", "cross"):
-                assert np.abs(alone.map(kind).weights - together[line].map(kind).weights).max() < 0.0011
 
 
 def test_words_are_sums_and_means_of_tokens(draw: Say, run: Path) -> None:

@@ -3,12 +3,12 @@
 import json
 import math
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
+from commands import Say
 
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import load_tokenizer
@@ -17,7 +17,6 @@ TEXT = "the dog\n\na cat sees “ships”\n"
 PAIRS = "the dog\tder Hund\na cat\teine Katze 7\n"
 
 
-Say = Callable[..., Any]
 RANDOM = "checkpoint=1"
 """Of random weights, which tell sentences apart."""
 

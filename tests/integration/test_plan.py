@@ -1,12 +1,11 @@
 """`aiayn plan`: costs of runs that are not there yet, and nothing else."""
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from commands import Say
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,7 +139,7 @@ def test_this_machine_is_measured(here: Path, tiny: tuple[str, ...], capfd: pyte
         (["model.num_heads=7"], "model.num_heads=7 does not divide"),
     ],
 )
-def test_mistakes_are_one_line(say: Callable[..., Any], tmp_path: Path, words: list[str], answer: str) -> None:
+def test_mistakes_are_one_line(say: Say, tmp_path: Path, words: list[str], answer: str) -> None:
     if "hardware=here" in words and torch.cuda.is_available():
         pytest.skip("there is a GPU to measure on")
     assert say("plan", *words).refuses_by(answer)

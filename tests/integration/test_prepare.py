@@ -2,18 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from commands import Find, Say, Train
 
 from aiayn.commands.front_end import main
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf
 from aiayn.runs.record import read_record
-
-Train = Callable[..., int]
-Find = Callable[[], Path]
 
 SMALL = ("data.sentences=300", "data.dev_sentences=12", "data.test_sentences=12", "data.max_length=60")
 WORDS = (*SMALL, "tokenizer=word_piece", "tokenizer.vocabulary_size=700", "data.pretokenized=true")
@@ -62,7 +58,7 @@ def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
         (["paths.cache=a_file/cache"], "paths.cache=a_file/cache: "),
     ],
 )
-def test_mistakes_are_one_line(say: Callable[..., Any], folder: Path, words: list[str], complaint: str) -> None:
+def test_mistakes_are_one_line(say: Say, folder: Path, words: list[str], complaint: str) -> None:
     (folder / "a_file").touch()
     corpus = [] if words == ["data=text_files"] else SMALL
     assert say("prepare", *corpus, *words).refuses_by(complaint)

@@ -15,8 +15,8 @@ from aiayn.config.validation import validate
 from aiayn.paper.table3 import load_table3
 
 ROWS = [row.id for row in load_table3().rows]
-SCALES = ("demo", "paper")
-"""The smallest and the largest."""
+SCALES = ("nano", "paper")
+"""The smallest at which no two rows coincide, and the largest."""
 
 
 def row_of(row: str, scale: str) -> TrainConfig:

@@ -33,7 +33,6 @@ def environment(shared_cache: Path) -> Iterator[None]:
     """Of commands here and in processes of their own, which can import `observers`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIAYN_CACHE", str(shared_cache))
-        patch.setenv("OMP_NUM_THREADS", "1")
         patch.setenv("PYTHONPATH", str(Path(observers.__file__).parent), prepend=os.pathsep)
         patch.setenv("WANDB_SILENT", "true")
         patch.setenv("WANDB_MODE", "offline")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 # As the command line does; here before any test module loads torch.
 set_torch_environment()
-if "PYTEST_XDIST_WORKER" in os.environ:  # one of several: more threads than cores would only wait for each other
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Sums depend on the number of threads, and several workers with all threads would wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 MEMORY = Path("/dev/shm")
 """Where Linux keeps files in memory."""

@@ -14,7 +14,8 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.reports.tables.table2 import PAIRS, PREFIX, ROWS
 
 EXPERIMENTS = [f"{model}_{pair}" for pair in PAIRS for model in ROWS]
-SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
+SCALES = ("demo", "paper")
+"""The smallest and the largest."""
 
 
 def row_of(experiment: str, scale: str) -> TrainConfig:
@@ -52,7 +53,7 @@ def test_an_experiment_is_a_row_of_table_3_with_what_section_5_and_6_say_of_its_
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_is_valid_at_every_scale(name: str, scale: str) -> None:
+def test_every_experiment_is_valid_at_both_ends_of_the_scales(name: str, scale: str) -> None:
     config = row_of(f"{PREFIX}{name}", scale)
     validate(config)
     assert config.averaging.interval is not None

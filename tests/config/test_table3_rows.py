@@ -15,7 +15,8 @@ from aiayn.config.validation import validate
 from aiayn.paper.tables import load_table3
 
 ROWS = [row.id for row in load_table3().rows]
-SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
+SCALES = ("nano", "paper")
+"""The smallest at which no two rows coincide, and the largest."""
 
 
 def row_of(row: str, scale: str) -> TrainConfig:
@@ -50,7 +51,7 @@ def test_a_row_minus_base_is_what_the_paper_prints(row: str) -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("row", ROWS)
-def test_every_row_has_valid_shapes_at_every_scale(row: str, scale: str) -> None:
+def test_every_row_has_valid_shapes_at_both_ends_of_the_scales(row: str, scale: str) -> None:
     config = row_of(row, scale)
     validate(config)
     assert config.identity.name.startswith(f"table3/{row}/{scale}-seed1-")

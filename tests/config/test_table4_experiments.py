@@ -23,7 +23,8 @@ OTHER_TREES = {
     "wsj_only": ["data=toy_trees"],
     "semi_supervised": ["data=treebank", "data.train=a", "data.dev=b", "data.test=c", "data.silver=d"],
 }
-SCALES = sorted(path.stem for path in (conf_directory() / "scale").glob("*.yaml"))
+SCALES = ("demo", "paper")
+"""The smallest and the largest."""
 SECTIONS = {"train": range(2, 22), "dev": [22], "test": [23]}
 
 
@@ -61,7 +62,7 @@ def test_the_sections_are_the_papers(name: str) -> None:
 
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_is_valid_at_every_scale_on_either_corpus(name: str, scale: str) -> None:
+def test_every_experiment_is_valid_at_both_ends_of_the_scales_on_either_corpus(name: str, scale: str) -> None:
     for stated in (EXPERIMENTS[name][1], OTHER_TREES[name]):
         validate(composed(f"experiment=table4/{name}", *stated, f"scale={scale}"))
 

@@ -4,16 +4,15 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import observers
 import pytest
 import torch
 import wandb
-from processes import AIAYN, SECONDS
+from commands import AIAYN, SECONDS, CommandLine, Find, Finished, Said, Say, Train
 from run_files import only_run as only_run_below
 from tiny import TINY
 from wandb_server import KEY, RecordingServer, wandb_server
@@ -21,27 +20,6 @@ from wandb_server import KEY, RecordingServer, wandb_server
 from aiayn.commands.front_end import main
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.runs.record import read_record
-
-Train = Callable[..., int]
-Finished = Callable[..., Path]
-
-
-class Said(NamedTuple):
-    """Exit code and output of a command."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def lines(self) -> list[str]:
-        """Of standard output, split at line feeds alone: translations may hold other characters that end lines."""
-        *lines, rest = self.out.split("\n")
-        assert rest == ""
-        return lines
-
-
-Say = Callable[..., Said]
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +33,6 @@ def environment(shared_cache: Path) -> Iterator[None]:
     """Of commands here and in processes of their own, which can import `observers`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIAYN_CACHE", str(shared_cache))
-        patch.setenv("OMP_NUM_THREADS", "1")
         patch.setenv("PYTHONPATH", str(Path(observers.__file__).parent), prepend=os.pathsep)
         patch.setenv("WANDB_SILENT", "true")
         patch.setenv("WANDB_MODE", "offline")
@@ -137,7 +114,7 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 
 @pytest.fixture
-def command_line(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def command_line(tmp_path: Path) -> CommandLine:
     """`python -m aiayn train` on a tiny configuration, in a process of its own."""
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
@@ -154,7 +131,7 @@ def command_line(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[st
 
 
 @pytest.fixture
-def only_run(tmp_path: Path) -> Callable[[], Path]:
+def only_run(tmp_path: Path) -> Find:
     """The one run directory that the test has made."""
     return lambda: only_run_below(tmp_path / "runs")
 

@@ -4,17 +4,15 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from commands import Say
 
 from aiayn.runs.attention_maps import AttendedSentence, read_attention_maps
-
-Say = Callable[..., Any]
 
 QUICK = ("format=svg", "kind=cross", "heads=1")
 """Pictures take the longest."""
@@ -84,19 +82,6 @@ def test_without_a_target_it_takes_the_models_own(say: Say, draw: Say, run: Path
     assert written(run)[0].target == ["⟨eos⟩"], "an empty target is one"
 
 
-def test_other_lines_change_nothing(draw: Say, run: Path) -> None:
-    assert draw(PAIRS, *QUICK).code == 0
-    together = {sentence.line: sentence for sentence in written(run)}
-    assert list(together) == [1, 3, 4]
-    for line, text in enumerate(PAIRS.splitlines(), start=1):
-        if text:
-            assert draw(text, *QUICK).code == 0
-            (alone,) = written(run)
-            assert (alone.source, alone.target) == (together[line].source, together[line].target)
-            for kind in ("encoder", "decoder", "cross"):
-                assert np.abs(alone.map(kind).weights - together[line].map(kind).weights).max() < 0.0011
-
-
 def test_words_are_sums_and_means_of_tokens(draw: Say, run: Path) -> None:
     assert draw(PAIRS, *QUICK).code == 0
     words = written(run)
@@ -163,10 +148,7 @@ def test_what_is_left_out_is_said(draw: Say, run: Path) -> None:
 )
 def test_mistakes_are_one_line(draw: Say, given: str, words: list[str], complaint: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = draw(given, *words)
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"aiayn: {complaint}")
-    assert said.err.count("\n") == 1
+    assert draw(given, *words).refuses_by(complaint)
 
 
 def test_a_model_that_diverged_is_one_line(draw: Say, run: Path) -> None:

@@ -2,20 +2,17 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from processes import signal_at
+from commands import Finished, Train, signal_at
 from run_files import assert_same_end, only_run
 
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import load_config
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
-
-Train = Callable[..., int]
 
 AVERAGED = ("experiment=positions/none", "averaging.checkpoints=3", "averaging.interval=2")
 """Weights of steps 8, 10 and 12."""
@@ -29,7 +26,7 @@ def weights_of(path: Path) -> dict[str, torch.Tensor]:
 
 
 @pytest.fixture(scope="module")
-def averaged(finished: Callable[..., Path]) -> Path:
+def averaged(finished: Finished) -> Path:
     """A finished run that averages, which tests only read."""
     return finished(*AVERAGED)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import torch
-from processes import AIAYN
+from commands import AIAYN
 from run_files import losses, only_run
 from torch import Tensor
 

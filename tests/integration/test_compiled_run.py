@@ -1,13 +1,11 @@
 """`launch.compile=true` is the same run, made by other code."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Train
 from run_files import losses, only_run
-
-Train = Callable[..., int]
 
 
 @pytest.mark.long

@@ -1,21 +1,17 @@
 """A real run's record says what it cost, however often it was stopped."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from processes import signal_at
+from commands import Train, signal_at
 
 from aiayn.builders.architecture import model_cost
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import load_config
 from aiayn.runs.cost import Basis, RunCost
 from aiayn.runs.record import Record, json_text, read_record
-
-Train = Callable[..., int]
-Find = Callable[[], Path]
 
 
 def of(run: Path) -> tuple[Record, RunCost]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from commands import Finished
 from run_files import copied_run
 
 from aiayn.commands.front_end import main
@@ -107,7 +108,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def intact(finished: Callable[..., Path], tiny: tuple[str, ...]) -> tuple[list[str], Path]:
+def intact(finished: Finished, tiny: tuple[str, ...]) -> tuple[list[str], Path]:
     """A command of a tiny run that was done, and the run."""
     return ["train", *tiny, "logger=none"], finished()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Train
 
 pytest.importorskip("wandb_workspaces", reason="the extra aiayn[dashboard] is not installed")
 
@@ -21,7 +22,6 @@ from aiayn.reports.wandb_dashboard import AXES, CURVES, STEP, TRAINING
 
 pytestmark = pytest.mark.slow
 
-Train = Callable[..., int]
 Dashboard = Callable[..., int]
 
 TITLE = "Table 3, demo, grammar, "  # and what the tiny run changes in base

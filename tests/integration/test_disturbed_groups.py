@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from processes import AIAYN, until
+from commands import AIAYN, CommandLine, until
 
 from aiayn.runs.record import Status, read_record
 from aiayn.system import machine
 
 pytestmark = pytest.mark.long
 
-CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 
 TWO = "trainer.devices=2"
 ENDLESS = ("optimization.max_steps=100000", "optimization.validation_interval=50000")

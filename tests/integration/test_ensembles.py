@@ -3,12 +3,12 @@
 import json
 import math
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
+from commands import Say
 
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import load_tokenizer
@@ -17,7 +17,6 @@ TEXT = "the dog\n\na cat sees “ships”\n"
 PAIRS = "the dog\tder Hund\na cat\teine Katze 7\n"
 
 
-Say = Callable[..., Any]
 RANDOM = "checkpoint=1"
 """Of random weights, which tell sentences apart."""
 
@@ -124,7 +123,4 @@ def test_another_vocabulary_is_refused_by_name(say: Say, runs: Runs, tmp_path: P
     ],
 )
 def test_mistakes_are_one_line(say: Say, runs: Runs, words: list[str], complaint: str) -> None:
-    said = say("translate", RANDOM, *(word.replace("RUN", str(runs.one)) for word in words))
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"aiayn: {complaint}")
-    assert said.err.count("\n") == 1
+    assert say("translate", RANDOM, *(word.replace("RUN", str(runs.one)) for word in words)).refuses_by(complaint)

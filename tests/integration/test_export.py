@@ -5,12 +5,11 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from commands import Say
 from ctranslate2 import Translator
 from safetensors import safe_open
 
@@ -27,8 +26,6 @@ LINES = [
 
 
 TEXT = "".join(f"{line}\n" for line in LINES)
-
-Say = Callable[..., Any]
 
 
 @pytest.fixture

@@ -1,21 +1,15 @@
 """Forked jobs give the results of fresh processes."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import torch
+from commands import CommandLine
 
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
-
-if TYPE_CHECKING:
-    import subprocess
-
-CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def runs(folder: Path) -> dict[str, RunDirectory]:

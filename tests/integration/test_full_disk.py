@@ -1,25 +1,23 @@
 """A disk that is full is said in one line; what was written stays, and the same command goes on."""
 
-import json
 import os
 import resource
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import torch
+from commands import CommandLine, Find, Train
+from run_files import last_checkpoint, losses
+from run_files import only_run as only_run_below
 
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
 from aiayn.training.checkpoint_io import load_checkpoint
-
-Train = Callable[..., int]
-CommandLine = Callable[..., subprocess.CompletedProcess[str]]
-Find = Callable[[], Path]
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +46,7 @@ def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
     record = read_record(run / "run.json")
     assert (record.status, record.message, record.steps) == (Status.failed, complaint, 3)
     assert list((run / "checkpoints").iterdir()) == [], "no half of a checkpoint"
-    assert [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()] == [1, 2, 3]
+    assert list(losses(run)) == [1, 2, 3]
 
     assert train() == 0, "the same command, when there is room again"
     assert read_record(run / "run.json").status is Status.finished
@@ -93,12 +91,8 @@ def fill(disk: Path, *, left: int) -> Path:
     return filler
 
 
-def run_below(folder: Path) -> RunDirectory:
-    (record,) = folder.glob("*/*/*/run.json")
-    return RunDirectory(record.parent)
-
-
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2])
 def test_a_full_disk_leaves_the_last_good_checkpoint(
     train: Train, command_line: CommandLine, tmp_path: Path, processes: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +106,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
         return said.returncode, said.stderr
 
     assert start("whole")[0] == 0
-    whole = run_below(tmp_path / "whole")
+    whole = RunDirectory(only_run_below(tmp_path / "whole"))
     checkpoint = whole.steps()[12].stat().st_size
     others = sum(path.stat().st_size for path in whole.path.glob("*") if path.is_file())
     disk = tmp_path / "disk"
@@ -120,7 +114,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
         filler = fill(disk, left=others + checkpoint * 3 // 2)
         code, told = start("disk")
         assert code == 2, told
-        run = run_below(disk)
+        run = RunDirectory(only_run_below(disk))
         record = read_record(run.record)
         assert (record.status, record.steps) == (Status.failed, 6)
         assert f"paths.runs={disk}: cannot write (No space left on device); free space there" in str(record.message)
@@ -132,15 +126,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
         filler.unlink()
         code, told = start("disk")
         assert code == 0, told
-        assert_equal(run, whole)
-
-
-def assert_equal(run: RunDirectory, other: RunDirectory) -> None:
-    """The same losses and weights, bit for bit."""
-    assert read_record(run.record).status is Status.finished
-    own, theirs = ([json.loads(line) for line in each.metrics.read_text().splitlines()] for each in (run, other))
-    assert [row["step"] for row in own] == [row["step"] for row in theirs]
-    for key in ("train/loss", "val/ppl"):
-        assert [row.get(key) for row in own] == [row.get(key) for row in theirs]
-    weights, others = (load_checkpoint(each.steps()[12], provenance=None)["state_dict"] for each in (run, other))
-    assert all(torch.equal(weights[name], value) for name, value in others.items())
+        assert read_record(run.record).status is Status.finished
+        assert losses(run.path) == losses(whole.path)
+        weights, others = (last_checkpoint(each.path)["state_dict"] for each in (run, whole))
+        assert all(torch.equal(weights[name], value) for name, value in others.items())

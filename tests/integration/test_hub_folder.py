@@ -1,11 +1,11 @@
 """A run on a folder as it lies on the hub: found from where one stands, read once, known by its bytes."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import datasets
 import pytest
+from commands import Find, Train
 
 from aiayn.config.freeze import load_config
 from aiayn.data.corpora.corpus import SPLITS
@@ -18,7 +18,7 @@ ASK = ("data.source_language=en", "data.target_language=de", "data.max_length=60
 
 @pytest.mark.slow
 def test_a_folder_of_parquet_files(
-    train: Callable[..., int], only_run: Callable[[], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     grammar = GrammarCorpus(sentences=60, dev_sentences=8, test_sentences=6, seed=1)
     (tmp_path / "some" / "corpus" / "data").mkdir(parents=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Say
 from tiny import TINY
 
 from aiayn.commands.front_end import main
@@ -52,7 +53,7 @@ def data(record: Record, shared_cache: Path) -> PreparedData:
 
 
 @pytest.fixture
-def parse(run: Path, say: Callable[..., Any]) -> Parse:
+def parse(run: Path, say: Say) -> Parse:
     """`aiayn parse` in this process."""
 
     def call(given: str, *words: str) -> tuple[int, list[str], str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from commands import Say
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,10 +31,8 @@ def planned(*overrides: str) -> Plan:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AIAYN_SWEEP", "")  # given back after the test
-    monkeypatch.delenv("AIAYN_SWEEP")
+def here(tmp_path: Path, train: object) -> Path:
+    """An empty folder, in which commands run."""
     return tmp_path
 
 
@@ -140,14 +139,11 @@ def test_this_machine_is_measured(here: Path, tiny: tuple[str, ...], capfd: pyte
         (["model.num_heads=7"], "model.num_heads=7 does not divide"),
     ],
 )
-def test_mistakes_are_one_line(here: Path, words: list[str], answer: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_are_one_line(say: Say, tmp_path: Path, words: list[str], answer: str) -> None:
     if "hardware=here" in words and torch.cuda.is_available():
         pytest.skip("there is a GPU to measure on")
-    assert main(["plan", *words]) == 2
-    said = capfd.readouterr().err
-    assert said.startswith(f"aiayn: {answer}")
-    assert said.count("\n") == 1
-    assert not list(here.iterdir())
+    assert say("plan", *words).refuses_by(answer)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_mistake_that_all_jobs_share_is_told_once(here: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,17 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Find, Say, Train
 
 from aiayn.commands.front_end import main
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf
 from aiayn.runs.record import read_record
-
-Train = Callable[..., int]
-Find = Callable[[], Path]
 
 SMALL = ("data.sentences=300", "data.dev_sentences=12", "data.test_sentences=12", "data.max_length=60")
 WORDS = (*SMALL, "tokenizer=word_piece", "tokenizer.vocabulary_size=700", "data.pretokenized=true")
@@ -64,15 +61,10 @@ def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
         (["paths.cache=a_file/cache"], "paths.cache=a_file/cache: "),
     ],
 )
-def test_mistakes_are_one_line(
-    folder: Path, words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_mistakes_are_one_line(say: Say, folder: Path, words: list[str], complaint: str) -> None:
     (folder / "a_file").touch()
     corpus = [] if words == ["data=text_files"] else SMALL
-    assert main(["prepare", *corpus, *words]) == 2
-    shown = capsys.readouterr()
-    assert shown.err.startswith(f"aiayn: {complaint}")
-    assert (shown.err.count("\n"), shown.out) == (1, "")
+    assert say("prepare", *corpus, *words).refuses_by(complaint)
 
 
 def test_a_run_on_words_that_were_given_is_scored_by_them(

@@ -2,19 +2,14 @@
 
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import AIAYN, until
-from run_files import losses, only_run
+from commands import AIAYN, CommandLine, until
 
 from aiayn.runs.record import Status, read_record
 
 pytestmark = pytest.mark.long
-
-Train = Callable[..., int]
-CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Path, command_line: CommandLine) -> None:
@@ -35,14 +30,6 @@ def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Pa
     assert {path: path.read_bytes() for path in before} == before, "finished runs are shown, not done again"
 
 
-def test_a_combination_that_is_refused_stops_no_other(tmp_path: Path, command_line: CommandLine) -> None:
-    result = command_line("-m", "model.num_heads=3,2", "optimization.max_steps=1")
-    assert result.returncode == 1
-    assert "model.num_heads=3 does not divide model.d_model=16" in result.stderr
-    (record,) = tmp_path.glob("runs/*/*/*/run.json")
-    assert read_record(record).status is Status.finished
-
-
 def test_a_signal_while_decoding_ends_the_run_as_interrupted(tmp_path: Path, tiny: tuple[str, ...]) -> None:
     command = [*AIAYN, "train", *tiny, "logger=none", "data.test_sentences=3000", "optimization.max_steps=1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
@@ -51,26 +38,3 @@ def test_a_signal_while_decoding_ends_the_run_as_interrupted(tmp_path: Path, tin
         assert run.wait(timeout=30) == 1
     (record,) = tmp_path.glob("runs/*/*/*/run.json")
     assert read_record(record).status is Status.interrupted
-
-
-def test_two_processes_train_as_one(train: Train, tmp_path: Path, command_line: CommandLine) -> None:
-    same = ("model.dropout=0.0", "optimization.max_steps=6", "optimization.validation_interval=3")
-    assert train(*same, "paths.runs=one") == 0
-    result = command_line(*same, "paths.runs=two", "trainer.devices=2")
-    assert result.returncode == 0, result.stderr
-    one, two = only_run(tmp_path / "one"), only_run(tmp_path / "two")
-    assert one.name == two.name, "the number of devices is no part of a run's identity"
-    assert losses(two) == pytest.approx(losses(one), rel=1e-5)
-    alone, shared = read_record(one / "run.json"), read_record(two / "run.json")
-    assert shared.tokens == alone.tokens
-    assert shared.scores["dev"].ppl == pytest.approx(alone.scores["dev"].ppl, rel=1e-4)
-
-
-def test_a_failing_group_is_reported_and_reaped(tmp_path: Path, command_line: CommandLine) -> None:
-    result = command_line("trainer.devices=2", "optimization.divergence_factor=0.5")
-    assert result.returncode == 1
-    assert "diverged" in result.stderr
-    (record,) = tmp_path.glob("runs/*/*/*/run.json")
-    assert read_record(record).status is Status.failed
-    alive = subprocess.run(["pgrep", "-f", str(record.parent)], capture_output=True, text=True, check=False).stdout
-    assert not alive

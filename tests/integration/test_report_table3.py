@@ -1,17 +1,15 @@
 """Table 3 from real runs, while the sweep is under way."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Finished
 from run_files import copied_run
 
 from aiayn.commands.front_end import main
 from aiayn.paper.tables import load_table3
 from aiayn.runs.record import read_record
-
-Finished = Callable[..., Path]
 
 
 @pytest.mark.slow

@@ -3,19 +3,16 @@
 import json
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Finished, Train, signal_at
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from processes import signal_at
 from run_files import assert_same_end, losses, only_run
 
 from aiayn.commands.front_end import main
 from aiayn.runs.record import Status, read_record
-
-Train = Callable[..., int]
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
@@ -29,7 +26,7 @@ def recorder(path: Path) -> str:
 )
 def test_an_interrupted_run_resumes_exactly(
     train: Train,
-    finished: Callable[..., Path],
+    finished: Finished,
     tmp_path: Path,
     batch: int,
     number: int,
@@ -69,9 +66,7 @@ def test_random_interruptions_change_neither_batches_nor_results(train: Train, t
     check()
 
 
-def test_a_killed_run_resumes_from_its_last_checkpoint(
-    train: Train, finished: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_killed_run_resumes_from_its_last_checkpoint(train: Train, finished: Finished, tmp_path: Path) -> None:
     """SIGKILL leaves a record that says running, a torn line of metrics, and a checkpoint behind the last step."""
     assert train(signal_at(8)) == 1
     run = only_run(tmp_path / "runs")
@@ -119,7 +114,7 @@ def test_interruptions_leave_no_more_checkpoints_than_an_undisturbed_run(train: 
 
 @pytest.mark.parametrize("is_resumed", [False, True])
 def test_accumulation_does_not_change_the_update(
-    train: Train, finished: Callable[..., Path], tmp_path: Path, is_resumed: bool
+    train: Train, finished: Finished, tmp_path: Path, is_resumed: bool
 ) -> None:
     """Neither from the start nor from a checkpoint on."""
     whole = finished("model.dropout=0.0")

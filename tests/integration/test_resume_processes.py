@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from commands import AIAYN, signal_at
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
-from processes import AIAYN, signal_at
 from run_files import assert_same_end, only_run, timeless_metrics
 
 from aiayn.runs.record import Status, read_record

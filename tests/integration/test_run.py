@@ -1,12 +1,12 @@
 """One command makes a run directory that explains itself, and every later command reads it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from commands import Find, Train
 from run_files import copied_run, last_checkpoint, metrics, runs_below
 
 from aiayn.commands.front_end import main
@@ -17,9 +17,6 @@ from aiayn.evaluation.perplexity import perplexity
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Status, read_record
-
-Train = Callable[..., int]
-Find = Callable[[], Path]
 
 
 @pytest.fixture

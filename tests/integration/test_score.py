@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from commands import Say
 
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.split_files import PreparedSplit
@@ -26,7 +27,7 @@ Score = Callable[..., Said]
 
 
 @pytest.fixture
-def score(trained_run: Path, say: Callable[..., Any]) -> Score:
+def score(trained_run: Path, say: Say) -> Score:
     """`aiayn score` in this process."""
 
     def call(given: str, *words: str) -> Said:
@@ -108,8 +109,5 @@ def test_a_line_that_is_no_pair_is_named_after_those_before_it(score: Score, bad
         (["batch_tokens=0"], "batch_tokens=0: must be at least 1"),
     ],
 )
-def test_mistakes_are_one_line(score: Score, words: list[str], complaint: str) -> None:
-    said = score("a\tb\n", *words)
-    assert (said.code, said.rows) == (2, [])
-    assert said.err.startswith(f"aiayn: {complaint}")
-    assert said.err.count("\n") == 1
+def test_mistakes_are_one_line(say: Say, trained_run: Path, words: list[str], complaint: str) -> None:
+    assert say("score", f"run={trained_run}", *words, given="a\tb\n").refuses_by(complaint)

@@ -3,12 +3,11 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from processes import AIAYN, until
+from commands import AIAYN, CommandLine, until
 from run_files import losses
 
 from aiayn.runs.record import Status, read_record
@@ -21,7 +20,6 @@ pytestmark = pytest.mark.long
 optuna = pytest.importorskip("optuna", reason="the extra aiayn[search] is not installed")
 
 SHORT = ("optimization.max_steps=20", "optimization.checkpoint_interval=5", "optimization.validation_interval=20")
-CommandLine = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def trials(folder: Path) -> "list[FrozenTrial]":

@@ -2,20 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Finished, Say, Train
 from run_files import copied_run
 from tiny import TINY
 
 from aiayn.commands.front_end import main
 
-Train = Callable[..., int]
-
 
 @pytest.fixture
-def runs(train: Train, finished: Callable[..., Path], tmp_path: Path) -> Path:
+def runs(train: Train, finished: Finished, tmp_path: Path) -> Path:
     """Two runs that differ by their attention alone, and one that has no such attention."""
     for run in (finished("experiment=attention/dot"), finished()):
         copied_run(run, tmp_path / "runs")
@@ -67,11 +65,5 @@ def drawn_of(system: dict[str, dict[str, dict[str, list[list[float]]]]]) -> list
         ),
     ],
 )
-def test_what_cannot_be_measured_is_one_line(
-    trained_run: Path, shared_cache: Path, capfd: pytest.CaptureFixture[str], words: list[str], complaint: str
-) -> None:
-    where = (f"paths.runs={trained_run.parents[2]}", f"paths.cache={shared_cache}")
-    assert main(["report", "sharpness", *where, *words]) == 2
-    err = capfd.readouterr().err
-    assert err.startswith(f"aiayn: {complaint}")
-    assert err.count("\n") == 1
+def test_what_cannot_be_measured_is_one_line(say: Say, trained_run: Path, words: list[str], complaint: str) -> None:
+    assert say("report", "sharpness", f"paths.runs={trained_run.parents[2]}", *words).refuses_by(complaint)

@@ -10,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from processes import AIAYN, SECONDS, until
+from commands import AIAYN, SECONDS, until
 
 from aiayn.config.compose import compose_command
 from aiayn.runs.directory import RunDirectory

@@ -1,11 +1,9 @@
 """What does not fit a run is refused before it begins: no run directory is left, and W&B hears nothing of it."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Train = Callable[..., int]
+from commands import Train
 
 REFUSED = {
     "too few rows for any vocabulary": (["model.vocabulary_rows=10"], "model.vocabulary_rows=10: any vocabulary of "),

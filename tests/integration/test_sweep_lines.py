@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from processes import AIAYN
+from commands import AIAYN
 from terminal import Terminal
 from tiny import TINY
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from processes import AIAYN, SECONDS, until
+from commands import AIAYN, SECONDS, Train, until
 from run_files import losses
 
 from aiayn.runs.directory import RunDirectory
@@ -15,7 +15,6 @@ from aiayn.runs.record import Status, read_record
 
 pytestmark = pytest.mark.long
 
-Train = Callable[..., int]
 Sweep = subprocess.Popen[str]
 Start = Callable[..., Sweep]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import wandb
-from processes import AIAYN, signal_at, until
+from commands import AIAYN, Find, Finished, Train, signal_at, until
 from run_files import copied_run
 from wandb_server import KEY, RecordingServer, SentRun
 
@@ -23,8 +23,6 @@ from aiayn.tracking.wandb_attempts import wandb_attempts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_out")]
 
-Train = Callable[..., int]
-Find = Callable[[], Path]
 
 HASTE = ("retries=1", "timeout=5")
 
@@ -39,7 +37,7 @@ def log_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 @pytest.fixture
-def kept(finished: Callable[..., Path], tmp_path: Path) -> Path:
+def kept(finished: Finished, tmp_path: Path) -> Path:
     """A run whose data are on disk only, below runs/."""
     return copied_run(finished("logger.mode=offline", tracker="wandb"), tmp_path / "runs")
 

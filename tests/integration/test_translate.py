@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from commands import AIAYN, Say
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from processes import AIAYN
 
 from aiayn.commands.front_end import main
 from aiayn.config.command_schema import TranslateConfig
@@ -40,7 +40,7 @@ Translate = Callable[..., Any]
 
 
 @pytest.fixture
-def translate(trained_run: Path, say: Callable[..., Any]) -> Translate:
+def translate(trained_run: Path, say: Say) -> Translate:
     """`aiayn translate` in this process, on weights that tell sentences apart."""
 
     def call(given: str | bytes, *words: str, run: Path = trained_run) -> Any:
@@ -159,10 +159,7 @@ def test_lines_before_bad_bytes_are_translated(translate: Translate) -> None:
     ],
 )
 def test_mistakes_are_one_line(translate: Translate, words: list[str], complaint: str) -> None:
-    said = translate("a\n", *words)
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith(f"aiayn: {complaint}")
-    assert said.err.count("\n") == 1
+    assert translate("a\n", *words).refuses_by(complaint)
 
 
 @pytest.fixture

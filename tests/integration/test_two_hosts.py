@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from processes import SECONDS, until
+from commands import SECONDS, Finished, until
 from run_files import losses, only_run
 from two_hosts import INTERFACE, Host, two_hosts
 
@@ -79,7 +79,7 @@ def words(tiny: tuple[str, ...], shared_cache: Path) -> tuple[str, ...]:
 
 
 @pytest.fixture(scope="module")
-def alone(finished: Callable[..., Path]) -> Path:
+def alone(finished: Finished) -> Path:
     """The run as one process does it."""
     return finished("model.dropout=0.0")
 

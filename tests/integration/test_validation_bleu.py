@@ -1,15 +1,13 @@
 """`val/bleu` is the run's own search on dev at every validation; nothing else about the run depends on it."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Finished, Train
 from run_files import assert_same_end, metrics, only_run
 
 from aiayn.runs.record import read_record
-
-Train = Callable[..., int]
 
 
 def validations(run: Path) -> list[dict[str, Any]]:
@@ -30,7 +28,7 @@ def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(train: Train, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_run_ends_bit_for_bit_the_same_with_and_without_it(finished: Callable[..., Path]) -> None:
+def test_a_run_ends_bit_for_bit_the_same_with_and_without_it(finished: Finished) -> None:
     """In the same folder, too: the number of sentences is no part of a run's identity."""
     without, with_it = finished("decoding.validation_sentences=0"), finished()
     assert without.relative_to(without.parents[2]) == with_it.relative_to(with_it.parents[2])

@@ -4,13 +4,12 @@ import os
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from processes import signal_at
+from commands import Train, signal_at
 from tiny import TINY
 from wandb_server import RecordingServer, SentRun
 
@@ -20,7 +19,6 @@ from aiayn.runs.record import Status, read_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_in")]
 
-Train = Callable[..., int]
 
 QUICKENED = "from wandb.wandb_agent import Agent; Agent.POLL_INTERVAL = 0.1; from wandb.cli.cli import cli; cli()"
 """W&B's program, with an agent that polls every 0.1 instead of every 5 seconds."""

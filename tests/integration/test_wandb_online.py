@@ -8,14 +8,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from commands import CommandLine, Find, Train, signal_at
 from observers import wandb_processes
-from processes import signal_at
 from tiny import TINY
 from wandb_files import kept_records
 from wandb_server import ENTITY, KEY, VANISH, RecordingServer, SentRun
@@ -27,9 +26,6 @@ from aiayn.runs.record import Status, read_record
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_out")]
 
-Train = Callable[..., int]
-CommandLine = Callable[..., subprocess.CompletedProcess[str]]
-Find = Callable[[], Path]
 
 PASSWORD = "open-sesame-17"
 QUICK = ("logger.init_timeout=2", "logger.finish_timeout=2")

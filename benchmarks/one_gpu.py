@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from aiayn.builders.architecture import architecture_of
-from aiayn.builders.training import build_model, build_module
+from aiayn.builders.models import build_model
+from aiayn.builders.training import build_module
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.models.architecture import Architecture
 from results import Mark, Row, tables
@@ -101,7 +102,7 @@ def _batch(vocabulary_size: int) -> TranslationBatch:
 
 
 def _decoding() -> Row:
-    from aiayn.config.schema import BeamSearchConfig, EndsAmong
+    from aiayn.config.schema import BeamSearchConfig, EosWithin
     from aiayn.training.scoring import search_all
 
     architecture = architecture_of(BASE.config().model)
@@ -113,7 +114,7 @@ def _decoding() -> Row:
         length_penalty_alpha=0.6,
         max_extra_length=0,
         batch_tokens=16_384,
-        ends_among=EndsAmong.candidates,
+        eos_within=EosWithin.candidates,
         constrained=False,
     )
     ids: Any = Ids(BASE.vocabulary_size)

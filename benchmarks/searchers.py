@@ -49,7 +49,7 @@ def aiayn(
     *, architecture: Mapping[str, Any], vocabulary_size: int, sentences: int, length: int, beam: int, **_: object
 ) -> Callable[[int], float]:
     """Our own search, as `aiayn translate` calls it; its work is counted in sentences."""
-    from aiayn.config.schema import BeamSearchConfig, EndsAmong
+    from aiayn.config.schema import BeamSearchConfig, EosWithin
     from aiayn.system import allocator
     from aiayn.training.scoring import search_all
 
@@ -61,7 +61,7 @@ def aiayn(
         length_penalty_alpha=0.6,
         max_extra_length=0,
         batch_tokens=sentences * length,
-        ends_among=EndsAmong.candidates,
+        eos_within=EosWithin.candidates,
         constrained=False,
     )
     ids: Any = Ids(vocabulary_size)

@@ -27,7 +27,8 @@ def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Calla
     """
     from pytorch_lightning import Trainer
 
-    from aiayn.builders.training import build_model, build_module
+    from aiayn.builders.models import build_model
+    from aiayn.builders.training import build_module
     from aiayn.config.freeze import load_config
     from aiayn.data.batches.collation import TranslationBatch
     from aiayn.system import allocator

@@ -21,7 +21,7 @@ from aiayn.commands.front_end import main
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
-from aiayn.config.schema import BeamSearchConfig, EndsAmong
+from aiayn.config.schema import BeamSearchConfig, EosWithin
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.inference.opened_runs import open_for_use, usable_device
@@ -59,7 +59,7 @@ def translator(trained_run: Path) -> Translator:
         length_penalty_alpha=0.6,
         max_extra_length=4,
         batch_tokens=60,
-        ends_among=EndsAmong.candidates,
+        eos_within=EosWithin.candidates,
         constrained=False,
     )
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)

@@ -33,10 +33,10 @@ def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:
 
 @cache
 def _measured(architecture: AnyArchitecture, vocabulary_size: int) -> ModelCost:
-    from aiayn.builders.models import made_model  # imports torch
+    from aiayn.models.construction import create_model  # imports torch
     from aiayn.models.measured_cost import measured_cost
 
-    return measured_cost(lambda rows: made_model(architecture, rows=rows), vocabulary_size=vocabulary_size)
+    return measured_cost(lambda rows: create_model(architecture, rows=rows), vocabulary_size=vocabulary_size)
 
 
 def embedding_rows(config: ModelConfig, *, vocabulary_size: int) -> int:

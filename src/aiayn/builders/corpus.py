@@ -48,7 +48,7 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             files={"train": config.train, "dev": config.dev, "test": config.test, "silver": config.silver},
             folder=config.path,
             tags=config.tags,
-            gold_times=config.gold_times,
+            gold_copies=config.gold_copies,
             language=config.source_language,
         )
     if isinstance(config, ToyTreesDataConfig):

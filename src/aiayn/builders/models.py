@@ -1,18 +1,28 @@
-"""Models from their arguments."""
+"""Models from their configuration, and the device of a process."""
 
 from typing import Any
 
-from aiayn.models.architecture import AnyArchitecture, ConvolutionalArchitecture, RecurrentArchitecture
-from aiayn.models.baselines.convolutional import ConvolutionalTranslator
-from aiayn.models.baselines.recurrent import RecurrentTranslator
-from aiayn.models.transformer import Transformer
+import torch
+
+from aiayn.builders.architecture import architecture_of, embedding_rows
+from aiayn.config.schema import TrainConfig
+from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel
+from aiayn.system.processes import stated_devices
 
 
-def made_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
-    """A model of any kind, initialised with torch's generator; `rows` of the embedding matrix."""
-    if isinstance(architecture, RecurrentArchitecture):
-        return RecurrentTranslator(architecture, vocabulary_size=rows)
-    if isinstance(architecture, ConvolutionalArchitecture):
-        return ConvolutionalTranslator(architecture, vocabulary_size=rows)
-    return Transformer(architecture, vocabulary_size=rows)
+def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
+    """The model with weights initialised from `seed`, for a vocabulary of this many entries."""
+    rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
+    torch.manual_seed(config.seed)
+    return create_model(architecture_of(config.model), rows=rows)
+
+
+def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
+    """The device of one process of a run, the `local_rank`-th on its host."""
+    if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
+        return torch.device("cpu")
+    devices = stated_devices(config.trainer)
+    there = torch.cuda.device_count()
+    index = devices[local_rank] if isinstance(devices, list) and local_rank < len(devices) else local_rank
+    return torch.device("cuda", index if index < there else 0)

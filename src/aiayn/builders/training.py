@@ -3,11 +3,9 @@
 import os
 from typing import Any
 
-import torch
-
-from aiayn.builders.architecture import accumulation, architecture_of, embedding_rows
+from aiayn.builders.architecture import accumulation
 from aiayn.builders.corpus import validation_sentences
-from aiayn.builders.models import made_model
+from aiayn.builders.models import device_of
 from aiayn.builders.notes import printed_difference
 from aiayn.config.difference import job_type, row_of
 from aiayn.config.freeze import plain
@@ -17,7 +15,6 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
-from aiayn.system.processes import stated_devices
 from aiayn.tracking.tracker import RunDescription
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import TranslationModule
@@ -30,13 +27,6 @@ VARIATION, TRIAL = "variation", "trial"
 
 LENGTH_MULTIPLE = 8
 """Sentence lengths of a compiled model are multiples of this, for tensor cores in half precision."""
-
-
-def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
-    """The model with weights initialised from `seed`, for a vocabulary of this many entries."""
-    rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
-    torch.manual_seed(config.seed)
-    return made_model(architecture_of(config.model), rows=rows)
 
 
 def build_module(
@@ -81,16 +71,6 @@ def describe(
         config={**plain(config), "code": {"commit": commit, "dirty": dirty}},
         checkout=checkout(),
     )
-
-
-def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
-    """The device of one process of a run, the `local_rank`-th on its host."""
-    if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
-        return torch.device("cpu")
-    devices = stated_devices(config.trainer)
-    there = torch.cuda.device_count()
-    index = devices[local_rank] if isinstance(devices, list) and local_rank < len(devices) else local_rank
-    return torch.device("cuda", index if index < there else 0)
 
 
 def build_session(

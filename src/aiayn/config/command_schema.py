@@ -29,7 +29,7 @@ def overriding(settings: type, *names: str) -> Callable[[type[Overrides]], type[
     return with_fields
 
 
-BEAM_SEARCH = ("beam_size", "length_penalty_alpha", "max_extra_length", "batch_tokens", "ends_among", "constrained")
+BEAM_SEARCH = ("beam_size", "length_penalty_alpha", "max_extra_length", "batch_tokens", "eos_within", "constrained")
 
 
 @dataclass
@@ -39,7 +39,7 @@ class SearchOverridesConfig:
 
 
 @dataclass
-@overriding(DecodingConfig, "max_extra_length", "batch_tokens", "ends_among", "limit_sentences")
+@overriding(DecodingConfig, "max_extra_length", "batch_tokens", "eos_within", "limit_sentences")
 class TunedOverridesConfig:
     """Search settings that differ from the run's, apart from the tuned ones; null keeps the run's."""
 

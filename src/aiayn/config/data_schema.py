@@ -158,7 +158,7 @@ class TreesDataConfig(ParsedDataConfig):
     """The same for the test set."""
     silver: Any = MISSING
     """The same for trees of a parser, added to the training set (semi-supervised); null: none."""
-    gold_times: Count = MISSING
+    gold_copies: Count = MISSING
     """Copies of each tree of train in the training set; silver trees are in it once."""
 
 

@@ -16,14 +16,14 @@ from aiayn.config.model_schema import ModelConfig
 from aiayn.config.values import Count, MayBeEmpty, NonNegative, Positive, Range, Seed, Share, WholeNumber
 
 
-class EndsAmong(StrEnum):
+class EosWithin(StrEnum):
     """Which of a step's 2 * beam_size best continuations may end an output: all, or the first beam_size."""
 
     candidates = "candidates"
     beam = "beam"
 
 
-class Smooths(StrEnum):
+class SmoothedClasses(StrEnum):
     """The classes that share epsilon_ls: the whole vocabulary, or the wrong ones."""
 
     all = "all"
@@ -84,7 +84,7 @@ class OptimizationConfig:
     """Adam's epsilon."""
     label_smoothing: Share = MISSING
     """Epsilon_ls (section 5.4)."""
-    smooths: Smooths = MISSING
+    smoothed_classes: SmoothedClasses = MISSING
     """Whether epsilon_ls is shared by all classes, or by the wrong ones alone, as in the authors' code."""
     source_tokens: Count = MISSING
     """Global batch of one optimizer step, in padded source tokens."""
@@ -122,7 +122,7 @@ class BeamSearchConfig:
     """Output is at most this many tokens longer than the input."""
     batch_tokens: Count = MISSING
     """Padded source tokens decoded at once. Does not change results."""
-    ends_among: EndsAmong = MISSING
+    eos_within: EosWithin = MISSING
     """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as in CTranslate2."""
     constrained: bool = MISSING
     """Parsing: search only trees over exactly the words of the sentence (tokenizer.kind=symbols)."""

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from aiayn.builders.architecture import architecture_of
-from aiayn.builders.models import made_model
-from aiayn.builders.training import device_of
+from aiayn.builders.models import device_of
 from aiayn.config.schema import PlanConfig
 from aiayn.errors import UserError
 from aiayn.models.architecture import AnyArchitecture
+from aiayn.models.construction import create_model
 from aiayn.models.transformer import count_parameters
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.allocator import keep_memory
@@ -84,7 +84,7 @@ def _measured(
     seconds: float,
 ) -> tuple[float, float]:
     """Median seconds of forward and backward passes, and of Adam's update; cached by arguments."""
-    trained = made_model(architecture, rows=vocabulary_size).to(device).train()
+    trained = create_model(architecture, rows=vocabulary_size).to(device).train()
     logger.info("measuring %s parameters on %s", f"{count_parameters(trained):,}", device)
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
     source, target = (

@@ -13,7 +13,7 @@ from aiayn.decoding.paths import Paths, gather_rows
 from aiayn.decoding.step import AnyState, Hypothesis, StepFunction, Supply
 from aiayn.errors import UserError
 
-EndsAmong: TypeAlias = Literal["candidates", "beam"]
+EosWithin: TypeAlias = Literal["candidates", "beam"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class BeamSearch:
     """Never generated, such as pad and bos."""
     n_best: int = 1
     """Most hypotheses per sentence, from 1 to beam_size."""
-    ends_among: EndsAmong = "candidates"
+    eos_within: EosWithin = "candidates"
     """The continuations that may end: all considered ones, or the first beam_size alone."""
     of_each_length: bool = False
     """Return the best finished hypothesis of each length instead of the n best.
@@ -124,7 +124,7 @@ class BeamSearch:
         first_open = ended.byte().sort(dim=1, stable=True).indices[:, : self.beam_size]
         batch.live = candidates.only(~ended).choose(first_open)
         batch.state.reorder(parents.gather(1, first_open))
-        if self.ends_among == "beam":
+        if self.eos_within == "beam":
             ended[:, self.beam_size :] = False
         batch.finished = self._remembered(batch.finished.padded(self.eos_id), candidates.only(ended))
         to_beat = batch.finished.scores[:, 0 if self.of_each_length else -1]

@@ -15,7 +15,7 @@ from aiayn.runs.record import Record, read_record
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.training.averaging import averaged_checkpoint, averaged_steps
-from aiayn.training.checkpoint_io import AtomicCheckpointIO, load_checkpoint
+from aiayn.training.checkpoint_io import load_checkpoint, save_checkpoint
 
 logger = logging.getLogger("aiayn")
 
@@ -86,7 +86,7 @@ def _write(directory: RunDirectory, chosen: dict[int, Path], record: Record) -> 
     steps = tuple(chosen)
     content = averaged_checkpoint(list(chosen.values()), provenance=record.provenance)
     path = directory.checkpoints / f"{average_name(steps)}.ckpt"
-    AtomicCheckpointIO().save_checkpoint(content, path)
+    save_checkpoint(content, path)
     return Average(path, steps)
 
 

@@ -1,8 +1,8 @@
 """Score a checkpoint of an existing run, or an ensemble of several."""
 
 from aiayn.builders.corpus import refuse_beyond_positions
+from aiayn.builders.models import device_of
 from aiayn.builders.preparation import prepare_data
-from aiayn.builders.training import device_of
 from aiayn.config.command_schema import EvaluateConfig
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError

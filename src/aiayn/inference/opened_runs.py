@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from aiayn.builders.training import build_model
+from aiayn.builders.models import build_model
 from aiayn.config.command_schema import SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import DecodingConfig, ProcessConfig, TrainConfig

@@ -104,7 +104,7 @@ class Scorer:
             f"beam{search.beam_size}",
             f"alpha{search.length_penalty_alpha:g}",
             f"extra{search.max_extra_length}",
-            "ends-beam" if search.ends_among == "beam" else None,
+            "ends-beam" if search.eos_within == "beam" else None,
             "constrained" if search.constrained else None,
             f"first{self.limit}" if self.limit else None,
             self.ensemble,

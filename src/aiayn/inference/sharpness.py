@@ -8,8 +8,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from aiayn.builders.training import build_model
+from aiayn.builders.models import build_model
 from aiayn.config.schema import ProcessConfig
+from aiayn.data.batches.batching import EvaluationStream
 from aiayn.data.preparation.prepared import find_prepared
 from aiayn.errors import RunFailedError, UserError
 from aiayn.inference.opened_runs import open_for_use, usable_device
@@ -17,7 +18,6 @@ from aiayn.models.attention_sharpness import AttentionSharpness, attention_sharp
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system.resource_errors import memory_errors_explained
-from aiayn.training.data_module import EvaluationStream
 
 BATCH_TOKENS = 1_000
 """Per side of a batch; small because the logits of all layers are in memory together."""

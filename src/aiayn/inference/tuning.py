@@ -57,7 +57,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
         overrides=[
             f"decoding.{key}={value}"
             for key, value in vars(request.decoding).items()
-            if key in ("max_extra_length", "ends_among") and value is not None
+            if key in ("max_extra_length", "eos_within") and value is not None
         ],
         data=runs.first.record.data,
         fingerprint=data.fingerprint,

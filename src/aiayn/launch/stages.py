@@ -13,6 +13,7 @@ from typing import Any
 from aiayn.builders import training as build
 from aiayn.builders.architecture import model_cost
 from aiayn.builders.corpus import refuse_beyond_positions, scored_sentences
+from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
@@ -153,7 +154,7 @@ def _log_preparation(job: Job, data: PreparedData) -> None:
 def _build_model(config: TrainConfig, data: PreparedData, *, start: Path | None) -> TranslationModel[Any]:
     """The model with random weights, or with those of a checkpoint."""
     with memory_errors_explained("the sizes below model, or tokenizer.vocabulary_size"):
-        model = build.build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
+        model = build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     if start is not None:
         check_vocabulary(start, data.tokenizer)
         load_weights(model, start, key="init_from", provenance=None)
@@ -240,7 +241,7 @@ def _scores(
         data,
         job.config.decoding,
         job.directory,
-        device=build.device_of(job.config, local_rank=processes.local_rank()),
+        device=device_of(job.config, local_rank=processes.local_rank()),
         step=averaged_steps[-1] if averaged_steps else job.record.steps,
         averaged_steps=averaged_steps,
         limit=scored_sentences(job.config),
@@ -257,7 +258,7 @@ def _metered(job: Job) -> Iterator[CostMeter | None]:
         job.config.cost,
         earlier=record.cost.attempts if record.cost else (),
         started=utc_now(),
-        device=build.device_of(job.config, local_rank=processes.local_rank()),
+        device=device_of(job.config, local_rank=processes.local_rank()),
         precision=record.precision or "",
         group=job.group,
     )

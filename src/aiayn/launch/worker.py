@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from aiayn.builders import training as build
+from aiayn.builders.models import device_of
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
@@ -73,7 +73,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
 
 def _run_with_others(config: TrainConfig, directory: RunDirectory, record: Record, *, is_adopted: bool) -> None:
     set_rendezvous()
-    device = build.device_of(config, local_rank=processes.local_rank())
+    device = device_of(config, local_rank=processes.local_rank())
     timeout = config.launch.timeout_seconds
     rank, size = processes.rank(), processes.group_size()
     with joined(rank=rank, size=size, device=device, timeout_seconds=timeout) as group:

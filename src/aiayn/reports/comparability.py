@@ -52,7 +52,10 @@ class ReportedRun:
     @cached_property
     def content(self) -> Mapping[str, Any]:
         """Its frozen configuration."""
-        return frozen_content(self.entry.directory.config)
+        content = frozen_content(self.entry.directory.config)
+        if not {"data", "model"} <= content.keys():
+            raise UserError(f"{self.entry.directory.config}: not the configuration of a run (no data or no model)")
+        return content
 
     @cached_property
     def settings(self) -> dict[str, Any]:

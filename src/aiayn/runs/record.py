@@ -66,7 +66,7 @@ class RecordedSearch:
     beam_size: int
     length_penalty_alpha: float
     max_extra_length: int
-    ends_among: str
+    eos_within: str
     constrained: bool
 
 

@@ -1,14 +1,12 @@
 """Checkpoint averaging (section 6.1)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
-from pytorch_lightning import Callback, LightningModule, Trainer
 from torch import Tensor
 
 from aiayn.errors import UserError
-from aiayn.runs.directory import RunDirectory
 from aiayn.training.checkpoint_io import load_checkpoint
 
 
@@ -16,44 +14,6 @@ def averaged_steps(step: int, *, max_steps: int, interval: int, checkpoints: int
     """The optimizer steps averaged after `step`, counted back from `max_steps`; fewer near the start."""
     newest = step - (step - max_steps) % interval
     return sorted(each for each in (newest - interval * back for back in range(checkpoints)) if each > 0)
-
-
-@final
-class WeightsKeeper(Callback):
-    """Writes `weights-<n>.ckpt` at the steps to be averaged, and removes those no longer needed.
-
-    The kept steps follow from the current one, also in a resumed run. Lightning calls this before the callbacks that
-    write whole checkpoints, so the weights due until any checkpoint are on disk.
-    """
-
-    def __init__(self, directory: RunDirectory, *, interval: int, checkpoints: int) -> None:
-        self._directory = directory
-        self._interval = interval
-        self._checkpoints = checkpoints
-
-    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Remove the files of a killed attempt from steps that will be repeated."""
-        if trainer.is_global_zero:
-            self._remove(lambda step: step > trainer.global_step)
-
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
-    ) -> None:
-        """Write the weights if the step is due; a collective operation."""
-        step = trainer.global_step
-        wanted = averaged_steps(
-            step, max_steps=trainer.max_steps, interval=self._interval, checkpoints=self._checkpoints
-        )
-        if (batch_idx + 1) % trainer.accumulate_grad_batches or step not in wanted:
-            return
-        trainer.save_checkpoint(self._directory.checkpoints / f"weights-{step:07d}.ckpt", weights_only=True)
-        if trainer.is_global_zero:
-            self._remove(lambda step: step not in wanted)
-
-    def _remove(self, is_unwanted: Callable[[int], bool]) -> None:
-        for step, path in self._directory.steps("weights").items():
-            if is_unwanted(step):
-                path.unlink(missing_ok=True)
 
 
 def averaged_checkpoint(paths: Sequence[Path], *, provenance: Mapping[str, str | None] | None = None) -> dict[str, Any]:

@@ -4,19 +4,19 @@ import logging
 import math
 import signal
 import time
+from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, final
 
 from pytorch_lightning import Callback, LightningModule, Trainer
 
 from aiayn.data.batches.collation import TranslationBatch
+from aiayn.runs.directory import RunDirectory
 from aiayn.system.progress import Bar, Shown, has_bars, shown
 from aiayn.system.signals import INTERRUPTING, ignore_signals, in_main_thread
+from aiayn.training.averaging import averaged_steps
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 logger = logging.getLogger("aiayn")
 
@@ -185,3 +185,41 @@ def _brief(metrics: dict[str, float]) -> str:
         "train/lr": "lr {:.0e}",
     }
     return " ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)
+
+
+@final
+class WeightsKeeper(Callback):
+    """Writes `weights-<n>.ckpt` at the steps to be averaged, and removes those no longer needed.
+
+    The kept steps follow from the current one, also in a resumed run. Lightning calls this before the callbacks that
+    write whole checkpoints, so the weights due until any checkpoint are on disk.
+    """
+
+    def __init__(self, directory: RunDirectory, *, interval: int, checkpoints: int) -> None:
+        self._directory = directory
+        self._interval = interval
+        self._checkpoints = checkpoints
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Remove the files of a killed attempt from steps that will be repeated."""
+        if trainer.is_global_zero:
+            self._remove(lambda step: step > trainer.global_step)
+
+    def on_train_batch_end(
+        self, trainer: Trainer, pl_module: LightningModule, outputs: object, batch: object, batch_idx: int
+    ) -> None:
+        """Write the weights if the step is due; a collective operation."""
+        step = trainer.global_step
+        wanted = averaged_steps(
+            step, max_steps=trainer.max_steps, interval=self._interval, checkpoints=self._checkpoints
+        )
+        if (batch_idx + 1) % trainer.accumulate_grad_batches or step not in wanted:
+            return
+        trainer.save_checkpoint(self._directory.checkpoints / f"weights-{step:07d}.ckpt", weights_only=True)
+        if trainer.is_global_zero:
+            self._remove(lambda step: step not in wanted)
+
+    def _remove(self, is_unwanted: Callable[[int], bool]) -> None:
+        for step, path in self._directory.steps("weights").items():
+            if is_unwanted(step):
+                path.unlink(missing_ok=True)

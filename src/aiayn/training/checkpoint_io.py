@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pytorch_lightning.plugins.io import CheckpointIO
 
 from aiayn.errors import UserError
 from aiayn.system import files
@@ -41,27 +40,15 @@ class ForeignCheckpointError(UserError):
     """A checkpoint of another run."""
 
 
-class AtomicCheckpointIO(CheckpointIO):
-    """Lightning's checkpoint files: written atomically, loaded with `weights_only=True`."""
-
-    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
-        """Write a checkpoint; OSError if the disk refuses it."""
-        assert storage_options is None
-        with files.atomic_writer(Path(path)) as stream:
-            try:
-                torch.save(checkpoint, stream)
-            except RuntimeError as error:  # raised by torch when it closes the archive after an error
-                if isinstance(error.__context__, OSError):
-                    raise error.__context__ from None
-                raise
-
-    def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
-        """Read a checkpoint of any run."""
-        return load_checkpoint(Path(path), provenance=None, map_location=map_location)
-
-    def remove_checkpoint(self, path: Any) -> None:
-        """Delete a checkpoint."""
-        Path(path).unlink(missing_ok=True)
+def save_checkpoint(content: Mapping[str, Any], path: Path) -> None:
+    """Write a checkpoint; OSError if the disk refuses it."""
+    with files.atomic_writer(path) as stream:
+        try:
+            torch.save(content, stream)
+        except RuntimeError as error:  # raised by torch when it closes the archive after an error
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from None
+            raise
 
 
 def load_checkpoint(

@@ -3,13 +3,11 @@
 from collections.abc import Iterator
 from typing import final
 
-import numpy as np
 from pytorch_lightning import LightningDataModule, Trainer
 
-from aiayn.data.batches.batching import TrainingStream, evaluation_batches
-from aiayn.data.batches.collation import TranslationBatch, collate
+from aiayn.data.batches.batching import EvaluationStream, TrainingStream
+from aiayn.data.batches.collation import TranslationBatch
 from aiayn.data.batches.prefetch import prefetch
-from aiayn.data.batches.sentences import SentencePairs
 from aiayn.data.preparation.prepared import PreparedData
 
 _PREFETCHED = 4
@@ -58,7 +56,7 @@ class TranslationDataModule(LightningDataModule):
         )
         return TrainingLoader(stream, trainer)
 
-    def val_dataloader(self) -> "EvaluationStream":
+    def val_dataloader(self) -> EvaluationStream:
         """The development set, each sentence on exactly one rank."""
         assert self.trainer is not None
         return EvaluationStream(self.data.split("dev"), tokens=self.evaluation_tokens, **self._shared(self.trainer))
@@ -99,38 +97,3 @@ class TrainingLoader:
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Check that the stream starts at the restored step."""
         assert state["step"] == self._trainer.global_step, f"{state} but the trainer is at {self._trainer.global_step}"
-
-
-@final
-class EvaluationStream:
-    """One pass over sentence pairs in batches of similar length; a rank takes every `world_size`-th batch."""
-
-    def __init__(
-        self,
-        pairs: SentencePairs,
-        *,
-        tokens: int,
-        pad_id: int,
-        bos_id: int,
-        rank: int = 0,
-        world_size: int = 1,
-        length_multiple: int = 1,
-    ) -> None:
-        self.pairs = pairs
-        self.pad_id = pad_id
-        self.bos_id = bos_id
-        self._length_multiple = length_multiple
-        batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
-        own = batches[rank::world_size]
-        # Every rank makes the same number of forward passes, since they may synchronize: the last may be empty.
-        rounds = -(-len(batches) // world_size)
-        self.batches = [*own, *[np.zeros(0, np.int64)] * (rounds - len(own))]
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def __iter__(self) -> Iterator[TranslationBatch]:
-        for indices in self.batches:
-            yield collate(
-                self.pairs, indices, pad_id=self.pad_id, bos_id=self.bos_id, length_multiple=self._length_multiple
-            )

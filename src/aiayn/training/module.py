@@ -12,7 +12,7 @@ from pytorch_lightning.utilities.types import OptimizerLRSchedulerConfig
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
-from aiayn.config.schema import OptimizationConfig, Smooths
+from aiayn.config.schema import OptimizationConfig, SmoothedClasses
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.errors import RunFailedError
 from aiayn.evaluation.perplexity import perplexity
@@ -47,7 +47,7 @@ class TranslationModule(LightningModule):
         self.model = model
         classes, self._d_model = model.output_weight.shape
         # Smoothing over the wrong classes alone, eps / (V - 1) each, is the same as eps V / (V - 1) shared by all.
-        factor = classes / (classes - 1) if recipe.smooths is Smooths.wrong else 1
+        factor = classes / (classes - 1) if recipe.smoothed_classes is SmoothedClasses.wrong else 1
         self._label_smoothing = recipe.label_smoothing * factor
         self._recipe = recipe
         self._seed = seed

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.config.schema import BeamSearchConfig
-from aiayn.data.batches.batching import evaluation_batches
+from aiayn.data.batches.batching import EvaluationStream, evaluation_batches
 from aiayn.data.batches.collation import TranslationBatch, padded
 from aiayn.data.batches.epoch_plan import Indices
 from aiayn.data.batches.sentences import SentencePairs, Sentences
@@ -25,7 +25,6 @@ from aiayn.decoding.step import Hypothesis, StepFunction
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.products import packed
 from aiayn.models.translation_model import TranslationModel
-from aiayn.training.data_module import EvaluationStream
 from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
 
@@ -114,7 +113,7 @@ def search_all(
             eos_id=tokenizer.eos_id,
             forbidden_ids=forbidden,
             n_best=n_best,
-            ends_among=search.ends_among.value,
+            eos_within=search.eos_within.value,
             of_each_length=of_each_length,
         )
         for number, hypotheses in searcher.stream(step, supply):

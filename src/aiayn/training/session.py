@@ -16,18 +16,35 @@ from pytorch_lightning.plugins.environments import (  # type: ignore[attr-define
     SLURMEnvironment,
     TorchElasticEnvironment,
 )
+from pytorch_lightning.plugins.io import CheckpointIO
 from pytorch_lightning.strategies import DDPStrategy
 
 from aiayn.config.instantiation import instantiate
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
-from aiayn.training.averaging import WeightsKeeper
-from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar
-from aiayn.training.checkpoint_io import AtomicCheckpointIO
+from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal, TrainingBar, WeightsKeeper
+from aiayn.training.checkpoint_io import load_checkpoint, save_checkpoint
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
+
+
+class AtomicCheckpointIO(CheckpointIO):
+    """Lightning's checkpoint files: written atomically, loaded with `weights_only=True`."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any | None = None) -> None:
+        """Write a checkpoint; OSError if the disk refuses it."""
+        assert storage_options is None
+        save_checkpoint(checkpoint, Path(path))
+
+    def load_checkpoint(self, path: Any, map_location: Any | None = None, weights_only: bool | None = None) -> Any:
+        """Read a checkpoint of any run."""
+        return load_checkpoint(Path(path), provenance=None, map_location=map_location)
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Delete a checkpoint."""
+        Path(path).unlink(missing_ok=True)
 
 
 def trainer_arguments() -> set[str]:

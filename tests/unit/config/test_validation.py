@@ -74,7 +74,7 @@ def test_heads_that_do_not_divide_need_their_widths_stated() -> None:
         ([*TREES, "data.dev=[]"], r"^data\.dev=\[\]: state a file, a folder, "),
         ([*TREES, "data.silver="], r"^data\.silver has no value: "),
         ([*TREES, "data.path="], r"^data\.path has no value: "),
-        ([*TREES, "data.gold_times=0"], r"^data\.gold_times=0: must be at least 1$"),
+        ([*TREES, "data.gold_copies=0"], r"^data\.gold_copies=0: must be at least 1$"),
     ],
 )
 def test_files_of_trees_are_stated(overrides: list[str], complaint: str) -> None:

@@ -23,7 +23,7 @@ SINGS = "(S (NP (NNP Ann)) (VP (VBZ sings)))"
 
 
 def corpus(files: Mapping[Any, object], **changes: Any) -> TreebankCorpus:
-    settings: dict[str, Any] = {"folder": None, "tags": False, "gold_times": 1, "language": "en"}
+    settings: dict[str, Any] = {"folder": None, "tags": False, "gold_copies": 1, "language": "en"}
     return TreebankCorpus(files=files, **{**settings, **changes})
 
 
@@ -131,7 +131,7 @@ def test_gum_is_split_by_its_documents(tmp_path: Path) -> None:
 
 def test_silver_trees_are_mixed_in_and_gold_ones_repeated(files: dict[Any, object], silver: str) -> None:
     gold = pairs(corpus(files), "train")
-    mixed = corpus({**files, "silver": silver}, gold_times=2)
+    mixed = corpus({**files, "silver": silver}, gold_copies=2)
     assert pairs(mixed, "train") == [*gold, *gold, ("Ann sings", "(S (NP XX )NP (VP XX )VP )S")]
     assert pairs(mixed, "dev") == pairs(corpus(files), "dev")
 
@@ -141,7 +141,7 @@ def test_the_identity_depends_on_the_content(files: dict[Any, object], silver: s
     assert corpus({**files, "silver": None}).identity == first.identity
     for other in (
         corpus(files, tags=True),
-        corpus(files, gold_times=2),
+        corpus(files, gold_copies=2),
         corpus({**files, "silver": silver}),
         corpus({**files, "train": str(tmp_path / "wsj" / "02" / "wsj_0201.mrg")}),
     ):

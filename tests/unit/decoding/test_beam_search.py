@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.decoding.beam_search import BeamSearch, EndsAmong
+from aiayn.decoding.beam_search import BeamSearch, EosWithin
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.errors import RunFailedError, UserError
 
@@ -31,7 +31,7 @@ kinds = st.sampled_from([(0, 0.0), (30, 0.0), (2, 0.0), (0, 0.6), (3, 0.4)])
 
 
 def beam_search(
-    *, beam_size: int = 4, alpha: float = 0.6, n_best: int = 1, ends_among: EndsAmong = "candidates"
+    *, beam_size: int = 4, alpha: float = 0.6, n_best: int = 1, eos_within: EosWithin = "candidates"
 ) -> BeamSearch:
     return BeamSearch(
         beam_size=beam_size,
@@ -40,7 +40,7 @@ def beam_search(
         eos_id=EOS,
         forbidden_ids=FORBIDDEN,
         n_best=n_best,
-        ends_among=ends_among,
+        eos_within=eos_within,
     )
 
 
@@ -127,7 +127,7 @@ def patient_search(
     beam_size: int,
     alpha: float,
     n_best: int,
-    ends_among: EndsAmong = "candidates",
+    eos_within: EosWithin = "candidates",
 ) -> list[tuple[list[int], float]]:
     """Beam search of one sentence with plain lists, which goes on to the limit in any case."""
     live: list[tuple[list[int], np.float32]] = [([], np.float32(0))]
@@ -142,7 +142,7 @@ def patient_search(
         ]
         candidates.sort(key=lambda candidate: -candidate[2])  # stable: better parents, then lower tokens first
         candidates = candidates[: 2 * beam_size]
-        may_end = candidates if ends_among == "candidates" else candidates[:beam_size]
+        may_end = candidates if eos_within == "candidates" else candidates[:beam_size]
         finished += [([*path, EOS], total / penalty) for path, token, total in may_end if token == EOS]
         live = [([*path, token], total) for path, token, total in candidates if token != EOS][:beam_size]
     penalty = np.float32(length_penalty(limit, alpha=alpha))
@@ -158,7 +158,7 @@ def patient_search(
     alpha=alphas,
     limits=st.lists(st.integers(1, 7), min_size=1, max_size=3),
     beams=st.tuples(st.integers(2, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
-    ends_among=st.sampled_from(get_args(EndsAmong)),
+    eos_within=st.sampled_from(get_args(EosWithin)),
 )
 def test_results_are_those_of_a_plain_search_to_the_limit(
     toy: type[ToyLanguage],
@@ -168,10 +168,10 @@ def test_results_are_those_of_a_plain_search_to_the_limit(
     alpha: float,
     limits: list[int],
     beams: tuple[int, int],
-    ends_among: EndsAmong,
+    eos_within: EosWithin,
 ) -> None:
     language, (beam_size, n_best) = toy(seed, vocabulary, *kind), beams
-    rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "ends_among": ends_among}
+    rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "eos_within": eos_within}
     found = search(language, range(len(limits)), limits, **rules)
     for sentence, limit in enumerate(limits):
         expected = patient_search(language, sentence, limit, **rules)
@@ -188,7 +188,7 @@ def test_results_are_those_of_a_plain_search_to_the_limit(
     chunks=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), max_size=5),
     rooms=st.lists(st.integers(1, 6), min_size=1, max_size=4),
     beams=st.tuples(st.integers(1, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
-    ends_among=st.sampled_from(get_args(EndsAmong)),
+    eos_within=st.sampled_from(get_args(EosWithin)),
 )
 def test_when_sentences_enter_changes_no_result(
     toy: type[ToyLanguage],
@@ -199,11 +199,11 @@ def test_when_sentences_enter_changes_no_result(
     chunks: list[list[int]],
     rooms: list[int],
     beams: tuple[int, int],
-    ends_among: EndsAmong,
+    eos_within: EosWithin,
 ) -> None:
     """Chunks of sentences, with the limits drawn, enter as soon as no more than so many others are there."""
     language, (beam_size, n_best) = toy(seed, vocabulary, *kind), beams
-    rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "ends_among": ends_among}
+    rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "eos_within": eos_within}
     limits = [limit for chunk in chunks for limit in chunk]
     waiting, begun, turn = list(chunks), 0, itertools.cycle(rooms)
 
@@ -239,14 +239,14 @@ def test_others_enter_while_some_are_still_searched(toy: type[ToyLanguage]) -> N
     assert max(language.batches[1:]) > 6, "else the second six have waited for the first to be done"
 
 
-def test_ends_among_the_beam_are_fewer() -> None:
+def test_eos_within_the_beam_ends_fewer() -> None:
     """The end is third among the first continuations, where a beam of two does not look for it."""
     table = torch.zeros(6, 6)
     table[BOS, 3], table[BOS, 4], table[BOS, EOS] = 0.4, 0.35, 0.25
     table[3, 5] = table[4, 5] = 1.0
     table[5, 5], table[5, EOS] = 0.5, 0.5
-    assert markov_search(table, beam_size=2, ends_among="candidates")[0].tokens == ()
-    assert markov_search(table, beam_size=2, ends_among="beam")[0].tokens == (3, 5)
+    assert markov_search(table, beam_size=2, eos_within="candidates")[0].tokens == ()
+    assert markov_search(table, beam_size=2, eos_within="beam")[0].tokens == (3, 5)
 
 
 def test_finished_sentences_leave_the_batch(toy: type[ToyLanguage]) -> None:
@@ -279,7 +279,7 @@ def markov_search(
     beam_size: int,
     alpha: float = 0.0,
     limit: int = 4,
-    ends_among: EndsAmong = "candidates",
+    eos_within: EosWithin = "candidates",
 ) -> tuple[Hypothesis, int]:
     """The best output of a model with the probabilities [last token, next token], and the number of steps taken."""
     steps = 0
@@ -290,7 +290,7 @@ def markov_search(
         return table[tokens].log(), torch.zeros(tokens.shape)
 
     limits = torch.tensor([limit])
-    ((best,),) = beam_search(beam_size=beam_size, alpha=alpha, ends_among=ends_among).batch(step, MarkovState(), limits)
+    ((best,),) = beam_search(beam_size=beam_size, alpha=alpha, eos_within=eos_within).batch(step, MarkovState(), limits)
     return best, steps
 
 

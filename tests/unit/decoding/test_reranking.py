@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aiayn.decoding.beam_search import BeamSearch, EndsAmong
+from aiayn.decoding.beam_search import BeamSearch, EosWithin
 from aiayn.decoding.length_penalty import length_penalty
 from aiayn.decoding.reranking import reranked
 from aiayn.decoding.step import Hypothesis
@@ -28,14 +28,14 @@ kinds = st.sampled_from([(0, 0.0), (30, 0.0), (2, 0.0), (0, 0.6), (3, 0.4)])
 ways_to_end = st.sampled_from(["candidates", "beam"])
 
 
-def searcher(beam_size: int, alpha: float, ends_among: EndsAmong, *, of_each_length: bool = False) -> BeamSearch:
+def searcher(beam_size: int, alpha: float, eos_within: EosWithin, *, of_each_length: bool = False) -> BeamSearch:
     return BeamSearch(
         beam_size=beam_size,
         length_penalty_alpha=alpha,
         bos_id=BOS,
         eos_id=EOS,
         forbidden_ids=(PAD, BOS),
-        ends_among=ends_among,
+        eos_within=eos_within,
         of_each_length=of_each_length,
     )
 
@@ -53,7 +53,7 @@ def found(language: ToyLanguage, search: BeamSearch, limits: Sequence[int]) -> l
     beam_size=st.integers(1, 5),
     alphas=st.lists(st.integers(0, 40).map(lambda tenths: tenths / 10), min_size=1, max_size=4),
     limits=st.lists(st.integers(1, 12), min_size=1, max_size=5),
-    ends_among=ways_to_end,
+    eos_within=ways_to_end,
 )
 def test_reranked_is_searched(
     toy: type[ToyLanguage],
@@ -63,12 +63,12 @@ def test_reranked_is_searched(
     beam_size: int,
     alphas: list[float],
     limits: list[int],
-    ends_among: EndsAmong,
+    eos_within: EosWithin,
 ) -> None:
     language = toy(seed, vocabulary, *kind)
-    pools = found(language, searcher(beam_size, max(alphas), ends_among, of_each_length=True), limits)
+    pools = found(language, searcher(beam_size, max(alphas), eos_within, of_each_length=True), limits)
     for alpha in alphas:
-        expected = [best for (best,) in found(language, searcher(beam_size, alpha, ends_among), limits)]
+        expected = [best for (best,) in found(language, searcher(beam_size, alpha, eos_within), limits)]
         assert [reranked(pool, alpha=alpha)[0] for pool in pools] == expected
 
 

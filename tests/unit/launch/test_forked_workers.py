@@ -74,9 +74,11 @@ def test_forked_workers_share_only_a_fork_server(start: Start, tmp_path: Path) -
     lock = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(lock, fcntl.LOCK_EX)
     first = start("first", descriptors=(lock,))
+    words = [b""]
+    while words == [b""]:  # the moment in which the fork writes its title
+        words = Path(f"/proc/{first.pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     os.kill(first.pid, signal.SIGSTOP)
     os.close(lock)
-    words = Path(f"/proc/{first.pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     assert words == [
         sys.executable.encode(),
         b"-m",

@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
-from aiayn.training.checkpoint_io import AtomicCheckpointIO, ForeignCheckpointError, load_checkpoint
+from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+from aiayn.training.session import AtomicCheckpointIO
 
 WEIGHT = torch.arange(1.0, 7.0).view(2, 3)
 PROVENANCE = {"config_hash": "0123abcd", "data_fingerprint": "9"}

@@ -5,8 +5,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytorch_lightning import Trainer
 
+from aiayn.data.batches.batching import EvaluationStream
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.training.data_module import EvaluationStream, TranslationDataModule
+from aiayn.training.data_module import TranslationDataModule
 
 reuse_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 

@@ -13,7 +13,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
-from aiayn.config.schema import OptimizationConfig, Smooths
+from aiayn.config.schema import OptimizationConfig, SmoothedClasses
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
@@ -63,7 +63,7 @@ def module_of(architecture: Architecture) -> TranslationModule:
             adam_epsilon=1e-9,
             divergence_factor=3.0,
             label_smoothing=0.1,
-            smooths=Smooths.all,
+            smoothed_classes=SmoothedClasses.all,
         ),
         seed=1,
         log_interval=1,

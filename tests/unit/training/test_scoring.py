@@ -7,7 +7,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from aiayn.config.schema import BeamSearchConfig, EndsAmong
+from aiayn.config.schema import BeamSearchConfig, EosWithin
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
@@ -26,7 +26,7 @@ SEARCH = BeamSearchConfig(
     length_penalty_alpha=0.6,
     max_extra_length=2,
     batch_tokens=100,
-    ends_among=EndsAmong.candidates,
+    eos_within=EosWithin.candidates,
     constrained=False,
 )
 

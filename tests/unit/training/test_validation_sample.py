@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from aiayn.config.schema import BeamSearchConfig, EndsAmong
+from aiayn.config.schema import BeamSearchConfig, EosWithin
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.samples import spread
@@ -19,7 +19,7 @@ SEARCH = BeamSearchConfig(
     length_penalty_alpha=0.6,
     max_extra_length=3,
     batch_tokens=60,
-    ends_among=EndsAmong.candidates,
+    eos_within=EosWithin.candidates,
     constrained=False,
 )
 

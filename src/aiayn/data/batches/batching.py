@@ -148,3 +148,38 @@ def _starts_within(tokens: list[int], parts: int, cost: int) -> list[int] | None
                 return None
             start += min(room, max(1, len(tokens) - start - left))
     return starts if start == len(tokens) else None
+
+
+@final
+class EvaluationStream:
+    """One pass over sentence pairs in batches of similar length; a rank takes every `world_size`-th batch."""
+
+    def __init__(
+        self,
+        pairs: SentencePairs,
+        *,
+        tokens: int,
+        pad_id: int,
+        bos_id: int,
+        rank: int = 0,
+        world_size: int = 1,
+        length_multiple: int = 1,
+    ) -> None:
+        self.pairs = pairs
+        self.pad_id = pad_id
+        self.bos_id = bos_id
+        self._length_multiple = length_multiple
+        batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
+        own = batches[rank::world_size]
+        # Every rank makes the same number of forward passes, since they may synchronize: the last may be empty.
+        rounds = -(-len(batches) // world_size)
+        self.batches = [*own, *[np.zeros(0, np.int64)] * (rounds - len(own))]
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[TranslationBatch]:
+        for indices in self.batches:
+            yield collate(
+                self.pairs, indices, pad_id=self.pad_id, bos_id=self.bos_id, length_multiple=self._length_multiple
+            )

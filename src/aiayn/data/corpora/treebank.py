@@ -45,7 +45,7 @@ class TreebankCorpus:
             excluded from training, so that train can be the rest of a folder.
         folder: Their parent folder; None: `files` are complete paths.
         tags: Whether targets have the words' tags instead of XX.
-        gold_times: How often the trees of train are repeated; silver trees follow once.
+        gold_copies: How often the trees of train are repeated; silver trees follow once.
         language: ISO 639-1 code.
     """
 
@@ -53,13 +53,13 @@ class TreebankCorpus:
     target_language = TARGET_LANGUAGE
 
     def __init__(
-        self, *, files: Mapping[Part, object], folder: str | None, tags: bool, gold_times: int, language: str
+        self, *, files: Mapping[Part, object], folder: str | None, tags: bool, gold_copies: int, language: str
     ) -> None:
         self.source_language = language
         self._named = {part: named for part, named in files.items() if named is not None}
         self._folder = folder
         self._tags = tags
-        self._gold_times = gold_times
+        self._gold_copies = gold_copies
         self._excluded: dict[Part, int] = {}
 
     @property
@@ -76,7 +76,7 @@ class TreebankCorpus:
 
     @property
     def _settings(self) -> dict[str, Any]:
-        return {"kind": "trees", "version": _VERSION, "tags": self._tags, "gold_times": self._gold_times}
+        return {"kind": "trees", "version": _VERSION, "tags": self._tags, "gold_copies": self._gold_copies}
 
     @cached_property
     def _files(self) -> dict[Part, list[Path]]:
@@ -121,7 +121,7 @@ class TreebankCorpus:
         if split == "train":
             for part in [*self._excluded]:  # logged once
                 logger.info("data.%s: excluded %d files of data.dev or data.test", part, self._excluded.pop(part))
-            parts = parts * self._gold_times + [part for part in files if part == "silver"]
+            parts = parts * self._gold_copies + [part for part in files if part == "silver"]
         for part in parts:
             for path in files[part]:
                 tags: set[str] = set()

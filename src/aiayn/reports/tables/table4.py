@@ -198,8 +198,8 @@ def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> s
         parts.append(f"alpha {search.length_penalty_alpha:g}")
     if search.max_extra_length != own.max_extra_length:
         parts.append(f"input + {search.max_extra_length}")
-    if search.ends_among != own.ends_among:
-        parts.append(f"ends among {search.ends_among}")
+    if search.eos_within != own.eos_within:
+        parts.append(f"eos within {search.eos_within}")
     if search.constrained:
         parts.append("constrained")
     elif own.constrained:

@@ -1,0 +1,18 @@
+"""Models of every kind from their architectures."""
+
+from typing import Any
+
+from aiayn.models.architecture import AnyArchitecture, ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.models.baselines.convolutional import ConvolutionalTranslator
+from aiayn.models.baselines.recurrent import RecurrentTranslator
+from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
+
+
+def create_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
+    """A model of any kind, initialised with torch's generator; `rows` of the embedding matrix."""
+    if isinstance(architecture, RecurrentArchitecture):
+        return RecurrentTranslator(architecture, vocabulary_size=rows)
+    if isinstance(architecture, ConvolutionalArchitecture):
+        return ConvolutionalTranslator(architecture, vocabulary_size=rows)
+    return Transformer(architecture, vocabulary_size=rows)

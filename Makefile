@@ -25,12 +25,12 @@ demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a 
 	@$(BIN)/aiayn train scale=demo experiment=table3/base
 
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm' $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not smoke' $(PYTEST_ARGS)
 
 smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minute
 	@$(BIN)/pytest tests/test_smoke.py
 
-test-long: $(INSTALLED)  ## run those that start whole sweeps and kill them: minutes more
+test-long: $(INSTALLED)  ## run those of whole sweeps, kills and pages in a browser: minutes more
 	@$(BIN)/pytest -m long $(PYTEST_ARGS)
 
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks

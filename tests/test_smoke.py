@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tiny import TINY
 
+pytestmark = pytest.mark.smoke
+
 AIAYN = (sys.executable, "-m", "aiayn")
 STEPS = 60
 

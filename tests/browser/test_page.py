@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from aiayn.paper.tables import load_table3
 from aiayn.reports.page.run_data import MOST_POINTS
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 ROWS = [row.id for row in load_table3().rows]
 

@@ -21,7 +21,7 @@ def content(run: RunDirectory) -> tuple[dict[str, torch.Tensor], Record]:
     return torch.load(newest, weights_only=True)["state_dict"], read_record(run.record)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="forked nowhere else")
 def test_forked_jobs_equal_those_of_fresh_processes(command_line: CommandLine, tmp_path: Path) -> None:
     """Weights, scores and provenance are equal bit for bit."""

@@ -72,6 +72,7 @@ def test_a_plan_names_the_corpus(words: list[str], origin: str) -> None:
     assert planned("scale=demo", *words).data == origin
 
 
+@pytest.mark.long
 def test_a_job_that_is_asked_for_twice_is_planned_twice(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Each gets a copy of the configuration that was composed to be checked."""
     assert main(["plan", "-m", "seed=1,1"]) == 0
@@ -146,6 +147,7 @@ def test_mistakes_are_one_line(say: Say, tmp_path: Path, words: list[str], answe
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_a_mistake_that_all_jobs_share_is_told_once(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "sweeps=table3_e", "model.num_heads=7"]) == 2
     said = capfd.readouterr()

@@ -40,6 +40,7 @@ def test_settings_of_the_training_are_not_judged_together(folder: Path) -> None:
     assert main(["prepare", *SMALL, *nonsense, "+callbacks.mine._target_=no.such.Callback"]) == 0
 
 
+@pytest.mark.long
 def test_several_corpora_are_prepared_by_one_command(folder: Path) -> None:
     assert main(["prepare", "-m", *SMALL, "data.seed=1,2"]) == 0
     assert len(list(folder.glob("cache/prepared/*/manifest.json"))) == 2

@@ -47,6 +47,7 @@ def test_an_interrupted_run_resumes_exactly(
     assert_same_end(run, undisturbed)
 
 
+@pytest.mark.long
 def test_random_interruptions_change_neither_batches_nor_results(train: Train, tmp_path: Path) -> None:
     """Several in one run; an interruption in a batch that is done again would be met again."""
     assert train("paths.runs=whole", recorder(tmp_path / "whole.jsonl")) == 0

@@ -195,6 +195,7 @@ def test_outputs_beyond_the_learned_positions_are_refused_before_training(
     assert train(*learned) == 0
 
 
+@pytest.mark.long
 def test_a_refused_job_of_a_sweep_leaves_nothing(train: Train, tmp_path: Path) -> None:
     assert train("-m", "trainer.precision=half", "paths.runs=sweep") == 1
     assert not (tmp_path / "sweep").exists() or not list((tmp_path / "sweep").rglob("run.json"))

@@ -58,7 +58,7 @@ def test_ctrl_c_leaves_what_was_done_and_says_what_was_not(tmp_path: Path, sweep
     assert set(told) == {"1/2"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sweep: Sweep) -> None:
     words = sweep("optimization.learning_rate_factor=1.0,2.0", "experiment=table3/base", "optimization.max_steps=2")
     result = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
@@ -75,7 +75,7 @@ def test_a_file_has_plain_lines_of_begin_and_end_and_the_rows(tmp_path: Path, sw
     assert len(records) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_single_run_has_its_bar_remarks_above_it_and_its_row(tmp_path: Path) -> None:
     enough = tmp_path / "enough"
     waits = f"+callbacks.waiting={{_target_: observers.WaitAt, batch: 10, path: {enough}}}"

@@ -82,6 +82,7 @@ def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     assert len(server.requests) == count
 
 
+@pytest.mark.long
 def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     kept: Path, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:

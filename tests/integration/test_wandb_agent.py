@@ -92,6 +92,7 @@ def test_an_agent_gets_a_run_for_each_job_finished_ones_included(
     assert after["table3/a_h4"].record.read_bytes() == finished, "reporting a finished run does not change it"
 
 
+@pytest.mark.long
 def test_an_interrupted_run_is_sent_to_the_agent_from_its_first_step(
     train: Train, server: RecordingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_refused_artifact_is_reported_once_and_the_rest_is_sent(
     assert run.exit_codes == [0]
 
 
+@pytest.mark.long
 def test_the_git_state_is_that_of_the_code_without_the_password_of_its_remote(
     tmp_path: Path, server: RecordingServer, logged_in: None, shared_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +203,7 @@ def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: Rec
     assert run.summary["val/ppl_min"] == min(row["val/ppl"] for row in run.history if "val/ppl" in row)
 
 
+@pytest.mark.long
 def test_the_runs_of_a_multirun_have_names_of_their_own(
     train: Train, tmp_path: Path, server: RecordingServer, logged_in: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,6 +279,7 @@ def test_without_credentials_nothing_is_sent(
     assert line.endswith(f"aiayn sync run={only_run()}")
 
 
+@pytest.mark.long
 def test_a_failing_server_delays_and_loses_nothing(
     train: Train, only_run: Find, server: RecordingServer, logged_in: None, capfd: pytest.CaptureFixture[str]
 ) -> None:

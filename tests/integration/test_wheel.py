@@ -115,11 +115,13 @@ def test_it_says_what_it_is_and_what_it_does(installed: Run) -> None:
     assert composed["identity"]["experiment"] == "table3/big"
 
 
+@pytest.mark.long
 def test_reports_need_no_checkout(installed: Run) -> None:
     page = (CHECKOUT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert installed("aiayn", "report", "configuration") == page
     assert "Transformer (big)" in installed("aiayn", "report", "paper", "table=2")
 
 
+@pytest.mark.long
 def test_a_run_is_trained_and_shown(installed: Run) -> None:
     assert "this run" in installed("aiayn", "train", *TINY, "optimization.max_steps=2", "logger=none")

@@ -24,7 +24,7 @@ def wait_for_threads(expected: int) -> None:
     deadline = time.monotonic() + 20
     while threading.active_count() > expected and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == expected
+    assert threading.active_count() <= expected  # a thread of an earlier test may have ended meanwhile
 
 
 @given(st.lists(st.integers()), st.integers(1, 4), st.booleans())

@@ -110,8 +110,8 @@ def holds(process: int, pipe: Path) -> bool:
     return False
 
 
+@pytest.mark.long
 @linux_only
-@pytest.mark.slow
 def test_a_forked_worker_ends_without_a_teardown(start: Start, torn_down: Path) -> None:
     """It would take 0.3 s, and Triton's extension would print 29 lines about what is not freed."""
     ended = {is_forked: start(is_forked=is_forked) for is_forked in (True, False)}
@@ -120,8 +120,8 @@ def test_a_forked_worker_ends_without_a_teardown(start: Start, torn_down: Path) 
     assert (torn_down / str(ended[False].pid)).exists(), "a fresh process is torn down, which shows that the mark works"
 
 
+@pytest.mark.long
 @linux_only
-@pytest.mark.slow
 def test_workers_start_anew_after_the_fork_server_was_killed(start: Start) -> None:
     first = start()
     assert isinstance(first, ForkedWorker)
@@ -168,8 +168,8 @@ def test_a_process_with_threads_or_devices_cannot_fork(tmp_path: Path) -> None:
         assert not fork_server.can_fork()
 
 
+@pytest.mark.long
 @linux_only
-@pytest.mark.slow
 def test_the_libraries_of_a_fork_server_start_no_thread_and_omit_optional_ones() -> None:
     code = f"""
 import json, os, sys

@@ -16,7 +16,7 @@ def test_every_exponent_is_the_papers(row: Layer) -> None:
         assert growth.largest_error < 0.15, f"{row.id} {column}: {growth}"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_report_holds_paper_and_measurement_side_by_side(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -104,7 +104,7 @@ def validation_sentences(config: TrainConfig) -> int:
     return min(wanted, FAST_DEV_SENTENCES) if config.trainer.get("fast_dev_run") else wanted
 
 
-def refuse_beyond_positions(config: TrainConfig, data: PreparedData) -> None:
+def check_lengths_fit_positions(config: TrainConfig, data: PreparedData) -> None:
     """Refuse, before training, sentences longer than the learned positions."""
     if not has_learned_positions(config.model):
         return

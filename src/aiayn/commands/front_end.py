@@ -160,11 +160,11 @@ def _check(verb: str, words: Words) -> None:
 
     from aiayn.commands.mistakes import MISTAKES, explain
     from aiayn.config.compose import without_hydra
-    from aiayn.config.computed import refuse_stated
+    from aiayn.config.computed import check_computed_keys
     from aiayn.sweep.jobs import checked
 
     composed, swept = _compose(verb, words.overrides)
-    refuse_stated(composed, verb, words.overrides)
+    check_computed_keys(composed, verb, words.overrides)
     if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
         raise UserError(f"{swept[0]}: several values need -m (a sweep); as one value write it in brackets or quotes")
     if words.cfg:

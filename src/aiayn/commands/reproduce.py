@@ -92,7 +92,7 @@ def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
                 raise UserError(f"{word}: a table has one scale; reproduce one after the other")
             scale = value
         if key in OF_THE_REPORT or key in OF_BOTH:
-            _refuse_before_training(table, key, value)
+            _check_before_training(table, key, value)
             report.append(word)
         if key not in OF_THE_REPORT:
             sweep.append(word)
@@ -112,7 +112,7 @@ def _runs(table: str, scale: str, overrides: Sequence[str]) -> list[str]:
     return [word for word in SMALLER.get(table, whole) if word.partition("=")[0] not in stated]
 
 
-def _refuse_before_training(table: str, key: str, value: str) -> None:
+def _check_before_training(table: str, key: str, value: str) -> None:
     """Refuse at once a word that the report would refuse after the runs."""
     if key.startswith("only."):
         check_choice(table, key, value)

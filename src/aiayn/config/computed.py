@@ -39,7 +39,7 @@ LONGEST_SWEEP = 128
 """Characters of the longest name of a group in W&B."""
 
 
-def refuse_stated(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
+def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
     """Refuse overrides of Hydra's folders and of the run's identity, and files that state Hydra's folders.
 
     `composed` has Hydra's own node; `overrides` are those of the command line, swept ones included.
@@ -87,7 +87,7 @@ def _files_of(verb: str) -> DictConfig:
     return merged
 
 
-def refuse_stated_identity(composed: DictConfig, verb: str) -> None:
+def check_identity_computed(composed: DictConfig, verb: str) -> None:
     """Refuse an identity that a file states, such as an experiment's."""
     for name, remedy in IDENTITY.items():
         value = _unresolved(composed, f"identity.{name}")

@@ -79,7 +79,7 @@ SLOW: Mapping[str, Callable[[Translations, str], Score]] = {
 """Scores that are computed on request; the second argument is COMET's model."""
 
 
-def refuse_metrics(names: Sequence[str]) -> None:
+def check_metrics(names: Sequence[str]) -> None:
     """Refuse names that are not in `SLOW`.
 
     Raises:

@@ -1,6 +1,6 @@
 """Score a checkpoint of an existing run, or an ensemble of several."""
 
-from aiayn.builders.corpus import refuse_beyond_positions
+from aiayn.builders.corpus import check_lengths_fit_positions
 from aiayn.builders.models import device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.command_schema import EvaluateConfig
@@ -72,7 +72,7 @@ def training_data(runs: OpenedRuns) -> PreparedData:
     if len(runs.members) > 1:
         runs.tokenizer()
     for run in runs.members:
-        refuse_beyond_positions(run.config, data)
+        check_lengths_fit_positions(run.config, data)
     return data
 
 

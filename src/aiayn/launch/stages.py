@@ -12,7 +12,7 @@ from typing import Any
 
 from aiayn.builders import training as build
 from aiayn.builders.architecture import model_cost
-from aiayn.builders.corpus import refuse_beyond_positions, scored_sentences
+from aiayn.builders.corpus import check_lengths_fit_positions, scored_sentences
 from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain
@@ -101,7 +101,7 @@ def run_stages(job: Job) -> None:
     record.data_counts = {split: dict(data.manifest["splits"][split]) for split in SPLITS}
     if is_leader:
         _log_preparation(job, data)
-    refuse_beyond_positions(config, data)
+    check_lengths_fit_positions(config, data)
     last = job.group.broadcast(newest_whole_checkpoint(job.directory, record) if is_leader else None)
     model = _build_model(config, data, start=None if last else start)
     record.hardware = {**provenance.hardware(), "processes": job.group.size}

@@ -8,14 +8,14 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpora.corpus import Split
 from aiayn.errors import UserError
-from aiayn.evaluation.matrix import TITLES, Translations, refuse_metrics, slow_scores
+from aiayn.evaluation.matrix import TITLES, Translations, check_metrics, slow_scores
 from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import known_test_sets, remedy
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.formats import Document, Grid, show
 from aiayn.runs.evaluations import Evaluation, open_evaluation
-from aiayn.runs.record import refuse_trees
+from aiayn.runs.record import check_translations
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
 
@@ -36,7 +36,7 @@ def report_matrix(config: ReportConfig, output: Path | None) -> None:
         raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
     asked = config.metrics if isinstance(config.metrics, list) else [config.metrics]
     metrics = [str(name) for name in asked if name is not None]
-    refuse_metrics(metrics)
+    check_metrics(metrics)
     evaluation, cache = open_evaluation(config.run), Path(config.paths.cache)
     show(document(read_matrix(evaluation, metrics, cache=cache, comet_model=config.comet_model)), output)
 
@@ -66,7 +66,7 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
     remarks = []
     for split in splits:
         recorded = evaluation.scores[split]
-        refuse_trees(recorded, place=f"run={evaluation.name}")
+        check_translations(recorded, place=f"run={evaluation.name}")
         found = recorded.by_definition
         if data is not None:
             lines = data.split(split, limit=recorded.sentences)

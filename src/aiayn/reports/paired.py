@@ -27,7 +27,7 @@ from aiayn.reports.evaluated_texts import corpus_of
 from aiayn.reports.formats import Document, Grid, show
 from aiayn.reports.numbers import signed, two_decimals
 from aiayn.runs.evaluations import Evaluation, open_evaluation
-from aiayn.runs.record import SplitScores, refuse_trees
+from aiayn.runs.record import SplitScores, check_translations
 from aiayn.system.progress import Bar
 
 SPLITS: tuple[Split, ...] = ("dev", "test")
@@ -189,7 +189,7 @@ def compare_two(first: Evaluation, second: Evaluation, split: Split, config: Com
 
 def _check_comparable(first: Evaluation, second: Evaluation, split: Split) -> None:
     ours, theirs = first.of(split, key="run"), second.of(split, key="against")
-    refuse_trees(ours, place=f"run={first.name}")
+    check_translations(ours, place=f"run={first.name}")
     own, other = first.record.data_fingerprint, second.record.data_fingerprint
     differences = [Difference("data", own, other)] if own != other else []
     for difference in (*differences, *score_differences(ours, theirs, split)):

@@ -282,7 +282,7 @@ def is_finished(directory: RunDirectory) -> bool:
     return directory.record.is_file() and read_record(directory.record).status is Status.finished
 
 
-def refuse_trees(scores: SplitScores, *, place: str) -> None:
+def check_translations(scores: SplitScores, *, place: str) -> None:
     """Refuse parse trees where translations are scored or compared; `place` names the run."""
     if scores.brackets is not None:
         raise UserError(f"{place}: its outputs are trees, scored by {scores.quality_name}; name a translation's run")

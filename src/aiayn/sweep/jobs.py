@@ -24,7 +24,7 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from aiayn.config import store
-from aiayn.config.computed import refuse_stated_identity
+from aiayn.config.computed import check_identity_computed
 from aiayn.config.freeze import to_dataclass
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
@@ -57,7 +57,7 @@ REPORT_SECONDS = 10.0
 def checked(verb: str, composed: DictConfig) -> Any:
     """A command's configuration (without Hydra's node) as its dataclass, judged as far as possible without files."""
     if "identity" in composed:
-        refuse_stated_identity(composed, verb)
+        check_identity_computed(composed, verb)
     try:
         config: Any = to_dataclass(composed, store.COMMANDS[verb])
     except OmegaConfBaseException as error:  # an interpolation that does not resolve

@@ -8,7 +8,7 @@ import pytest
 
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf
-from aiayn.evaluation.matrix import SLOW, TITLES, Translations, quick_matrix, refuse_metrics, slow_scores
+from aiayn.evaluation.matrix import SLOW, TITLES, Translations, check_metrics, quick_matrix, slow_scores
 
 REFERENCES = ['Er sagte: "Die Ein-Mann-Bude ist zu klein, oder?"', "Der Hund läuft über die Straße, als wäre nichts."]
 HYPOTHESES = [
@@ -44,9 +44,9 @@ def test_words_that_came_split_are_left_alone() -> None:
 
 
 def test_an_unknown_metric_is_told() -> None:
-    refuse_metrics(list(SLOW))
+    check_metrics(list(SLOW))
     with pytest.raises(UserError, match=r"metrics=rouge: choose from chrf_pp, ter, comet; the others are always there"):
-        refuse_metrics(["ter", "rouge"])
+        check_metrics(["ter", "rouge"])
 
 
 COMET_STAND_IN = """

@@ -20,8 +20,8 @@ from aiayn.runs.record import (
     RecordedBrackets,
     SplitScores,
     Status,
+    check_translations,
     read_record,
-    refuse_trees,
 )
 
 text = st.text(max_size=8)
@@ -161,6 +161,6 @@ def test_trees_are_scored_by_their_brackets_and_never_as_translations() -> None:
     assert list(trees.shown) == ["F1", "precision", "recall", "exact match", "well-formed"]
     assert list(trees.by_definition) == ["f1", "precision", "recall", "exact_match", "well_formed"]
     assert not trees.shown.keys() & translation.shown.keys()
-    refuse_trees(translation, place="run=a")
+    check_translations(translation, place="run=a")
     with pytest.raises(UserError, match=r"^run=a: its outputs are trees, scored by F1; name a translation's run$"):
-        refuse_trees(trees, place="run=a")
+        check_translations(trees, place="run=a")

@@ -17,6 +17,7 @@ from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.commands.words import Words, parse_words
+from aiayn.config.outputs import stdout_errors
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.progress import say
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_torch_environment()
     try:
-        with signals_as_interrupts():
+        with signals_as_interrupts(), stdout_errors():
             return _run(words)
     except (UserError, RunFailedError, KeyboardInterrupt) as error:
         _print_error(str(error) or "interrupted")

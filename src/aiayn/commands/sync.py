@@ -19,7 +19,7 @@ def main(config: SyncConfig) -> None:
     unsent = [directory for directory in directories if is_unsent(directory)]
     where = f"below {runs}" if config.run is None else f"in {config.run}"
     if not unsent:
-        print(f"nothing to send {where}: W&B has all data (runs: {len(directories)})")  # noqa: T201
+        print(f"nothing to send {where}: no unsent data (runs: {len(directories)})")  # noqa: T201
         return
     from aiayn.tracking import wandb_session  # imports wandb
 

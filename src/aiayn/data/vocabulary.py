@@ -38,4 +38,6 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
     except (ValueError, LookupError, TypeError, AttributeError):
-        raise UserError(f"{path}: not a tokenizer of this project; delete it and prepare the data again") from None
+        raise UserError(
+            f"{path}: not a tokenizer of this project; put back tokenizer.json of its corpus below paths.cache/prepared"
+        ) from None

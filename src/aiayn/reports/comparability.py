@@ -142,8 +142,9 @@ def choose(found: Sequence[Run], folder: Path, *, scale: str | None, data: str |
     chosen = [run for run in found if is_chosen(run.record, scale=scale, data=data)]
     if found and not chosen:
         known = sorted({", ".join(f"{key} {value}" for key, value in run.conditions.items()) for run in found})
-        message = f"only.scale={scale}, only.data={data}: no such run below {folder}; there are {'; '.join(known)}"
-        raise UserError(message)
+        stated = {"only.scale": scale, "only.data": data}
+        asked = ", ".join(f"{key}={value}" for key, value in stated.items() if value is not None)
+        raise UserError(f"{asked}: no such run below {folder}; there are {'; '.join(known)}")
     return chosen
 
 

@@ -149,9 +149,15 @@ FORMATS: Mapping[str, Callable[[Document], str]] = {
 """By the suffix of the file."""
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Let the command end as it does for any closed pipe; rich would exit."""
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """As wide as the terminal; wider into a file, so that nothing is cut."""
-    output = Console(highlight=False, markup=False)
+    output = _Console(highlight=False, markup=False)
     if not output.is_terminal:
         output.width = WIDTH_OF_A_FILE
     return output

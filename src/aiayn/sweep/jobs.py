@@ -26,6 +26,7 @@ from omegaconf.errors import OmegaConfBaseException
 from aiayn.config import store
 from aiayn.config.computed import check_identity_computed
 from aiayn.config.freeze import to_dataclass
+from aiayn.config.outputs import stdout_errors
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
@@ -166,7 +167,8 @@ class Task:
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
         output = Path(HydraConfig.get().runtime.output_dir)
         try:
-            result = _module(self.verb).main(checked(self.verb, composed))
+            with stdout_errors():
+                result = _module(self.verb).main(checked(self.verb, composed))
         except (UserError, KeyboardInterrupt):
             remove_empty(output)
             raise

@@ -106,6 +106,19 @@ def test_a_closed_pipe_is_no_mistake(tmp_path: Path) -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("words", ["--help", "status", "report paper"])
+def test_a_standard_output_that_fails_is_one_line(words: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "aiayn", *words.split()]
+    (tmp_path / "runs").mkdir()
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=CLEAN, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    answer = "aiayn: writing failed (No space left on device): make room, or write elsewhere\n"
+    assert (done.returncode, done.stderr) == (1, answer)
+
+
 @pytest.mark.parametrize(
     ("words", "name"),
     [

@@ -126,6 +126,7 @@ RULES = (
         "shortened, its search too",
     ),
     Rule(r"aiayn train experiment=table4/.*", r"\g<0> --cfg job", "needs a treebank: composed only"),
+    Rule(r"aiayn report table4", r"\g<0> only.scale=nano", "the documents' runs have two scales"),
     Rule(r"aiayn train .*", rf"\g<0> {TINY}", "shortened"),
     Rule(
         r"aiayn (parse|evaluate) run=runs/table4/\S+ (.*)",

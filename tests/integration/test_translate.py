@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,12 +17,12 @@ import pytest
 from commands import AIAYN, Say
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import SEARCH
 
 from aiayn.commands.front_end import main
 from aiayn.config.command_schema import TranslateConfig
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
-from aiayn.config.schema import BeamSearchConfig, EosWithin
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.inference.opened_runs import open_for_use, usable_device
@@ -54,14 +55,7 @@ def translator(trained_run: Path) -> Translator:
     request = to_dataclass(compose_command("translate", [f"run={trained_run}", "checkpoint=1"]), TranslateConfig)
     run = open_for_use(request.run, checkpoint="1", launch=request.launch)
     tokenizer, device = run.tokenizer(), usable_device("cpu")
-    search = BeamSearchConfig(
-        beam_size=3,
-        length_penalty_alpha=0.6,
-        max_extra_length=4,
-        batch_tokens=60,
-        eos_within=EosWithin.candidates,
-        constrained=False,
-    )
+    search = replace(SEARCH, max_extra_length=4, batch_tokens=60)
     model = run.model(vocabulary_size=tokenizer.vocabulary_size, device=device)
     return Translator(model, tokenizer, search, device, max_length=40, n_best=2)
 

@@ -1,5 +1,6 @@
-"""The one tiny configuration of the tests: overrides of a run that takes seconds, and an architecture."""
+"""The one tiny configuration of the tests: overrides of a run that takes seconds, an architecture, a search."""
 
+from aiayn.config.schema import BeamSearchConfig, EosWithin
 from aiayn.models.architecture import Architecture
 from tiny_sizes import SIZES
 
@@ -30,3 +31,12 @@ ARCHITECTURE = Architecture(
     max_positions=32,
 )
 """Of the tests of models; others are made of it by `dataclasses.replace`."""
+
+SEARCH = BeamSearchConfig(
+    beam_size=3,
+    length_penalty_alpha=0.6,
+    max_extra_length=2,
+    batch_tokens=100,
+    eos_within=EosWithin.candidates,
+    constrained=False,
+)

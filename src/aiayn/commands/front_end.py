@@ -17,10 +17,10 @@ from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.commands.words import Words, parse_words
-from aiayn.config.outputs import stdout_errors
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.progress import say
+from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.torch_environment import set_torch_environment
 
@@ -80,15 +80,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     set_torch_environment()
     try:
-        with signals_as_interrupts(), stdout_errors():
+        with signals_as_interrupts(), stdout_errors_explained():
             return _run(words)
     except (UserError, RunFailedError, KeyboardInterrupt) as error:
         _print_error(str(error) or "interrupted")
+        _discard_unwritable_output()
         return 2 if isinstance(error, UserError) else 1
     except BrokenPipeError:  # the reader of our output left
+        _discard_unwritable_output()
+        return 1
+
+
+def _discard_unwritable_output() -> None:
+    """Drop output that cannot be written: the interpreter would complain of it at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 def _run(words: list[str]) -> int:

@@ -1,13 +1,10 @@
-"""Paths of `output=`: a file or folder in an existing folder; others are UserErrors. And standard output."""
+"""Paths of `output=`: a file or folder in an existing folder; every function raises UserError for others."""
 
-import errno
-import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import UserError
 
 
 def output_file(output: str | None) -> Path | None:
@@ -51,24 +48,8 @@ def output_errors(output: str | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None and output is None:  # of standard output; see `stdout_errors`
+        if error.filename is None and output is None:  # of standard output
             raise
         if output is None:
             raise UserError(f"{error.filename}: {error.strerror}; mend the path or its permissions") from error
         raise UserError(f"output={output}: {error.strerror}; choose another place") from error
-
-
-@contextmanager
-def stdout_errors() -> Iterator[None]:
-    """Turn a failed write to standard output, as on a full disk, into a RunFailedError; a closed pipe stays one."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-            raise
-        with suppress(OSError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at the exit
-        raise RunFailedError(f"writing failed ({error.strerror}): make room, or write elsewhere") from None

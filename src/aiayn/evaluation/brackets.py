@@ -84,11 +84,6 @@ class BracketScores:
         return _percent(self.exact, self.valid)
 
     @property
-    def no_crossing(self) -> float:
-        """Sentences without a crossing bracket, in percent."""
-        return _percent(self.uncrossed, self.valid)
-
-    @property
     def tagging_accuracy(self) -> float | None:
         """Words with the gold tree's tag, in percent; None if tags were not predicted."""
         return _percent(self.correct_tags, self.tagged) if self.tagged else None

@@ -67,7 +67,7 @@ def on_test_sets(
 
 
 def remedy(sentences: int, found: dict[str, list[int]], *, languages: str) -> str | None:
-    """How to get `wmt14` for a split that looks like newstest2014; None if there is no need."""
+    """The way to get `wmt14` for a split that looks like newstest2014; None if it is not needed."""
     if sentences != SENTENCES_OF_2014 or "wmt14" in found:
         return None
     what = f"{SENTENCES_OF_2014:,} sentences, as newstest2014 (wmt14/full) has"

@@ -26,7 +26,6 @@ from omegaconf.errors import OmegaConfBaseException
 from aiayn.config import store
 from aiayn.config.computed import check_identity_computed
 from aiayn.config.freeze import to_dataclass
-from aiayn.config.outputs import stdout_errors
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
@@ -36,6 +35,7 @@ from aiayn.sweep.lines import SweepLines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
 from aiayn.system.orphans import exit_if_orphaned
+from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import ENDING, signals_as_interrupts
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Task:
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
         output = Path(HydraConfig.get().runtime.output_dir)
         try:
-            with stdout_errors():
+            with stdout_errors_explained():
                 result = _module(self.verb).main(checked(self.verb, composed))
         except (UserError, KeyboardInterrupt):
             remove_empty(output)

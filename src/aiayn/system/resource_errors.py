@@ -2,6 +2,7 @@
 
 import errno
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -46,3 +47,15 @@ def memory_errors_explained(remedy: str) -> Iterator[None]:
         if not isinstance(error, MemoryError) and not OUT_OF_MEMORY.search(str(error)):
             raise
         raise RunFailedError(f"memory does not suffice: lower {remedy}") from error
+
+
+@contextmanager
+def stdout_errors_explained() -> Iterator[None]:
+    """Turn a refused write to standard output into a RunFailedError; a closed pipe stays a BrokenPipeError."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None or error.errno not in DISK_ERRORS:
+            raise
+        raise RunFailedError(f"writing failed ({error.strerror}): make room, or write elsewhere") from None

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from tiny import SEARCH
 
-from aiayn.config.schema import BeamSearchConfig, EosWithin
+from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
@@ -21,14 +22,6 @@ from aiayn.trees.repair import is_well_formed
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
-SEARCH = BeamSearchConfig(
-    beam_size=3,
-    length_penalty_alpha=0.6,
-    max_extra_length=2,
-    batch_tokens=100,
-    eos_within=EosWithin.candidates,
-    constrained=False,
-)
 
 
 def alone(

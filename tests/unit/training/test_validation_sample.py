@@ -1,11 +1,12 @@
 """The score of a validation is that of the run's search on fixed sentences, and has no side effects."""
 
 import copy
+from dataclasses import replace
 
 import pytest
+import tiny
 import torch
 
-from aiayn.config.schema import BeamSearchConfig, EosWithin
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.samples import spread
@@ -14,14 +15,7 @@ from aiayn.training.scoring import search_all
 from aiayn.training.validation_sample import ValidationSample
 
 CPU = torch.device("cpu")
-SEARCH = BeamSearchConfig(
-    beam_size=2,
-    length_penalty_alpha=0.6,
-    max_extra_length=3,
-    batch_tokens=60,
-    eos_within=EosWithin.candidates,
-    constrained=False,
-)
+SEARCH = replace(tiny.SEARCH, beam_size=2, max_extra_length=3, batch_tokens=60)
 
 
 @pytest.mark.parametrize("sentences", [1, 7, 23, 1000])

@@ -63,7 +63,7 @@ class _GeneratedCorpus(ABC):
     _most: ClassVar[tuple[int, str]]
     """Largest number of rows, and their name in errors."""
     _num_unique: ClassVar[int]
-    """How many texts of a row, from the first, must not repeat."""
+    """The number of texts of a row, from the first, that must not repeat."""
 
     def __init__(self, *, sentences: int, dev_sentences: int, test_sentences: int, seed: int) -> None:
         if sentences + dev_sentences + test_sentences > self._most[0]:

@@ -20,6 +20,9 @@ DISK_ERRORS = {
 }
 """Error numbers with which a file system refuses a write."""
 
+NO_SPACE = {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
+"""Error numbers that only a write can have."""
+
 OUT_OF_MEMORY = re.compile(r"out of memory|can't allocate memory|bad_alloc", re.IGNORECASE)
 """In torch's messages; on CPUs it raises a plain RuntimeError."""
 
@@ -51,11 +54,11 @@ def memory_errors_explained(remedy: str) -> Iterator[None]:
 
 @contextmanager
 def stdout_errors_explained() -> Iterator[None]:
-    """Turn a refused write to standard output into a RunFailedError; a closed pipe stays a BrokenPipeError."""
+    """Turn a full disk under standard output into a RunFailedError; a closed pipe stays a BrokenPipeError."""
     try:
         yield
         sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None or error.errno not in DISK_ERRORS:
+        if error.filename is not None or error.errno not in NO_SPACE:
             raise
         raise RunFailedError(f"writing failed ({error.strerror}): make room, or write elsewhere") from None

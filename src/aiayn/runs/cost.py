@@ -1,7 +1,6 @@
 """The cost of a run: an account of every attempt, and their sum."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from aiayn.errors import UserError
+from aiayn.system.files import read_json
 
 JOULES_PER_KWH = 3.6e6
 
@@ -186,7 +186,7 @@ class RunCost:
     def kept(cls, path: Path) -> Self | None:
         """The account in the file of a running or killed attempt, if there is one; UserError if it is damaged."""
         try:
-            return cls.read(json.loads(path.read_text(encoding="utf-8")))
+            return cls.read(read_json(path))
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:

@@ -255,10 +255,10 @@ def _finite(value: Any) -> Any:
 def read_record(path: Path) -> Record:
     """Read a record; UserError if the file is missing, damaged, or of another version."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = files.read_json(path)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise UserError(f"{path}: not a record ({error})") from None
     version = content.get("schema_version") if isinstance(content, dict) else None
     if version != SCHEMA_VERSION:

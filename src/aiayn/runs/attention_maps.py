@@ -81,7 +81,7 @@ def write_attention_maps(path: Path, maps: AttentionMaps) -> None:
 def read_attention_maps(path: Path) -> AttentionMaps:
     """Read a file of `write_attention_maps`; UserError if it is not one."""
     try:
-        content = files.read_json(path)
+        content = json.loads(path.read_text(encoding="utf-8"))
         is_known = content.pop("version") == VERSION
         maps = AttentionMaps(sentences=[_sentence(each) for each in content.pop("sentences")], **content)
     except OSError as error:

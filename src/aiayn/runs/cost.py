@@ -1,6 +1,7 @@
 """The cost of a run: an account of every attempt, and their sum."""
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 from aiayn.errors import UserError
-from aiayn.system.files import read_json
 
 JOULES_PER_KWH = 3.6e6
 
@@ -186,7 +186,7 @@ class RunCost:
     def kept(cls, path: Path) -> Self | None:
         """The account in the file of a running or killed attempt, if there is one; UserError if it is damaged."""
         try:
-            return cls.read(read_json(path))
+            return cls.read(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         except (KeyError, TypeError, ValueError) as error:

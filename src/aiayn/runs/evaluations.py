@@ -1,5 +1,6 @@
 """Evaluations on disk: the one in a run's record, or another below its `evaluations`."""
 
+import json
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -10,7 +11,6 @@ from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import Record, SplitScores, read_record, split_scores
-from aiayn.system.files import read_json
 
 SCORES = "scores.json"
 
@@ -81,7 +81,7 @@ def other_searches(directory: RunDirectory, split: str, own: SplitScores) -> lis
 def read_scores(path: Path) -> dict[str, SplitScores]:
     """The scores of an evaluation by split; UserError if the file is damaged."""
     try:
-        content = read_json(path)
+        content = json.loads(path.read_text(encoding="utf-8"))
         return {split: split_scores(value) for split, value in content.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: not the scores of an evaluation ({error}); evaluate again") from error

@@ -255,9 +255,11 @@ def _finite(value: Any) -> Any:
 def read_record(path: Path) -> Record:
     """Read a record; UserError if the file is missing, damaged, or of another version."""
     try:
-        content = files.read_json(path)
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; is {path.parent} a run directory?") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); mend the file or its permissions") from error
     except ValueError as error:
         raise UserError(f"{path}: not a record ({error})") from None
     version = content.get("schema_version") if isinstance(content, dict) else None

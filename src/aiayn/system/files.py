@@ -1,13 +1,12 @@
-"""Atomic writes: files and folders are written under a temporary name, synced and renamed; reading of JSON."""
+"""Atomic writes: files and folders are written under a temporary name, synced and renamed."""
 
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 
 @contextmanager
@@ -57,15 +56,6 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically."""
     write_bytes(path, text.encode())
-
-
-def read_json(path: Path) -> Any:
-    """A JSON file's content; OSError with the file's name if it cannot be read, ValueError if it is not JSON."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        error.filename = str(path)  # reading an open file fails without it
-        raise
 
 
 def sync_directory(directory: Path) -> None:

@@ -44,11 +44,11 @@ def test_the_papers_hours_are_met_within_a_third(model: str) -> None:
 
 @pytest.mark.slow
 def test_rows_of_a_table_are_planned_and_nothing_is_written(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    rows = "experiment=table3/base,table3/c_d256,table3/big"
+    rows = "experiment=table3/base,table3/big"
     assert main(["plan", "sweeps=table3", rows, *PAPER]) == 0
     said = capfd.readouterr().out
-    assert said.count("table3/") == 3
-    assert "3 runs" in said
+    assert said.count("table3/") == 2
+    assert "2 runs" in said
     assert said.count("data: wmt14_en_de (en-de): data set wmt/wmt14, de-en") == 1
     assert "8 x P100: 35% of 9.5 TFLOP/s" in said
     assert not list(here.iterdir())
@@ -118,7 +118,7 @@ def test_a_run_is_what_was_planned(trained_run: Path, tiny: tuple[str, ...]) -> 
     assert plan.disk == BYTES_OF_CHECKPOINT * plan.parameters * (kept + 1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_this_machine_is_measured(here: Path, tiny: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> None:
     measured = ("hardware=here", "hardware.calibration_seconds=0.2", "logger=none")
     torch.manual_seed(0)

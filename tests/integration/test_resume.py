@@ -22,7 +22,12 @@ def recorder(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("batch", "number", "per_device"), [(0, signal.SIGTERM, 600), (10, signal.SIGINT, 200), (13, signal.SIGUSR1, 200)]
+    ("batch", "number", "per_device"),
+    [
+        (10, signal.SIGINT, 200),
+        pytest.param(0, signal.SIGTERM, 600, marks=pytest.mark.long),
+        pytest.param(13, signal.SIGUSR1, 200, marks=pytest.mark.long),
+    ],
 )
 def test_an_interrupted_run_resumes_exactly(
     train: Train,

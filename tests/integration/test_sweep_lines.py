@@ -46,7 +46,7 @@ def test_a_terminal_has_one_line_for_each_job_and_the_table(tmp_path: Path, swee
     assert screen[-1] == "2 finished"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_ctrl_c_leaves_what_was_done_and_says_what_was_not(tmp_path: Path, sweep: Sweep) -> None:
     with Terminal(sweep("optimization.max_steps=100000"), folder=tmp_path) as terminal:
         terminal.read_until(lambda: "running  step" in terminal.written)

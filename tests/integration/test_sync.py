@@ -46,6 +46,7 @@ def steps(run: SentRun) -> list[int]:
     return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
 
 
+@pytest.mark.long
 def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     assert attempt.is_sent
 
 
+@pytest.mark.long
 def test_data_that_an_online_run_could_not_send_is_sent_later_and_once(
     train: Train, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -293,7 +293,8 @@ def test_a_failing_server_delays_and_loses_nothing(
     assert steps(server.only_run()[1]) == list(range(1, 13))
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("processes", [1, 2])
 def test_a_host_that_disappears_during_a_run_stops_nothing_and_all_data_is_kept(
     train: Train,
     command_line: CommandLine,

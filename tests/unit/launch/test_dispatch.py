@@ -111,8 +111,8 @@ def test_a_stopped_command_stops_its_worker_with_a_checkpoint(
     assert record.steps in RunDirectory(run).steps()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGHUP, marks=pytest.mark.long), signal.SIGKILL])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 def test_a_worker_ends_with_its_command(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], number: signal.Signals
 ) -> None:

@@ -52,6 +52,12 @@ def test_an_interrupted_run_resumes_exactly(
     assert_same_end(run, undisturbed)
 
 
+def test_a_signal_that_a_library_swallows_before_training_stops_the_run(train: Train, tmp_path: Path) -> None:
+    assert train("+callbacks.swallowed={_target_: observers.SwallowedSignal}") == 1
+    stopped = read_record(only_run(tmp_path / "runs") / "run.json")
+    assert (stopped.status, stopped.steps) == (Status.interrupted, 1)
+
+
 @pytest.mark.long
 def test_random_interruptions_change_neither_batches_nor_results(train: Train, tmp_path: Path) -> None:
     """Several in one run; an interruption in a batch that is done again would be met again."""

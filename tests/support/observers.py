@@ -56,6 +56,14 @@ class RankRecorder(Callback):
         torch.save(gradients, self.folder / f"gradients-{trainer.global_step}-{trainer.global_rank}.pt")
 
 
+class SwallowedSignal(Callback):
+    """Before training, a signal whose interrupt is swallowed, as by a library that catches every exception."""
+
+    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+
+
 class SignalAt(Callback):
     """Sends this process, the last of its group, a signal in the middle of the micro-batch with a given number."""
 

@@ -32,11 +32,25 @@ def signals_as_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
+        _raised.clear()
         for number, handler in previous.items():
             signal.signal(number, handler)
 
 
+_raised: list[int] = []
+"""Signals that raised an interrupt within `signals_as_interrupts`."""
+
+
+def raised_signal() -> int:
+    """The first signal that raised an interrupt in this `signals_as_interrupts`; 0: none.
+
+    A library that catches every exception, as some do while they are imported, swallows the interrupt.
+    """
+    return _raised[0] if _raised else 0
+
+
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+    _raised.append(number)
     raise SignalledInterrupt(number)
 
 

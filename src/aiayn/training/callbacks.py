@@ -13,7 +13,7 @@ from pytorch_lightning import Callback, LightningModule, Trainer
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.runs.directory import RunDirectory
 from aiayn.system.progress import Bar, Shown, has_bars, shown
-from aiayn.system.signals import INTERRUPTING, ignore_signals, in_main_thread
+from aiayn.system.signals import INTERRUPTING, ignore_signals, in_main_thread, raised_signal
 from aiayn.training.averaging import averaged_steps
 from aiayn.training.module import TranslationModule
 from aiayn.training.process_group import ALONE, ProcessGroup
@@ -71,7 +71,8 @@ class StopOnSignal(Callback):
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Set the signal handlers, in the main thread."""
+        """Set the signal handlers, in the main thread; a signal whose interrupt was swallowed counts, too."""
+        self._signal = raised_signal()
         if in_main_thread():
             handled = [number for number in INTERRUPTING if signal.getsignal(number) is not signal.SIG_IGN]
             self._previous = {number: signal.signal(number, self._receive) for number in handled}

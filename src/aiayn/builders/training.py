@@ -12,6 +12,7 @@ from aiayn.config.freeze import plain
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
+from aiayn.models.products import ROWS_MULTIPLE
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
@@ -24,9 +25,6 @@ from aiayn.training.validation_sample import ValidationSample
 
 VARIATION, TRIAL = "variation", "trial"
 """Tags of runs that are in no run set of a row in W&B."""
-
-LENGTH_MULTIPLE = 8
-"""Sentence lengths of a compiled model are multiples of this, for tensor cores in half precision."""
 
 
 def build_module(
@@ -104,5 +102,5 @@ def build_batches(config: TrainConfig, data: PreparedData) -> TranslationDataMod
         target_tokens=config.optimization.target_tokens,
         evaluation_tokens=config.decoding.batch_tokens,
         seed=config.seed,
-        length_multiple=LENGTH_MULTIPLE if config.launch.compile else 1,
+        multiple=ROWS_MULTIPLE,
     )

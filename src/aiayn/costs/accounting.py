@@ -93,9 +93,6 @@ class CostMeter:
         return dataclasses.replace(
             attempt,
             flops=model.training_flops(source_tokens=spent.source_tokens, target_tokens=spent.target_tokens),
-            padded_flops=model.training_flops(
-                source_tokens=spent.padded_source_tokens, target_tokens=spent.padded_target_tokens
-            ),
         )
 
     @contextmanager

@@ -14,6 +14,7 @@ from aiayn.builders.architecture import architecture_of
 from aiayn.builders.models import device_of
 from aiayn.config.schema import PlanConfig
 from aiayn.errors import UserError
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model
 from aiayn.models.transformer import count_parameters
@@ -88,7 +89,7 @@ def _measured(
     logger.info("measuring %s parameters on %s", f"{count_parameters(trained):,}", device)
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-9, fused=True)
     source, target = (
-        torch.randint(1, vocabulary_size, (sentences, length), device=device)
+        FlatTokens.of(torch.randint(1, vocabulary_size, (sentences, length)).tolist()).to(device)
         for length in (SENTENCE_LENGTH, target_length)
     )
     passes: list[float] = []
@@ -108,12 +109,8 @@ def _measured(
     return median(passes[1:]), median(updates[1:])
 
 
-def _loss(model: TranslationModel[Any], source: Tensor, target: Tensor) -> Tensor:
-    decoded = model.decode(target, model.encode(source))
-    targets = decoded.packing.pack_targets(target, pad_id=model.pad_id)
-    return output_losses(
-        decoded.states, model.output_weight, targets, label_smoothing=0.1, ignored_id=model.pad_id
-    ).smoothed
+def _loss(model: TranslationModel[Any], source: FlatTokens, target: FlatTokens) -> Tensor:
+    return output_losses(model.states(source, target), model.output_weight, target.ids, label_smoothing=0.1).smoothed
 
 
 def _now(device: torch.device) -> float:

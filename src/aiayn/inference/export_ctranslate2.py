@@ -100,7 +100,7 @@ def _positions(source: "_Weights") -> Tensor:
     length = table_length(shape)
     if shape.positions == "none":
         return torch.zeros(length, shape.d_model)
-    return (sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks)(0, length, shape.d_model)
+    return (sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks)(torch.arange(length), shape.d_model)
 
 
 @dataclass(frozen=True)
@@ -128,13 +128,13 @@ class _Weights:
     def fill_layer(self, layer: Any, name: str) -> None:
         d_k, d_v = self.architecture.d_k, self.architecture.d_v
         self.fill_attention(layer.self_attention, f"{name}.self_attention", {"query_key_value": (d_k, d_k, d_v)})
-        self.fill_norm(layer.self_attention.layer_norm, f"{name}.around_self_attention.norm")
+        self.fill_norm(layer.self_attention.layer_norm, f"{name}.self_attention_residual.norm")
         if hasattr(layer, "attention"):
             self.fill_attention(layer.attention, f"{name}.cross_attention", {"query": (d_k,), "key_value": (d_k, d_v)})
-            self.fill_norm(layer.attention.layer_norm, f"{name}.around_cross_attention.norm")
+            self.fill_norm(layer.attention.layer_norm, f"{name}.cross_attention_residual.norm")
         self.fill_linear(layer.ffn.linear_0, f"{name}.feed_forward.inner")
         self.fill_linear(layer.ffn.linear_1, f"{name}.feed_forward.output")
-        self.fill_norm(layer.ffn.layer_norm, f"{name}.around_feed_forward.norm")
+        self.fill_norm(layer.ffn.layer_norm, f"{name}.feed_forward_residual.norm")
 
     def fill_attention(self, attention: Any, name: str, projections: Mapping[str, tuple[int, ...]]) -> None:
         """The projections to heads of these widths, the output projection, and the scale of the scores."""

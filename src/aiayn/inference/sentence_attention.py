@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
-import torch
 
 from aiayn.config.command_schema import AttentionConfig, AttentionUnits
 from aiayn.data.units import token_units, word_units
 from aiayn.errors import RunFailedError, UserError
+from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.opened_runs import open_for_use, usable_device
 from aiayn.inference.text_stream import INPUT, input_lines
 from aiayn.inference.translation import Translator
@@ -97,7 +97,7 @@ class _AttentionReader:
         tokenizer, device = self.translator.tokenizer, self.translator.device
         bos, eos = tokenizer.bos_id, tokenizer.eos_id
         reads, predicts, source = [bos, *target], [*target, eos], [*source, eos]
-        batch = (torch.tensor([ids], device=device) for ids in (source, reads))
+        batch = (FlatTokens.of([ids]).to(device) for ids in (source, reads))
         # [layers, 1, heads, queries, keys] -> without the batch
         weights = [each[:, 0].double().cpu().numpy() for each in attention_weights(self.model, *batch)]
         units_of = word_units if self.units is AttentionUnits.words else token_units

@@ -6,13 +6,12 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from torch import Tensor
-
 from aiayn.builders.models import build_model
 from aiayn.config.schema import ProcessConfig
 from aiayn.data.batches.batching import EvaluationStream
 from aiayn.data.preparation.prepared import find_prepared
 from aiayn.errors import RunFailedError, UserError
+from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.opened_runs import open_for_use, usable_device
 from aiayn.models.attention_sharpness import AttentionSharpness, attention_sharpness
 from aiayn.models.transformer import Transformer
@@ -48,7 +47,6 @@ def measure_sharpness(
     stream = EvaluationStream(
         data.split("dev", limit=sentences),
         tokens=BATCH_TOKENS,
-        pad_id=data.tokenizer.pad_id,
         bos_id=data.tokenizer.bos_id,
     )
     batches = [(batch.source.to(place), batch.target_input.to(place)) for batch in stream]
@@ -59,7 +57,7 @@ def measure_sharpness(
     return initial, trained
 
 
-def _measure(model: TranslationModel[object], batches: Sequence[tuple[Tensor, Tensor]]) -> AttentionSharpness:
+def _measure(model: TranslationModel[object], batches: Sequence[tuple[FlatTokens, FlatTokens]]) -> AttentionSharpness:
     assert isinstance(model, Transformer), "only it has this kind of attention"
     parts = (attention_sharpness(model, source, target_input) for source, target_input in batches)
     return AttentionSharpness(*(reduce(add, of_kind) for of_kind in zip(*parts, strict=True)))

@@ -1,120 +1,133 @@
-"""Multi-head attention (section 3.2)."""
+"""Multi-head attention (section 3.2.2)."""
+
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
-from aiayn.models.architecture import Architecture
-from aiayn.models.attention_functions import cross_attention_function, masked_scores, self_attention_function
+from aiayn.models.attention_backends import attend, padded_scores
+from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.initialization import projection
-from aiayn.models.keys_values import KeysValues
-from aiayn.models.packing import Packed, Packing
-from aiayn.models.positions import RotaryPositions, turned
+from aiayn.models.padded_view import PaddedView
+from aiayn.models.positions import RotaryPositions
 
 
-class SelfAttention(nn.Module):
-    """Attention of a sequence to itself: one product makes queries, keys and values of all heads."""
+class KeysValues(NamedTuple):
+    """Keys `[..., num_heads, d_k]` and values `[..., num_heads, d_v]` of positions that are attended to."""
 
-    def __init__(self, architecture: Architecture) -> None:
-        super().__init__()
-        num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
-        self.num_heads = num_heads
-        self.widths = [num_heads * d_k, num_heads * d_k, num_heads * d_v]
-        self.function = self_attention_function(architecture)
-        self.rotary = RotaryPositions(d_k) if architecture.positions == "rotary" else None
-        self.query_key_value = projection(architecture.d_model, sum(self.widths), bias=architecture.projection_bias)
-        self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
+    keys: Tensor
+    values: Tensor
 
-    def forward(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
-        """Attend to the real positions of the same sentence, `[positions, d_model]` to the same shape.
 
-        A causal mask also hides pads, which are at the ends of sentences.
-        """
-        query, own = self._placed(states, packing)
-        attended = self.function(query, own, is_real=packing.is_real, is_causal=is_causal)
-        result: Tensor = self.output(packing.pack(attended))
-        return result
+class Context(Protocol):
+    """Which keys each query sees: in training those of its sentence, in a search those of its beam's past."""
 
-    def scores(self, states: Tensor, packing: Packing, *, is_causal: bool = False) -> Tensor:
-        """The logits of `forward`'s softmax, `[batch, num_heads, length, length]`."""
-        query, own = self._placed(states, packing)
-        return masked_scores(self.function, query, own.keys, is_real=packing.is_real, is_causal=is_causal)
+    @property
+    def positions(self) -> Tensor:
+        """The queries' positions in their sentences, int64 that broadcast to `[...]`."""
+        ...
 
-    def extend(self, states: Tensor, room: KeysValues, *, slots: int, bias: Tensor, columns: Tensor) -> Tensor:
-        """Attend from new positions `[batch, new, d_model]` to past ones and to themselves.
+    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
+        """softmax(scores) V, `[..., num_heads, d_v]`, of queries `[..., num_heads, d_k]`; dropout is on the weights."""
+        ...
 
-        Args:
-            states: of the new positions.
-            room: keys and values of the past, in the first `slots` places; those of the new positions are written
-                behind.
-            slots: number of past positions.
-            bias: added to the scores, `[batch, 1, new, slots + new]`; -inf where attention is not allowed.
-            columns: position in the sentence of the new positions, int64 `[batch]`.
-        """
-        query, own = self._split(self.query_key_value(states))
-        if self.rotary is not None:
-            query, own = _turned(query, own, self.rotary(columns)[:, None, None])
-        room.write(own, start=slots)
-        result: Tensor = self.output(self.function.from_few(query, room.up_to(slots + states.shape[1]), bias))
-        return result
 
-    def _placed(self, states: Tensor, packing: Packing) -> tuple[Tensor, KeysValues]:
-        """Queries, keys and values of padded positions, with rotary positions applied."""
-        query, own = self._split(packing.unpack(self.query_key_value(states)))
-        if self.rotary is not None:
-            query, own = _turned(query, own, self.rotary(torch.arange(packing.length, device=states.device)))
-        return query, own
+class SentenceContext:
+    """Queries of a flat tensor `[tokens, ...]` see the keys of their sentence, all or those up to their position."""
 
-    def _split(self, projected: Tensor) -> tuple[Tensor, KeysValues]:
-        query, keys, values = torch.split(projected, self.widths, dim=-1)
-        return split_heads(query, self.num_heads), KeysValues(
-            split_heads(keys, self.num_heads), split_heads(values, self.num_heads)
+    def __init__(
+        self, queries: PaddedView, keys: PaddedView, *, is_causal: bool = False, reach: int | None = None
+    ) -> None:
+        """`reach` is the largest distance between a query and a key that it sees; None: any."""
+        self.queries, self.keys, self.is_causal, self.reach = queries, keys, is_causal, reach
+
+    @property
+    def positions(self) -> Tensor:
+        """See `Context`."""
+        return self.queries.layout.positions
+
+    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
+        """See `Context`."""
+        return attend(
+            function,
+            query,
+            memory.keys,
+            memory.values,
+            queries=self.queries,
+            sources=self.keys,
+            is_causal=self.is_causal,
+            reach=self.reach,
+            dropout=dropout,
+        )
+
+    def scores(self, function: AttentionFunction, query: Tensor, memory: KeysValues) -> Tensor:
+        """The softmax's logits `[sentences, num_heads, queries, keys]`, -inf at hidden keys, for inspection."""
+        return padded_scores(
+            function,
+            query,
+            memory.keys,
+            queries=self.queries,
+            sources=self.keys,
+            is_causal=self.is_causal,
+            reach=self.reach,
         )
 
 
-class CrossAttention(nn.Module):
-    """Attention of one sequence to another, whose keys and values are computed once by `keys_values`."""
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
-    def __init__(self, architecture: Architecture) -> None:
+    The matrices W_i of all heads that read the same input are one matrix. Self-attention reads queries, keys and values
+    from one sequence; cross-attention gets keys and values, made once by `keys_values`, of another.
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_k: int,
+        d_v: int,
+        function: AttentionFunction,
+        is_self: bool,
+        bias: bool = False,
+        dropout: float = 0.0,
+        rotary: RotaryPositions | None = None,
+    ) -> None:
         super().__init__()
-        num_heads, d_k, d_v = architecture.num_heads, architecture.d_k, architecture.d_v
-        self.num_heads = num_heads
-        self.widths = [num_heads * d_k, num_heads * d_v]
-        self.function = cross_attention_function(architecture)
-        self.query = projection(architecture.d_model, num_heads * d_k, bias=architecture.projection_bias)
-        self.key_value = projection(architecture.d_model, sum(self.widths), bias=architecture.projection_bias)
-        self.output = projection(num_heads * d_v, architecture.d_model, bias=architecture.projection_bias)
+        self.num_heads, self.d_k, self.d_v, self.dropout = num_heads, d_k, d_v, dropout
+        self.function, self.rotary = function, rotary
+        keys, values = num_heads * d_k, num_heads * d_v
+        self.query_key_value = projection(d_model, keys + keys + values, bias=bias) if is_self else None
+        self.query = None if is_self else projection(d_model, keys, bias=bias)
+        self.key_value = None if is_self else projection(d_model, keys + values, bias=bias)
+        self.output = projection(values, d_model, bias=bias)
 
-    def keys_values(self, memory: Packed) -> KeysValues:
-        """Keys and values of the sequence attended to."""
-        keys, values = torch.split(memory.packing.unpack(self.key_value(memory.states)), self.widths, dim=-1)
-        return KeysValues(split_heads(keys, self.num_heads), split_heads(values, self.num_heads))
-
-    def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, is_real: Tensor | None) -> Tensor:
-        """Attend to the memory from `[positions, d_model]`, to the same shape.
-
-        `is_real` is bool `[batch, source_len]`, False at pads; None without pads.
-        """
-        query = split_heads(packing.unpack(self.query(states)), self.num_heads)
-        result: Tensor = self.output(packing.pack(self.function(query, memory, is_real=is_real)))
+    def forward(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> Tensor:
+        """Attend from states `[..., d_model]` to those that `context` shows, or to their memory: the same shape."""
+        query, memory = self.heads(states, context, memory)
+        attended = context.attend(self.function, query, memory, dropout=self.dropout if self.training else 0.0)
+        result: Tensor = self.output(attended.flatten(-2))
         return result
 
-    def scores(self, states: Tensor, packing: Packing, memory: KeysValues, *, is_real: Tensor | None) -> Tensor:
-        """The logits of `forward`'s softmax, `[batch, num_heads, length, source_len]`."""
-        query = split_heads(packing.unpack(self.query(states)), self.num_heads)
-        return masked_scores(self.function, query, memory.keys, is_real=is_real)
+    def heads(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
+        """Q W_i^Q of states `[..., d_model]`, and K W_i^K and V W_i^V of the same states if there is no memory."""
+        if memory is not None:
+            assert self.query is not None, "self-attention has no memory"
+            return torch.unflatten(self.query(states), -1, (self.num_heads, self.d_k)), memory
+        assert self.query_key_value is not None, "cross-attention needs the memory's keys and values"
+        keys, values = self.num_heads * self.d_k, self.num_heads * self.d_v
+        query, *rest = self.query_key_value(states).split([keys, keys, values], dim=-1)
+        query, memory = torch.unflatten(query, -1, (self.num_heads, self.d_k)), self._split(*rest)
+        if self.rotary is not None:
+            query = self.rotary(query, context.positions)
+            memory = memory._replace(keys=self.rotary(memory.keys, context.positions))
+        return query, memory
 
-    def step(self, states: Tensor, memory: KeysValues, bias: Tensor | None) -> Tensor:
-        """As `forward`, for a search: few positions, and a bias instead of a mask."""
-        query = split_heads(self.query(states), self.num_heads)
-        result: Tensor = self.output(self.function.from_few(query, memory, bias))
-        return result
+    def keys_values(self, states: Tensor) -> KeysValues:
+        """K W_i^K and V W_i^V of the encoder's output `[..., d_model]`."""
+        assert self.key_value is not None, "self-attention has no memory"
+        keys, values = self.num_heads * self.d_k, self.num_heads * self.d_v
+        return self._split(*self.key_value(states).split([keys, values], dim=-1))
 
-
-def _turned(query: Tensor, own: KeysValues, angles: Tensor) -> tuple[Tensor, KeysValues]:
-    return turned(query, angles), KeysValues(turned(own.keys, angles), own.values)
-
-
-def split_heads(states: Tensor, num_heads: int) -> Tensor:
-    """View `[batch, length, num_heads * d]` as `[batch, num_heads, length, d]`."""
-    batch, length, _ = states.shape
-    return states.view(batch, length, num_heads, -1).transpose(1, 2)
+    def _split(self, keys: Tensor, values: Tensor) -> KeysValues:
+        return KeysValues(*(torch.unflatten(each, -1, (self.num_heads, -1)) for each in (keys, values)))

@@ -6,7 +6,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.attention_weights import attention_scores
+from aiayn.models.padded_view import PaddedView
 from aiayn.models.transformer import Transformer
 
 
@@ -40,10 +42,10 @@ class AttentionSharpness(NamedTuple):
     cross: Sharpness
 
 
-def attention_sharpness(model: Transformer, source: Tensor, target_input: Tensor) -> AttentionSharpness:
+def attention_sharpness(model: Transformer, source: FlatTokens, target_input: FlatTokens) -> AttentionSharpness:
     """The sharpness of a model's attention on a batch; arguments as for `attention_scores`."""
     scores = attention_scores(model, source, target_input)
-    own, other = (side != model.pad_id for side in (source, target_input))
+    own, other = (PaddedView(side.layout).is_token for side in (source, target_input))
     return AttentionSharpness(*map(sharpness, scores, (own, other, other)))
 
 

@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from aiayn.models.attention import CrossAttention, SelfAttention
+from aiayn.flat_tokens import FlatTokens
+from aiayn.models.attention import MultiHeadAttention, SentenceContext
+from aiayn.models.padded_view import PaddedView
 from aiayn.models.transformer import Transformer
 
 
@@ -20,17 +22,17 @@ class OfEveryAttention(NamedTuple):
     """`[num_layers, batch, num_heads, target_len, source_len]`."""
 
 
-def attention_weights(model: Transformer, source: Tensor, target_input: Tensor) -> OfEveryAttention:
+def attention_weights(model: Transformer, source: FlatTokens, target_input: FlatTokens) -> OfEveryAttention:
     """softmax(Q K^T / sqrt(d_k)), or of the model's other scores; rows sum to 1, or are 0 at pads."""
     scores = attention_scores(model, source, target_input)
-    own, other = ((side != model.pad_id)[:, None, :, None] for side in (source, target_input))
+    own, other = (PaddedView(side.layout).is_token[:, None, :, None] for side in (source, target_input))
     return OfEveryAttention(
         *(torch.softmax(each, -1).where(real, 0.0) for each, real in zip(scores, (own, other, other), strict=True))
     )
 
 
 @torch.no_grad()
-def attention_scores(model: Transformer, source: Tensor, target_input: Tensor) -> OfEveryAttention:
+def attention_scores(model: Transformer, source: FlatTokens, target_input: FlatTokens) -> OfEveryAttention:
     """The logits of every attention's softmax on a batch; -inf at hidden keys, undefined for queries at pads.
 
     The model runs as usual, and each attention is asked for its scores with the arguments of its call, so this holds
@@ -38,18 +40,21 @@ def attention_scores(model: Transformer, source: Tensor, target_input: Tensor) -
 
     Args:
         model: in evaluation mode.
-        source: int64 `[batch, source_len]`, pads at the end.
-        target_input: int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
+        source: the source sentences.
+        target_input: the targets shifted right behind bos.
     """
     assert not model.training, "dropout would show: call eval() first"
     found: dict[nn.Module, Tensor] = {}
 
-    def watch(attention: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], _: Tensor) -> None:
-        assert isinstance(attention, SelfAttention | CrossAttention)
-        found[attention] = attention.scores(*arguments, **keywords)
+    def watch(attention: nn.Module, arguments: tuple[Any, ...], _: Tensor) -> None:
+        assert isinstance(attention, MultiHeadAttention)
+        states, context, *memory = arguments
+        assert isinstance(context, SentenceContext)
+        query, seen = attention.heads(states, context, *memory)
+        found[attention] = context.scores(attention.function, query, seen)
 
-    attentions = [each for each in model.modules() if isinstance(each, SelfAttention | CrossAttention)]
-    hooks = [each.register_forward_hook(watch, with_kwargs=True) for each in attentions]
+    attentions = [each for each in model.modules() if isinstance(each, MultiHeadAttention)]
+    hooks = [each.register_forward_hook(watch) for each in attentions]
     try:
         model.decode(target_input, model.encode(source))
     finally:

@@ -12,7 +12,7 @@ from aiayn.models.translation_model import TranslationModel
 def create_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
     """A model of any kind, initialised with torch's generator; `rows` of the embedding matrix."""
     if isinstance(architecture, RecurrentArchitecture):
-        return RecurrentTranslator(architecture, vocabulary_size=rows)
+        return RecurrentTranslator(**vars(architecture), vocabulary_size=rows)
     if isinstance(architecture, ConvolutionalArchitecture):
-        return ConvolutionalTranslator(architecture, vocabulary_size=rows)
-    return Transformer(architecture, vocabulary_size=rows)
+        return ConvolutionalTranslator(**vars(architecture), vocabulary_size=rows)
+    return Transformer(**vars(architecture), vocabulary_size=rows)

@@ -2,12 +2,62 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from aiayn.models.keys_values import KeysValues
+from aiayn.models.attention import KeysValues
+from aiayn.models.attention_backends import attend_few
+from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.padded_view import PaddedView
+
+
+class Cache(NamedTuple):
+    """Keys `[sentences, num_heads, room, d_k]` and values `[sentences, num_heads, room, d_v]` of one layer."""
+
+    keys: Tensor
+    values: Tensor
+
+    def up_to(self, length: int) -> "Cache":
+        """The first positions, a view."""
+        return Cache(self.keys[:, :, :length], self.values[:, :, :length])
+
+    def write(self, new: KeysValues, *, start: int) -> None:
+        """Write the new positions `[sentences, beam, num_heads, d]` from `start` on."""
+        for room, each in zip(self, new, strict=True):
+            room[:, :, start : start + each.shape[1]] = each.transpose(1, 2)
+
+
+class PastContext(NamedTuple):
+    """New positions `[sentences, beam]` see the past of their own beam, and themselves; see `attention.Context`."""
+
+    cache: Cache
+    slots: int
+    """Past positions, in the first slots of the cache."""
+    bias: Tensor
+    """Added to the scores, `[sentences, 1, beam, slots + beam]`: -inf at slots of other beams."""
+    positions: Tensor
+    """int64 `[sentences, 1]`."""
+
+    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:  # noqa: ARG002
+        """Attend after writing the new keys and values into the cache."""
+        self.cache.write(memory, start=self.slots)
+        keys, values = self.cache.up_to(self.slots + query.shape[1])
+        return attend_few(function, query.transpose(1, 2), keys, values, self.bias).transpose(1, 2)
+
+
+class SourceContext(NamedTuple):
+    """New positions `[sentences, beam]` see their source; see `attention.Context`."""
+
+    bias: Tensor | None
+    """Added to the scores, `[sentences, 1, 1, source_len]`: -inf at pads; None without pads."""
+    positions: Tensor
+
+    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:  # noqa: ARG002
+        """Attend to keys and values `[sentences, num_heads, source_len, d]`."""
+        return attend_few(function, query.transpose(1, 2), memory.keys, memory.values, self.bias).transpose(1, 2)
 
 
 class DecoderState:
@@ -18,31 +68,36 @@ class DecoderState:
     Beams soon share most of their past: slots without descendants are removed whenever the room is full.
     """
 
-    memory: list[KeysValues]
+    memory: list[Cache]
     """Each layer's keys and values of the encoder's output, `[sentences, num_heads, source_len, d]`."""
     source_is_real: Tensor
     """Bool `[sentences, source_len]`, False at pads."""
     memory_bias: Tensor | None
     """Added to the memory's scores, float `[sentences, 1, 1, source_len]`: -inf at pads; None without pads."""
-    past: list[KeysValues]
+    past: list[Cache]
     """Each layer's keys and values of the tokens read, `[sentences, num_heads, room, d]`."""
     ancestry: Tensor
     """Bool `[sentences, beam, slots]`: True where the slot holds a token of the beam's own past."""
     lengths: Tensor
     """Tokens read by the beams of each sentence, int64 `[sentences]`."""
-
+    longest: int
+    """The largest of these lengths, known without asking a device."""
     reach: int | None
     """The largest distance of a token that a beam still sees; None: any."""
 
-    def __init__(self, memory: Sequence[KeysValues], source_is_real: Tensor, *, reach: int | None = None) -> None:
-        """One beam per sentence that has read nothing."""
+    def __init__(self, memory: Sequence[KeysValues], source: PaddedView, *, reach: int | None = None) -> None:
+        """One beam per sentence that has read nothing.
+
+        `memory` are each layer's keys and values of the encoder's output, `[source_tokens, num_heads, d]`.
+        """
         self.reach = reach
-        self.memory = [KeysValues(keys.contiguous(), values.contiguous()) for keys, values in memory]
-        self.source_is_real = source_is_real
+        self.memory = [Cache(*(source.pad(each).transpose(1, 2).contiguous() for each in layer)) for layer in memory]
+        source_is_real = self.source_is_real = source.is_token
         self.memory_bias = self._memory_bias()
         self.past = [layer.up_to(0) for layer in self.memory]
         self.ancestry = source_is_real.new_empty(len(source_is_real), 1, 0)
         self.lengths = torch.zeros(len(source_is_real), dtype=torch.int64, device=source_is_real.device)
+        self.longest = 0
 
     def reorder(self, beams: Tensor) -> None:
         """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
@@ -53,11 +108,12 @@ class DecoderState:
         moved = (sentences != torch.arange(len(sentences), device=sentences.device)).nonzero().squeeze(1)
         for layers in (self.memory, self.past):
             for number, layer in enumerate(layers):
-                layers[number] = KeysValues(*(_kept(each, sentences, moved) for each in layer))
+                layers[number] = Cache(*(_kept(each, sentences, moved) for each in layer))
         if self.memory_bias is not None:
             self.memory_bias = self.memory_bias[sentences]
         self.source_is_real, self.ancestry = self.source_is_real[sentences], self.ancestry[sentences]
         self.lengths = self.lengths[sentences]
+        self.longest = int(self.lengths.max()) if len(sentences) else 0
 
     def join(self, other: "DecoderState") -> None:
         """Append the sentences of another state with as many beams."""
@@ -68,11 +124,13 @@ class DecoderState:
         self.source_is_real = joined(self.source_is_real[:, :used], other.source_is_real, dim=1)
         self.ancestry = joined(self.ancestry, other.ancestry, dim=2)
         self.lengths = torch.cat([self.lengths, other.lengths])
+        self.longest = max(self.longest, other.longest)
         self.memory_bias = self._memory_bias()
 
-    def open_slots(self) -> int:
-        """Make room for one more token per beam, and return the first of its slots."""
-        sentences, beam, slots = self.ancestry.shape
+    def advance(self, beam: int) -> tuple[list[PastContext], SourceContext]:
+        """Make room for one more token per beam: how it sees the past in each layer, and the source."""
+        sentences, beams, slots = self.ancestry.shape
+        assert beam == beams, "one token for every beam of the state"
         if slots + beam > self.past[0].keys.shape[2]:
             self._forget()
             slots = self.ancestry.shape[2]
@@ -81,12 +139,12 @@ class DecoderState:
         if self.reach is not None:  # slots stand in the order of their steps, and what is out of sight stays so
             since = self.ancestry.flip(-1).cumsum(-1).flip(-1)
             self.ancestry &= since <= self.reach + 1
+        positions = self.lengths.unsqueeze(1)
         self.lengths = self.lengths + 1
-        return slots
-
-    def past_bias(self) -> Tensor:
-        """Added to the scores of the past, float `[sentences, 1, beam, slots]`: -inf at other beams' slots."""
-        return self._bias(self.ancestry.unsqueeze(1))
+        self.longest += 1
+        bias = self._bias(self.ancestry.unsqueeze(1))
+        past = [PastContext(layer, slots, bias, positions) for layer in self.past]
+        return past, SourceContext(self.memory_bias, positions)
 
     def _memory_bias(self) -> Tensor | None:
         return None if bool(self.source_is_real.all()) else self._bias(self.source_is_real[:, None, None])
@@ -106,7 +164,7 @@ class DecoderState:
         first_alive = alive.byte().sort(dim=1, descending=True, stable=True).indices[:, :most]
         self.ancestry = self.ancestry.gather(2, first_alive.unsqueeze(1).expand(-1, beam, -1))
         chosen = F.pad(first_alive, (0, room - most))
-        self.past = [KeysValues(*(_gathered(each, chosen) for each in layer)) for layer in self.past]
+        self.past = [Cache(*(_gathered(each, chosen) for each in layer)) for layer in self.past]
 
 
 def _kept(rows: Tensor, kept: Tensor, moved: Tensor) -> Tensor:
@@ -127,8 +185,8 @@ def _gathered(room: Tensor, slots: Tensor) -> Tensor:
     return chosen.view(sentences, num_heads, slots.shape[1], width)
 
 
-def _joined_layers(first: KeysValues, second: KeysValues) -> KeysValues:
-    return KeysValues(*(joined(*both, dim=2) for both in zip(first, second, strict=True)))
+def _joined_layers(first: Cache, second: Cache) -> Cache:
+    return Cache(*(joined(*both, dim=2) for both in zip(first, second, strict=True)))
 
 
 def joined(first: Tensor, second: Tensor, *, dim: int) -> Tensor:

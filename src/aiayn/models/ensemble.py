@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 import torch
 from torch import Tensor, nn
 
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.translation_model import TranslationModel
 
 
@@ -42,9 +43,7 @@ class Ensemble(nn.Module):
     def __init__(self, models: Sequence[TranslationModel[Any]]) -> None:
         super().__init__()
         assert models, "an ensemble of none"
-        assert len({model.pad_id for model in models}) == 1, "not of one vocabulary"
         self.members = nn.ModuleList(models)
-        self.pad_id = models[0].pad_id
 
     def __iter__(self) -> Iterator[TranslationModel[Any]]:
         return iter(cast("Iterable[TranslationModel[Any]]", self.members))
@@ -59,8 +58,8 @@ class Ensemble(nn.Module):
         """The most tokens of a source or a target, end mark included; None: any number."""
         return min((model.max_length for model in self if model.max_length is not None), default=None)
 
-    def begin(self, source: Tensor) -> EnsembleState:
-        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+    def begin(self, source: FlatTokens) -> EnsembleState:
+        """Encode the sources; each has one beam that has read nothing yet."""
         return EnsembleState([model.begin(source) for model in self])
 
     def step(self, tokens: Tensor, state: EnsembleState) -> tuple[Tensor, Tensor]:

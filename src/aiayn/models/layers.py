@@ -1,122 +1,72 @@
-"""The layers of encoder and decoder (section 3.1)."""
+"""The layers of encoder and decoder, and the residual connections around their sub-layers (section 3.1)."""
+
+from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from aiayn.models.architecture import Architecture
-from aiayn.models.attention import CrossAttention, SelfAttention
+from aiayn.models.attention import Context, KeysValues, MultiHeadAttention
 from aiayn.models.dropout import Dropout
 from aiayn.models.feed_forward import FeedForward
-from aiayn.models.keys_values import KeysValues
-from aiayn.models.packing import Packing
-
-
-def normalization(architecture: Architecture) -> nn.Module:
-    """Over the last dimension, `[..., d_model]`."""
-    kind = nn.LayerNorm if architecture.normalization == "layer" else nn.RMSNorm
-    return kind(architecture.d_model, eps=architecture.layer_norm_epsilon)
 
 
 class Residual(nn.Module):
-    """Residual connection, layer normalisation, and dropout on a sub-layer's output (section 5.4).
+    """LayerNorm(x + Dropout(Sublayer(x))), as in the paper (sections 3.1 and 5.4).
 
-    post: LayerNorm(x + Dropout(Sublayer(x))), as in the paper. pre: x + Dropout(Sublayer(LayerNorm(x))), as in the
-    authors' later code, where the stack needs one more normalisation at its end.
+    `is_pre` gives x + Dropout(Sublayer(LayerNorm(x))), as in the authors' later code, where the stack needs one more
+    normalisation at its end. Without `adds` there is no connection: x is left out of the sum.
     """
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(self, norm: nn.Module, *, dropout: float, is_pre: bool = False, adds: bool = True) -> None:
         super().__init__()
-        self.is_pre = architecture.norm == "pre"
-        self.adds = architecture.residual
-        self.norm = normalization(architecture)
-        self.dropout = Dropout(architecture.dropout)
+        self.norm = norm
+        self.dropout = Dropout(dropout)
+        self.is_pre, self.adds = is_pre, adds
 
-    def before(self, states: Tensor) -> Tensor:
-        """The sub-layer's input, `[..., d_model]`."""
-        if self.is_pre:
-            states = self.norm(states)
-        return states
-
-    def after(self, states: Tensor, output: Tensor) -> Tensor:
-        """Add the sub-layer's output to the states, both `[..., d_model]`."""
+    def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Apply a sub-layer to states `[..., d_model]`, to the same shape."""
+        output = sublayer(self.norm(states) if self.is_pre else states)
         states = self.dropout.add(states, output) if self.adds else self.dropout(output)
-        if not self.is_pre:
-            states = self.norm(states)
-        return states
-
-
-def feed_forward(architecture: Architecture) -> FeedForward:
-    """The feed-forward network of a layer."""
-    return FeedForward(d_model=architecture.d_model, d_ff=architecture.d_ff, dropout=architecture.activation_dropout)
+        return states if self.is_pre else self.norm(states)
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network."""
+    """Self-attention, then a feed-forward network; `residual` makes the connection around each."""
 
-    def __init__(self, architecture: Architecture) -> None:
+    def __init__(
+        self, self_attention: MultiHeadAttention, feed_forward: FeedForward, residual: Callable[[], Residual]
+    ) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(architecture)
-        self.feed_forward = feed_forward(architecture)
-        self.around_self_attention, self.around_feed_forward = (Residual(architecture) for _ in range(2))
+        self.self_attention, self.feed_forward = self_attention, feed_forward
+        self.self_attention_residual, self.feed_forward_residual = residual(), residual()
 
-    def forward(self, states: Tensor, packing: Packing) -> Tensor:
-        """Map source positions `[positions, d_model]` to the same shape."""
-        before, after = self.around_self_attention.before, self.around_self_attention.after
-        states = after(states, self.self_attention(before(states), packing))
-        before, after = self.around_feed_forward.before, self.around_feed_forward.after
-        return after(states, self.feed_forward(before(states)))
+    def forward(self, states: Tensor, own: Context) -> Tensor:
+        """Map source states `[tokens, d_model]` to the same shape."""
+        states = self.self_attention_residual(states, lambda each: self.self_attention(each, own))
+        states = self.feed_forward_residual(states, self.feed_forward)
+        return states  # noqa: RET504
 
 
 class DecoderLayer(nn.Module):
     """Self-attention to earlier positions, attention to the encoder's output, then a feed-forward network."""
 
-    def __init__(self, architecture: Architecture) -> None:
-        super().__init__()
-        self.self_attention = SelfAttention(architecture)
-        self.cross_attention = CrossAttention(architecture)
-        self.feed_forward = feed_forward(architecture)
-        self.around_self_attention, self.around_cross_attention, self.around_feed_forward = (
-            Residual(architecture) for _ in range(3)
-        )
-
-    def forward(self, states: Tensor, packing: Packing, memory: KeysValues, *, memory_is_real: Tensor | None) -> Tensor:
-        """Map all target positions `[positions, d_model]` to the same shape.
-
-        `memory` are this layer's keys and values of the encoder's output; `memory_is_real`, bool
-        `[batch, source_len]`, is False at pads, or None without pads.
-        """
-        before, after = self.around_self_attention.before, self.around_self_attention.after
-        states = after(states, self.self_attention(before(states), packing, is_causal=True))
-        before, after = self.around_cross_attention.before, self.around_cross_attention.after
-        states = after(states, self.cross_attention(before(states), packing, memory, is_real=memory_is_real))
-        before, after = self.around_feed_forward.before, self.around_feed_forward.after
-        return after(states, self.feed_forward(before(states)))
-
-    def step(
+    def __init__(
         self,
-        states: Tensor,
-        past: KeysValues,
-        memory: KeysValues,
-        *,
-        slots: int,
-        columns: Tensor,
-        past_bias: Tensor,
-        memory_bias: Tensor | None,
-    ) -> Tensor:
-        """Map the beams' new positions `[sentences, beam, d_model]` to the same shape, and write them into the past.
+        self_attention: MultiHeadAttention,
+        cross_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        residual: Callable[[], Residual],
+    ) -> None:
+        super().__init__()
+        self.self_attention, self.cross_attention, self.feed_forward = self_attention, cross_attention, feed_forward
+        self.self_attention_residual, self.cross_attention_residual = residual(), residual()
+        self.feed_forward_residual = residual()
 
-        Args:
-            states: from the layer below.
-            past: this layer's keys and values of earlier positions, in the first `slots` places.
-            memory: this layer's keys and values of the encoder's output.
-            slots: number of past positions.
-            columns: position in the sentence of the new positions, int64 `[sentences]`.
-            past_bias: see `DecoderState.past_bias`; the new positions included.
-            memory_bias: see `DecoderState`.
+    def forward(self, states: Tensor, own: Context, source: Context, memory: KeysValues) -> Tensor:
+        """Map target states `[..., d_model]` to the same shape: all of a batch, or in a search those of new tokens.
+
+        `memory` are this layer's keys and values of the encoder's output, which `source` shows to each state.
         """
-        before, after = self.around_self_attention.before, self.around_self_attention.after
-        attended = self.self_attention.extend(before(states), past, slots=slots, bias=past_bias, columns=columns)
-        states = after(states, attended)
-        before, after = self.around_cross_attention.before, self.around_cross_attention.after
-        states = after(states, self.cross_attention.step(before(states), memory, memory_bias))
-        before, after = self.around_feed_forward.before, self.around_feed_forward.after
-        return after(states, self.feed_forward(before(states)))
+        states = self.self_attention_residual(states, lambda each: self.self_attention(each, own))
+        states = self.cross_attention_residual(states, lambda each: self.cross_attention(each, source, memory))
+        states = self.feed_forward_residual(states, self.feed_forward)
+        return states  # noqa: RET504

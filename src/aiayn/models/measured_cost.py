@@ -7,11 +7,12 @@ import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.cost import Kept, ModelCost
 from aiayn.models.translation_model import TranslationModel
 
 SENTENCES, LENGTH = 4, 16
-"""Sentences whose kept values are counted, and their tokens: together a whole number of `ROWS_MULTIPLE`."""
+"""Sentences whose kept values are counted, and their tokens."""
 
 ROWS = 8
 """Rows of the vocabulary while operations are counted: the output layer is added in closed form."""
@@ -54,7 +55,7 @@ def _weights_met(model: TranslationModel[Any], source_len: int, target_len: int)
     """Weights of matrices, each as often as it is applied to a token in a forward pass."""
     model.requires_grad_(False)  # which the counter's hooks want beside no_grad
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(torch.ones(1, source_len, dtype=torch.int64), torch.ones(1, target_len, dtype=torch.int64))
+        model(FlatTokens.of([[1] * source_len]), FlatTokens.of([[1] * target_len]))
     counts = counter.get_flop_counts()["Global"]
     return int(sum(counts.get(product, 0) for product in PRODUCTS)) // 2
 
@@ -70,9 +71,9 @@ def _kept(model: TranslationModel[Any], source_len: int, target_len: int) -> Kep
             held.setdefault(address, tensor)
         return tensor
 
-    source, target = (torch.ones(SENTENCES, length, dtype=torch.int64) for length in (source_len, target_len))
+    source, target = (FlatTokens.of([[1] * length] * SENTENCES) for length in (source_len, target_len))
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        states, _ = model.requires_grad_().train().decode(target, model.encode(source))
+        states = model.requires_grad_().train().decode(target, model.encode(source))
     assert states.requires_grad
     values = sum(each.untyped_storage().nbytes() // 8 for each in held.values() if each.is_floating_point())
     return Kept(

@@ -1,51 +1,108 @@
 """The Transformer (section 3)."""
 
 from collections.abc import Iterator
-from typing import cast
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 
-from aiayn.models.architecture import Architecture
+from aiayn.flat_tokens import FlatTokens
+from aiayn.models.attention import MultiHeadAttention, SentenceContext
+from aiayn.models.attention_functions import attention_function
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
-from aiayn.models.initialization import projection
-from aiayn.models.layers import DecoderLayer, EncoderLayer, normalization
+from aiayn.models.feed_forward import FeedForward
+from aiayn.models.layers import DecoderLayer, EncoderLayer, Residual
 from aiayn.models.log_sum_exp import log_sum_exp
-from aiayn.models.packing import Packed, Packing
-from aiayn.models.positions import positions_table
-from aiayn.models.products import ROWS_MULTIPLE
+from aiayn.models.padded_view import PaddedView
+from aiayn.models.positions import RotaryPositions, positional_encoding
 from aiayn.models.translation_model import TranslationModel
+
+
+class Memory(NamedTuple):
+    """The encoder's output."""
+
+    states: Tensor
+    """`[source_tokens, d_model]`."""
+    view: PaddedView
 
 
 class Transformer(TranslationModel[DecoderState]):
     """Encoder and decoder, for training by `forward` and for searching by `begin` and `step`.
 
+    The arguments are the settings of `model` in the configuration, which explains them; the defaults are the paper's.
+
     Raises:
         UserError: sinusoids are requested with an odd d_model.
     """
 
-    def __init__(self, architecture: Architecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        d_model: int,
+        d_ff: int,
+        num_layers: int,
+        num_heads: int,
+        d_k: int,
+        d_v: int,
+        dropout: float,
+        max_positions: int,
+        attention: str = "scaled_dot",
+        neighbourhood: int | None = None,
+        positions: str = "sinusoidal",
+        norm: str = "post",
+        normalization: str = "layer",
+        residual: bool = True,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        tied_embeddings: bool = True,
+        reads_bos: bool = True,
+        projection_bias: bool = False,
+        layer_norm_epsilon: float = 1e-6,
+    ) -> None:
         super().__init__()
-        assert 0 <= pad_id < vocabulary_size, "pads are looked up as every token is"
-        width = architecture.d_model
-        self.pad_id = pad_id
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+
+        def attend(*, is_self: bool) -> MultiHeadAttention:
+            return MultiHeadAttention(
+                d_model=d_model,
+                num_heads=num_heads,
+                d_k=d_k,
+                d_v=d_v,
+                function=attention_function(attention, num_heads=num_heads, d_k=d_k),
+                is_self=is_self,
+                bias=projection_bias,
+                dropout=attention_dropout,
+                rotary=RotaryPositions(d_k) if is_self and positions == "rotary" else None,
+            )
+
+        def feed_forward() -> FeedForward:
+            return FeedForward(d_model=d_model, d_ff=d_ff, dropout=activation_dropout)
+
+        def normalize() -> nn.Module:
+            return (nn.LayerNorm if normalization == "layer" else nn.RMSNorm)(d_model, eps=layer_norm_epsilon)
+
+        def connect() -> Residual:
+            return Residual(normalize(), dropout=dropout, is_pre=norm == "pre", adds=residual)
+
+        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
         self.own_target_embedding, self.own_output = (
-            None if architecture.tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+            None if tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
             for _ in range(2)
         )
-        self.positions = positions_table(architecture)
-        self.joining = projection(2 * width, width, bias=False) if architecture.positions == "concatenated" else None
-        self.reads_bos = architecture.reads_bos
-        self.reach = architecture.reach
-        self.dropout = Dropout(architecture.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(architecture) for _ in range(architecture.num_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(architecture) for _ in range(architecture.num_layers))
-        self.encoder_norm, self.decoder_norm = (
-            normalization(architecture) if architecture.norm == "pre" else nn.Identity() for _ in range(2)
+        self.positions = positional_encoding(positions, max_positions=max_positions, d_model=d_model)
+        self.reads_bos = reads_bos
+        self.reach = neighbourhood // 2 if neighbourhood and attention == "restricted" else None
+        self.dropout = Dropout(dropout)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(attend(is_self=True), feed_forward(), connect) for _ in range(num_layers)
         )
+        self.decoder = nn.ModuleList(
+            DecoderLayer(attend(is_self=True), attend(is_self=False), feed_forward(), connect)
+            for _ in range(num_layers)
+        )
+        self.encoder_norm, self.decoder_norm = (normalize() if norm == "pre" else nn.Identity() for _ in range(2))
 
     @property
     def output_weight(self) -> Tensor:
@@ -55,44 +112,37 @@ class Transformer(TranslationModel[DecoderState]):
     @property
     def max_length(self) -> int | None:
         """The most tokens of a source or a target, end mark included; None: any number."""
-        return None if self.positions is None else self.positions.end
+        return self.positions.end
 
-    def states(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """The decoder's states of every target position, pads too: `[batch * target_len, d_model]`, to be compiled.
-
-        One graph for all shapes: padding is not removed. Arguments as for `forward`.
-        """
-        memory = self._encode(source, Packing.unlooked(source != self.pad_id))
-        return self._decode(target_input, Packing.unlooked(target_input != self.pad_id), memory).states
-
-    def encode(self, source: Tensor) -> Packed:
-        """Run the encoder over sources int64 `[batch, source_len]`."""
-        return self._encode(source, self._packing(source))
-
-    def _encode(self, source: Tensor, packing: Packing) -> Packed:
-        states = self._embed(source, packing)
+    def encode(self, source: FlatTokens) -> Memory:
+        """Run the encoder."""
+        view = PaddedView(source.layout)
+        own = SentenceContext(view, view, reach=self.reach)
+        states = self.dropout(self._embed(source.ids, source.layout.positions, longest=source.layout.longest))
         for layer in self.encoder:
-            states = layer(states, packing)
-        return Packed(self.encoder_norm(states), packing)
+            states = layer(states, own)
+        return Memory(self.encoder_norm(states), view)
 
-    def decode(self, target_input: Tensor, memory: Packed) -> Packed:
-        """Run the decoder over all positions of int64 `[batch, target_len]`, pads at the end."""
-        return self._decode(target_input, self._packing(target_input), memory)
-
-    def _decode(self, target_input: Tensor, packing: Packing, memory: Packed) -> Packed:
-        states = self._embed(target_input, packing, is_target=True)
+    def decode(self, target_input: FlatTokens, memory: Memory) -> Tensor:
+        """Run the decoder over all positions at once: its states, `[tokens, d_model]`."""
+        view = PaddedView(target_input.layout)
+        own = SentenceContext(view, view, is_causal=True, reach=self.reach)
+        source = SentenceContext(view, memory.view)
+        layout = target_input.layout
+        embedded = self._embed(target_input.ids, layout.positions, longest=layout.longest, is_target=True)
+        states = self.dropout(embedded)
         for layer in self._decoder_layers():
-            keys_values = layer.cross_attention.keys_values(memory)
-            states = layer(states, packing, keys_values, memory_is_real=memory.packing.is_real)
-        return Packed(self.decoder_norm(states), packing)
+            states = layer(states, own, source, layer.cross_attention.keys_values(memory.states))
+        result: Tensor = self.decoder_norm(states)
+        return result
 
     @torch.no_grad()
-    def begin(self, source: Tensor) -> DecoderState:
-        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+    def begin(self, source: FlatTokens) -> DecoderState:
+        """Encode the sources; each has one beam that has read nothing yet."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory = self.encode(source)
-        keys_values = [layer.cross_attention.keys_values(memory) for layer in self._decoder_layers()]
-        return DecoderState(keys_values, source != self.pad_id, reach=self.reach)
+        keys_values = [layer.cross_attention.keys_values(memory.states) for layer in self._decoder_layers()]
+        return DecoderState(keys_values, memory.view, reach=self.reach)
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
@@ -106,74 +156,25 @@ class Transformer(TranslationModel[DecoderState]):
             Logits of the next token `[sentences, beam, vocabulary_size]`, which may be overwritten, and their
             normalizers, float32 `[sentences, beam]`, to be subtracted for log-probabilities.
         """
-        assert tokens.shape == state.ancestry.shape[:2], "one token for every beam of the state"
-        columns = state.lengths
-        states = self._embed_step(tokens, columns)
-        slots = state.open_slots()
-        past_bias = state.past_bias()
-        for layer, past, memory in zip(self._decoder_layers(), state.past, state.memory, strict=True):
-            states = layer.step(
-                states,
-                past,
-                memory,
-                slots=slots,
-                columns=columns,
-                past_bias=past_bias,
-                memory_bias=state.memory_bias,
-            )
+        past, source = state.advance(tokens.shape[1])
+        positions = past[0].positions
+        states = self._embed(tokens, positions, longest=state.longest, is_target=True)
+        for layer, own, memory in zip(self._decoder_layers(), past, state.memory, strict=True):
+            states = layer(states, own, source, memory)
         logits = self.project(self.decoder_norm(states))
         return logits, log_sum_exp(logits)
 
-    def _packing(self, tokens: Tensor) -> Packing:
-        return Packing.of(tokens != self.pad_id, multiple=ROWS_MULTIPLE if torch.is_grad_enabled() else 1)
-
-    def _embed(self, tokens: Tensor, packing: Packing, *, is_target: bool = False) -> Tensor:
-        """`[batch, length]` to `[positions, d_model]`: embeddings plus positions (sections 3.4 and 3.5)."""
-        columns = packing.columns()
-        tokens = tokens if columns is None else packing.pack(tokens)
-        embedded = self._looked_up(tokens, is_target=is_target)
-        places = None if self.positions is None else self.positions(packing.length)
-        if is_target and not self.reads_bos:
-            in_order = torch.arange(packing.length, device=tokens.device) if columns is None else columns
-            embedded = _without_first(embedded, in_order)
-        if columns is not None and places is not None:
-            places = places.index_select(0, columns)
-        placed = self._placed(embedded, places)
-        result: Tensor = self.dropout(placed.flatten(0, 1) if columns is None else placed)
-        return result
-
-    def _embed_step(self, tokens: Tensor, columns: Tensor) -> Tensor:
-        """`[sentences, beam]` to `[sentences, beam, d_model]`; the beams of a sentence are at one column."""
-        embedded = self._looked_up(tokens, is_target=True)
-        if not self.reads_bos:
-            embedded = _without_first(embedded, columns.unsqueeze(1))
-        if self.positions is None:
-            return embedded
-        first, last = torch.stack(columns.aminmax()).tolist()
-        places = self.positions(last - first + 1, start=first).index_select(0, columns - first)
-        return self._placed(embedded, places.unsqueeze(1))
-
-    def _looked_up(self, tokens: Tensor, *, is_target: bool) -> Tensor:
+    def _embed(self, tokens: Tensor, positions: Tensor, *, longest: int, is_target: bool = False) -> Tensor:
+        """Embeddings and positions (sections 3.4, 3.5) of ids `[...]` at positions that broadcast: `[..., d_model]`."""
         own = self.own_target_embedding if is_target else None
         embedded: Tensor = (own or self.embedding)(tokens)
-        return embedded
-
-    def _placed(self, embedded: Tensor, places: Tensor | None) -> Tensor:
-        """Add or concatenate positions to embeddings `[..., d_model]`, to which they broadcast."""
-        if places is None:
-            return embedded
-        if self.joining is None:
-            return embedded + places
-        joined: Tensor = self.joining(torch.cat([embedded, places.expand_as(embedded)], dim=-1))
-        return joined
+        if is_target and not self.reads_bos:
+            embedded = embedded.masked_fill((positions == 0).unsqueeze(-1), 0.0)
+        placed: Tensor = self.positions(embedded, positions, longest=longest)
+        return placed
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:
         return cast("Iterator[DecoderLayer]", iter(self.decoder))
-
-
-def _without_first(embedded: Tensor, columns: Tensor) -> Tensor:
-    """Zeros at the first column; embedded `[..., d_model]`, columns int64 that broadcast to `[...]`."""
-    return embedded.masked_fill((columns == 0).unsqueeze(-1), 0.0)
 
 
 def count_parameters(model: nn.Module) -> int:

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 
 from torch import Tensor, nn
 
-from aiayn.models.packing import Packed
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.products import linear
 
 State = TypeVar("State")
@@ -14,9 +14,6 @@ State = TypeVar("State")
 
 class TranslationModel(nn.Module, ABC, Generic[State]):
     """An encoder and a decoder."""
-
-    pad_id: int
-    """Fills sentences up at their ends. Every source needs one real token."""
 
     @property
     @abstractmethod
@@ -34,19 +31,19 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
         """The most tokens of a source or a target, end mark included; None: any number."""
 
     @abstractmethod
-    def encode(self, source: Tensor) -> Any:
-        """Read sources int64 `[batch, source_len]`, pads at the end, for `decode`."""
+    def encode(self, source: FlatTokens) -> Any:
+        """Read the sources, for `decode`."""
 
     @abstractmethod
-    def decode(self, target_input: Tensor, encoded: Any) -> Packed:
-        """States for the output layer at every target position, given those before it.
+    def decode(self, target_input: FlatTokens, encoded: Any) -> Tensor:
+        """States for the output layer at every target position, given those before it: `[tokens, d_model]`.
 
-        `target_input` is int64 `[batch, target_len]`, the target shifted right behind bos, pads at the end.
+        `target_input` are the targets shifted right behind bos.
         """
 
     @abstractmethod
-    def begin(self, source: Tensor) -> State:
-        """Encode sources int64 `[sentences, source_len]`; each has one beam that has read nothing yet."""
+    def begin(self, source: FlatTokens) -> State:
+        """Encode the sources; each has one beam that has read nothing yet."""
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor]:
@@ -59,7 +56,10 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
         """Logits `[..., vocabulary_size]` of states `[..., d_model]`, without a bias."""
         return linear(states, self.output_weight)
 
-    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """Logits of every next token, `[batch, target_len, vocabulary_size]`."""
-        states, packing = self.decode(target_input, self.encode(source))
-        return packing.unpack(self.project(states))
+    def states(self, source: FlatTokens, target_input: FlatTokens) -> Tensor:
+        """States for the output layer at every target position, `[tokens, d_model]`."""
+        return self.decode(target_input, self.encode(source))
+
+    def forward(self, source: FlatTokens, target_input: FlatTokens) -> Tensor:
+        """Logits of every next token, `[tokens, vocabulary_size]`."""
+        return self.project(self.states(source, target_input))

@@ -16,7 +16,6 @@ from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
 
 ANALYTIC = "analytic FLOPs"
-PADDED = "with pads"
 PAPERS = "time x devices x sustained"
 """The paper's definition of FLOPs, the only one in its column."""
 
@@ -24,8 +23,7 @@ DEFINITIONS = {
     "training, validation, evaluation": "wall time of all attempts, including work lost to kills, without preparation",
     "lost": "training and validation lost to kills",
     "device-hours": "training, validation and evaluation, times devices; without GPUs a process is a device",
-    ANALYTIC: "forward and backward passes of training: 6 per token and matrix weight that processes it, without pads",
-    PADDED: "the same including pads",
+    ANALYTIC: "forward and backward passes of training: 6 per token and matrix weight that processes it",
     PAPERS: "as Table 2 has FLOPs: wall time of training and its validations, times devices, times what each sustains "
     "in single precision",
     "MFU": "analytic FLOPs per second of training, as a share of the devices' peak in the run's precision",
@@ -105,7 +103,7 @@ def cost_grids(runs: Sequence[CostOfRun]) -> Iterator[Grid]:
         (tuple(map(_times, runs)), ((count, "", str(attempts), "", *_bill(total, lost)),)),
     )
     of_runs = tuple((run.name, *_operations(run.account.total, _rates(run.account.attempts))) for run in runs)
-    headings = ("<run", ANALYTIC, PADDED, PAPERS, "<sustained", "MFU")
+    headings = ("<run", ANALYTIC, PAPERS, "<sustained", "MFU")
     yield Grid("Operations", headings, (of_runs, ((count, *_operations(total, "")),)))
 
 
@@ -128,7 +126,7 @@ def _bill(total: Total, lost: float) -> tuple[str, ...]:
 
 
 def _operations(total: Total, rates: str) -> tuple[str, ...]:
-    counts = (_count(flops) for flops in (total.flops, total.padded_flops, total.paper_flops))
+    counts = (_count(flops) for flops in (total.flops, total.paper_flops))
     return (*counts, rates, "" if total.mfu is None else f"{total.mfu:.1%}")
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import torch
 
-from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer, count_parameters
 from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.formats import Document, Grid, show
@@ -48,11 +47,10 @@ def count(row: Row, *, vocabulary_size: int, projection_bias: bool) -> int:
     """The parameters of a row's model; no weight is allocated."""
     settings = row.settings(load_table3()).items()
     model: dict[str, Any] = {key.removeprefix("model."): value for key, value in settings if key.startswith("model.")}
-    architecture = Architecture(
-        projection_bias=projection_bias, norm="post", layer_norm_epsilon=1e-6, max_positions=1024, **model
-    )
     with torch.device("meta"):
-        return count_parameters(Transformer(architecture, vocabulary_size=vocabulary_size))
+        return count_parameters(
+            Transformer(vocabulary_size=vocabulary_size, max_positions=1024, projection_bias=projection_bias, **model)
+        )
 
 
 def _cell(row: Row, parameters: int) -> str:

@@ -55,15 +55,10 @@ class Attempt:
     evaluation_seconds: float = 0.0
     """Wall time of scoring dev and test at the end."""
     source_tokens: int = 0
-    """Trained on, without padding."""
+    """Trained on."""
     target_tokens: int = 0
-    padded_source_tokens: int = 0
-    """With padding."""
-    padded_target_tokens: int = 0
     flops: float = 0.0
-    """Of the forward and backward passes, without padding."""
-    padded_flops: float = 0.0
-    """The same with padding."""
+    """Of the forward and backward passes."""
     gpu_joules: float | None = None
     processor_joules: float | None = None
     """Of the host's processors, by all its processes."""
@@ -109,8 +104,7 @@ class Total:
     device_hours: float
     """Of training, validation and evaluation."""
     flops: float
-    """Analytic FLOPs of training without padding."""
-    padded_flops: float
+    """Analytic FLOPs of training."""
     paper_flops: float | None
     """As in Table 2: wall time of training x devices x sustained FLOP/s in single precision."""
     mfu: float | None
@@ -134,7 +128,6 @@ class Total:
             evaluation_seconds=sum(attempt.evaluation_seconds for attempt in attempts),
             device_hours=sum(attempt.seconds * attempt.count for attempt in attempts) / 3600,
             flops=sum(attempt.flops for attempt in attempts),
-            padded_flops=math.fsum(attempt.padded_flops for attempt in attempts),
             paper_flops=_known_sum(_times(attempt.fitting_seconds, attempt.sustained_flops) for attempt in timed),
             mfu=sum(attempt.flops for attempt in trained) / possible if possible else None,
             gpu_kwh=_kwh(attempt.gpu_joules for attempt in timed),

@@ -19,7 +19,8 @@ class TranslationDataModule(LightningDataModule):
     """The batches of one run for the trainer's rank.
 
     `source_tokens` and `target_tokens` are the budgets of an optimizer step over all ranks, `evaluation_tokens` that of
-    a validation batch per side. Sentence lengths are padded to multiples of `length_multiple`.
+    a validation batch per side. The number of tokens of a training batch is a
+    multiple of `multiple`.
     """
 
     def __init__(
@@ -30,7 +31,7 @@ class TranslationDataModule(LightningDataModule):
         target_tokens: int,
         evaluation_tokens: int,
         seed: int,
-        length_multiple: int = 1,
+        multiple: int = 1,
     ) -> None:
         super().__init__()
         self.data = data
@@ -38,7 +39,7 @@ class TranslationDataModule(LightningDataModule):
         self.target_tokens = target_tokens
         self.evaluation_tokens = evaluation_tokens
         self.seed = seed
-        self._length_multiple = length_multiple
+        self._multiple = multiple
 
     def train_dataloader(self) -> "TrainingLoader":
         """The micro-batches of this rank from the trainer's current step."""
@@ -52,6 +53,7 @@ class TranslationDataModule(LightningDataModule):
             accumulation=trainer.accumulate_grad_batches,
             start_step=trainer.global_step,
             max_steps=trainer.max_steps,
+            multiple=self._multiple,
             **self._shared(trainer),
         )
         return TrainingLoader(stream, trainer)
@@ -65,9 +67,7 @@ class TranslationDataModule(LightningDataModule):
         return {
             "rank": trainer.global_rank,
             "world_size": trainer.world_size,
-            "pad_id": self.data.tokenizer.pad_id,
             "bos_id": self.data.tokenizer.bos_id,
-            "length_multiple": self._length_multiple,
         }
 
 

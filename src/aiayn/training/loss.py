@@ -28,19 +28,17 @@ class TokenLosses(NamedTuple):
     """Unsmoothed negative log-likelihood, from which perplexity is computed."""
 
 
-def output_losses(
-    states: Tensor, weight: Tensor, targets: Tensor, *, label_smoothing: float, ignored_id: int
-) -> TokenLosses:
+def output_losses(states: Tensor, weight: Tensor, targets: Tensor, *, label_smoothing: float) -> TokenLosses:
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
     Output layer and loss are fused: logits and gradients are computed in the forward pass, in chunks, so that
     `[positions, vocabulary_size]` is never in memory. `states` are `[positions, d_model]`, the decoder's; `weight` is
     `[vocabulary_size, d_model]`, the output layer's without a bias; `targets` are int64 `[positions]`.
-    `label_smoothing` is eps, spread evenly over all V classes, the target included. Targets equal to `ignored_id` do
-    not count.
+    `label_smoothing` is eps, spread evenly over all V classes, the target included. Negative targets
+    do not count.
     """
     smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
-        states, weight, targets, label_smoothing, ignored_id, torch.is_grad_enabled()
+        states, weight, targets, label_smoothing, torch.is_grad_enabled()
     )
     return TokenLosses(smoothed, nll)
 
@@ -65,7 +63,6 @@ class _OutputLosses(torch.autograd.Function):
         weight: Tensor,
         targets: Tensor,
         label_smoothing: float,
-        ignored_id: int,
         is_differentiated: bool,
     ) -> tuple[Tensor, Tensor]:
         device = states.device.type
@@ -79,7 +76,8 @@ class _OutputLosses(torch.autograd.Function):
         with torch.autocast(device, enabled=False):
             for rows in _chunks(targets, vocabulary_size=len(weight)):
                 part, chosen = states[rows], targets[rows].unsqueeze(1)
-                weighs = (chosen != ignored_id).to(exact)
+                weighs = (chosen >= 0).to(exact)
+                chosen = chosen.clamp(min=0)
                 logits = linear(part.to(dtype), matrix)
                 at_target = logits.gather(1, chosen)
                 surprise = _to_probabilities(logits, chosen, exact)
@@ -94,7 +92,7 @@ class _OutputLosses(torch.autograd.Function):
                 states_gradient[rows] = own * weighs
                 add_product(weight_gradient, gradient, (part * weighs).to(dtype))
             if is_differentiated:
-                real = (targets != ignored_id).to(states.dtype)
+                real = (targets >= 0).to(states.dtype)
                 weight_gradient -= (label_smoothing / len(weight)) * (real @ states)
         if is_differentiated:
             ctx.save_for_backward(states_gradient, weight_gradient)
@@ -103,11 +101,11 @@ class _OutputLosses(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         states_gradient, weight_gradient = ctx.saved_tensors
         # In place, to save memory of the size of the embeddings. A second backward pass would scale twice, but torch
         # refuses it since the first frees the saved tensors.
-        return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None, None
+        return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None
 
 
 def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:

@@ -24,12 +24,10 @@ class Progress:
 
 @dataclass
 class Spent:
-    """Counters of this attempt, including steps repeated after a kill; tokens over all ranks, real and padded."""
+    """Counters of this attempt, including steps repeated after a kill; tokens over all ranks."""
 
     source_tokens: int = 0
     target_tokens: int = 0
-    padded_source_tokens: int = 0
-    padded_target_tokens: int = 0
     training_seconds: float = 0.0
     """Without validation."""
     validation_seconds: float = 0.0

@@ -54,9 +54,8 @@ class TranslationModule(LightningModule):
         self._log_interval = log_interval
         self._provenance = provenance
         # With dynamic sizes, one graph serves all batches instead of one per shape.
-        self._compiled_states = (
-            torch.compile(model.states, dynamic=True) if is_compiled and isinstance(model, Transformer) else None
-        )
+        can_compile = is_compiled and isinstance(model, Transformer)
+        self._states = torch.compile(model.states, dynamic=True) if can_compile else model.states
         self.progress = Progress()
         self.spent = Spent()
         self.latest_metrics: dict[str, float] = {}
@@ -118,15 +117,9 @@ class TranslationModule(LightningModule):
 
     def _losses(self, batch: TranslationBatch) -> TokenLosses:
         """Losses summed over the real target tokens."""
-        pad_id = self.model.pad_id
-        if self._compiled_states is not None:
-            states, targets = self._compiled_states(batch.source, batch.target_input), batch.target_output.flatten()
-        else:
-            states, packing = self.model.decode(batch.target_input, self.model.encode(batch.source))
-            targets = packing.pack_targets(batch.target_output, pad_id=pad_id)
-        return output_losses(
-            states, self.model.output_weight, targets, label_smoothing=self._label_smoothing, ignored_id=pad_id
-        )
+        states = self._states(batch.source, batch.target_input)
+        weight = self.model.output_weight
+        return output_losses(states, weight, batch.target_output, label_smoothing=self._label_smoothing)
 
     def finish_step(self, batch: TranslationBatch) -> None:
         """Count an optimizer step, given its last micro-batch, and log at every `log_interval`-th."""
@@ -134,8 +127,6 @@ class TranslationModule(LightningModule):
         self.progress.target_tokens += batch.step_target_tokens
         self.spent.source_tokens += batch.step_source_tokens
         self.spent.target_tokens += batch.step_target_tokens
-        self.spent.padded_source_tokens += batch.step_padded_source_tokens
-        self.spent.padded_target_tokens += batch.step_padded_target_tokens
         self._read_clock()
         self._meter.add_step(source_tokens=batch.step_source_tokens, target_tokens=batch.step_target_tokens)
         step = self.trainer.global_step

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.batching import EvaluationStream, evaluation_batches
-from aiayn.data.batches.collation import TranslationBatch, padded
+from aiayn.data.batches.collation import TranslationBatch, flat_tokens
 from aiayn.data.batches.epoch_plan import Indices
 from aiayn.data.batches.sentences import SentencePairs, Sentences
 from aiayn.data.symbols import SymbolTokenizer
@@ -50,12 +50,12 @@ def sentence_likelihoods(
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     share = {"rank": group.rank, "world_size": group.size}
-    for batch in EvaluationStream(pairs, tokens=tokens, pad_id=model.pad_id, bos_id=bos_id, **share):
+    for batch in EvaluationStream(pairs, tokens=tokens, bos_id=bos_id, **share):
         if not batch.step_target_tokens:
             continue  # an empty batch, which only training ranks need
         there = batch.to(device)
-        losses = _token_losses(model, there).where(there.target_output != model.pad_id, 0.0)
-        own.append((batch.indices.numpy(), losses.double().sum(dim=1).cpu().numpy()))
+        losses = _token_losses(model, there).double().cpu().numpy()
+        own.append((batch.indices.numpy(), np.add.reduceat(losses, batch.target_input.layout.offsets[:-2].numpy())))
         advance(len(batch.indices) * group.size)
     nll = np.zeros(len(pairs.target.lengths), dtype=np.float64)
     for indices, values in chain.from_iterable(group.gather(own)):
@@ -64,12 +64,11 @@ def sentence_likelihoods(
 
 
 def _token_losses(model: AnyModel, batch: TranslationBatch) -> Tensor:
-    """Negative log-likelihood of each target token given those before it, float32 `[batch, target_len]`."""
+    """Negative log-likelihood of each target token given those before it, float32 `[tokens]`."""
     if isinstance(model, Ensemble):
         return -log_mean(-_token_losses(member, batch) for member in model)
-    states, packing = model.decode(batch.target_input, model.encode(batch.source))
-    targets = packing.pack_targets(batch.target_output, pad_id=model.pad_id)
-    return packing.unpack(token_likelihoods(states, model.output_weight, targets))
+    states = model.states(batch.source, batch.target_input)
+    return token_likelihoods(states, model.output_weight, batch.target_output)
 
 
 def search_all(
@@ -176,7 +175,7 @@ class _Supply:
         return (len(there) + len(chunk)) * max(there) <= self.search.batch_tokens
 
     def _begin(self, indices: Indices) -> tuple[Any, Tensor]:
-        source = torch.from_numpy(padded(self.sources, indices, self.model.pad_id)).to(self.device)
+        source = flat_tokens(self.sources, indices).to(self.device)
         # Both sides include their end mark; outputs are limited to the model's positions.
         limits = self.sources.lengths[indices].astype(np.int64) + self.search.max_extra_length
         if self.model.max_length is not None:

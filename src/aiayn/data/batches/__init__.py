@@ -1,1 +1,1 @@
-"""Batches: the sentences of each optimizer step, as padded tensors."""
+"""Batches: the sentences of each optimizer step, as flat tensors."""

@@ -9,7 +9,7 @@ from typing import final
 
 import numpy as np
 
-from aiayn.data.batches.collation import TranslationBatch, collate, padded_size
+from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.epoch_plan import EpochPlan, Indices, Lengths, batch_borders, plan_epoch
 from aiayn.data.batches.prefetch import prefetch
 from aiayn.data.batches.sentences import SentencePairs
@@ -43,7 +43,7 @@ class TrainingStream:
     """The micro-batches of one rank from `start_step` to `max_steps`: a pure function of its arguments.
 
     A stream from step k yields what a stream from step 0 yields after k steps, so resuming needs only the step.
-    `length_multiple` is that of `collate`; the padding it adds does not count towards the budgets.
+    `multiple` is that of `collate`; fillers do not count towards the budgets.
     """
 
     def __init__(
@@ -58,9 +58,8 @@ class TrainingStream:
         accumulation: int,
         start_step: int,
         max_steps: int,
-        pad_id: int,
         bos_id: int,
-        length_multiple: int = 1,
+        multiple: int = 1,
     ) -> None:
         assert 0 <= rank < world_size, f"rank {rank} of {world_size}"
         assert accumulation > 0, f"{accumulation} accumulations"
@@ -69,8 +68,8 @@ class TrainingStream:
         self._source_tokens, self._target_tokens, self._seed = source_tokens, target_tokens, seed
         self._rank, self._world_size, self._accumulation = rank, world_size, accumulation
         self._start_step, self._max_steps = start_step, max_steps
-        self._length_multiple = length_multiple
-        self._pad_id, self._bos_id = pad_id, bos_id
+        self._multiple = multiple
+        self._bos_id = bos_id
 
     def __len__(self) -> int:
         return max(0, self._max_steps - self._start_step) * self._accumulation
@@ -80,22 +79,16 @@ class TrainingStream:
         for step, epoch, batch in self._global_batches():
             parts = micro_batches(batch, *lengths, parts=self._world_size * self._accumulation)
             step_tokens = [int(side[batch].sum()) for side in lengths]
-            source, target = (
-                sum(padded_size(side, part, length_multiple=self._length_multiple) for part in parts)
-                for side in lengths
-            )
             for part in parts[self._rank :: self._world_size]:
                 yield collate(
                     self._pairs,
                     part,
-                    pad_id=self._pad_id,
                     bos_id=self._bos_id,
                     step_source_tokens=step_tokens[0],
                     step_target_tokens=step_tokens[1],
                     epoch=epoch,
                     step=step,
-                    step_padded_tokens=(source, target),
-                    length_multiple=self._length_multiple,
+                    multiple=self._multiple,
                 )
 
     def _global_batches(self) -> Iterator[tuple[int, int, Indices]]:
@@ -159,16 +152,12 @@ class EvaluationStream:
         pairs: SentencePairs,
         *,
         tokens: int,
-        pad_id: int,
         bos_id: int,
         rank: int = 0,
         world_size: int = 1,
-        length_multiple: int = 1,
     ) -> None:
         self.pairs = pairs
-        self.pad_id = pad_id
         self.bos_id = bos_id
-        self._length_multiple = length_multiple
         batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
         own = batches[rank::world_size]
         # Every rank makes the same number of forward passes, since they may synchronize: the last may be empty.
@@ -180,6 +169,4 @@ class EvaluationStream:
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         for indices in self.batches:
-            yield collate(
-                self.pairs, indices, pad_id=self.pad_id, bos_id=self.bos_id, length_multiple=self._length_multiple
-            )
+            yield collate(self.pairs, indices, bos_id=self.bos_id)

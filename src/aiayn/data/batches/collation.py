@@ -1,7 +1,7 @@
-"""Gathers sentences into the tensors of one forward pass."""
+"""Gathers sentences into the flat tensors of one forward pass."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -9,33 +9,34 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.data.batches.sentences import SentencePairs, Sentences
+from aiayn.flat_tokens import FlatTokens, Layout
 
-_TENSORS = ("source", "target_input", "target_output", "indices")
+IGNORED = -100
+"""The target of a filler, which no loss counts; torch's default `ignore_index`."""
 
 
 class TranslationBatch(NamedTuple):
-    """The pairs of one forward pass on one rank, padded on the right.
+    """The pairs of one forward pass on one rank, sentences end to end.
 
     A named tuple, which Lightning and torch can move, pin and rebuild. The counts are Python numbers, so that reading
     them never synchronises with a device.
 
     Attributes:
-        source: int64 `[batch, source_len]`, each sentence ending with eos.
-        target_input: int64 `[batch, target_len]`, bos and the sentence without its eos.
-        target_output: int64 `[batch, target_len]`, the sentence with its eos: the prediction targets.
-        indices: int64 `[sentences]`, each pair's index in its split or window; further rows are padding.
-        num_source_tokens: Tokens of `source`, without padding.
-        num_target_tokens: Tokens of `target_output`, without padding.
+        source: Each sentence ending with eos.
+        target_input: bos and the sentence without its eos.
+        target_output: int64 `[tokens]`, the sentence with its eos, in the layout of `target_input`: the prediction
+            targets; `IGNORED` at fillers.
+        indices: int64 `[sentences]`, each pair's index in its split or window.
+        num_source_tokens: Tokens of `source`, without fillers.
+        num_target_tokens: Tokens of `target_output` that are not `IGNORED`.
         step_source_tokens: Source tokens of the optimizer step, over all ranks and accumulations.
         step_target_tokens: Target tokens likewise: the loss' normaliser.
         epoch: Pass over the corpus, from 0.
         step: Optimizer step, from 0.
-        step_padded_source_tokens: Source positions of the optimizer step, padding included; 0: not counted.
-        step_padded_target_tokens: Target positions likewise.
     """
 
-    source: Tensor
-    target_input: Tensor
+    source: FlatTokens
+    target_input: FlatTokens
     target_output: Tensor
     indices: Tensor
     num_source_tokens: int
@@ -44,62 +45,60 @@ class TranslationBatch(NamedTuple):
     step_target_tokens: int
     epoch: int
     step: int
-    step_padded_source_tokens: int = 0
-    step_padded_target_tokens: int = 0
 
     def pin_memory(self) -> Self:
         """Return the batch with its tensors in pinned memory."""
-        return self._with_tensors(Tensor.pin_memory)
+        return self._changed(Tensor.pin_memory)
 
     def to(self, device: torch.device | str | int, *, non_blocking: bool | None = None) -> Self:
         """Return the batch on a device; by default, copies from pinned memory do not block."""
-        async_copy = self.source.is_pinned() if non_blocking is None else non_blocking
-        return self._with_tensors(lambda tensor: tensor.to(device, non_blocking=async_copy))
+        async_copy = self.indices.is_pinned() if non_blocking is None else non_blocking
+        return self._changed(lambda tensor: tensor.to(device, non_blocking=async_copy))
 
-    def _with_tensors(self, change: Callable[[Tensor], Tensor]) -> Self:
-        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TENSORS}
-        return self._replace(**changed)
+    def _changed(self, change: Callable[[Tensor], Tensor]) -> Self:
+        return self._replace(
+            source=self.source.changed(change),
+            target_input=self.target_input.changed(change),
+            target_output=change(self.target_output),
+            indices=change(self.indices),
+        )
 
 
 def collate(
     pairs: SentencePairs,
     indices: NDArray[np.int64],
     *,
-    pad_id: int,
     bos_id: int,
     step_source_tokens: int | None = None,
     step_target_tokens: int | None = None,
     epoch: int = 0,
     step: int = 0,
-    step_padded_tokens: tuple[int, int] = (0, 0),
-    length_multiple: int = 1,
+    multiple: int = 1,
 ) -> TranslationBatch:
-    """Gather the pairs with the given indices `[batch]` into padded tensors; by default the batch is a whole step.
+    """Gather the pairs with the given indices `[sentences]`; by default the batch is a whole step.
 
-    Without indices, the batch is pair 0 with weight zero, so that every rank takes part in every step. The tensors'
-    lengths are multiples of `length_multiple`, for compiled models.
+    Without indices, the batch is pair 0 with weight zero, so that every rank takes part in every step. Fillers make
+    the number of tokens of each side a multiple of `multiple`.
     """
     weightless = len(indices) == 0
     if weightless:
         indices = np.zeros(1, np.int64)
-    source = padded(pairs.source, indices, pad_id, length_multiple=length_multiple)
-    target_output = padded(pairs.target, indices, pad_id, length_multiple=length_multiple)
-    target_input = np.empty_like(target_output)
-    target_input[:, 0] = bos_id
-    target_input[:, 1:] = target_output[:, :-1]
-    source_lengths, target_lengths = pairs.source.lengths[indices], pairs.target.lengths[indices]
-    # The eos of a shorter sentence is a prediction target only, not an input.
-    (shorter,) = np.nonzero(target_lengths < target_output.shape[1])
-    target_input[shorter, target_lengths[shorter]] = pad_id
-    if weightless:
-        target_output[:] = pad_id
+    source = flat_tokens(pairs.source, indices, multiple=multiple)
+    target = flat_tokens(pairs.target, indices, multiple=multiple)
+    layout, outputs = target.layout, target.ids.numpy()
+    count = len(outputs) - layout.fillers
+    inputs = np.empty_like(outputs)
+    inputs[1:] = outputs[:-1]
+    inputs[layout.offsets[:-2].numpy()] = bos_id
+    inputs[count:] = 0
+    outputs[0 if weightless else count :] = IGNORED
     num_source_tokens, num_target_tokens = (
-        0 if weightless else int(lengths.sum()) for lengths in (source_lengths, target_lengths)
+        0 if weightless else int(side.lengths[indices].sum()) for side in (pairs.source, pairs.target)
     )
     return TranslationBatch(
-        source=torch.from_numpy(source),
-        target_input=torch.from_numpy(target_input),
-        target_output=torch.from_numpy(target_output),
+        source=source,
+        target_input=FlatTokens(torch.from_numpy(inputs), layout),
+        target_output=target.ids,
         indices=torch.from_numpy(indices.astype(np.int64)),
         num_source_tokens=num_source_tokens,
         num_target_tokens=num_target_tokens,
@@ -107,26 +106,21 @@ def collate(
         step_target_tokens=num_target_tokens if step_target_tokens is None else step_target_tokens,
         epoch=epoch,
         step=step,
-        step_padded_source_tokens=step_padded_tokens[0],
-        step_padded_target_tokens=step_padded_tokens[1],
     )
 
 
-def padded_size(lengths: NDArray[np.integer[Any]], indices: NDArray[np.int64], *, length_multiple: int = 1) -> int:
-    """Return the number of positions of one side of a batch of `collate`, padding included."""
-    longest = int(lengths[indices].max() if len(indices) else lengths[0])
-    return max(1, len(indices)) * _rounded_up(longest, length_multiple)
-
-
-def _rounded_up(length: int, multiple: int) -> int:
-    return -(-length // multiple) * multiple
-
-
-def padded(side: Sentences, indices: NDArray[np.int64], pad_id: int, *, length_multiple: int = 1) -> NDArray[np.int64]:
-    """Gather sentences by index `[batch]`, padded to a multiple of `length_multiple`: int64 `[batch, length]`."""
+def flat_tokens(side: Sentences, indices: NDArray[np.int64], *, multiple: int = 1) -> FlatTokens:
+    """Gather sentences by index `[sentences]`, one or more, and fillers up to a multiple of `multiple`."""
     lengths = side.lengths[indices]
-    columns = np.arange(_rounded_up(int(lengths.max()), length_multiple))
-    real = columns < lengths[:, None]
-    padded = np.full(real.shape, pad_id, np.int64)
-    padded[real] = side.tokens[(side.offsets[indices, None] + columns)[real]]
-    return padded
+    offsets = np.zeros(len(lengths) + 2, np.int32)
+    np.cumsum(lengths, out=offsets[1:-1])
+    count = int(offsets[-2])
+    fillers = -count % multiple
+    offsets[-1] = count + fillers
+    positions = np.zeros(count + fillers, np.int64)
+    positions[:count] = np.arange(count) - np.repeat(offsets[:-2], lengths)
+    ids = np.zeros(count + fillers, np.int64)
+    ids[:count] = side.tokens[np.repeat(side.offsets[indices], lengths) + positions[:count]]
+    longest = int(lengths.max())
+    layout = Layout(torch.from_numpy(positions), torch.from_numpy(offsets), len(lengths), longest, fillers)
+    return FlatTokens(torch.from_numpy(ids), layout)

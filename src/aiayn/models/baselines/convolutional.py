@@ -1,21 +1,21 @@
 """A convolutional encoder-decoder (Gehring et al. 2017), a baseline as parallel as the Transformer."""
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.architecture import ConvolutionalArchitecture
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.convolutional_state import ConvolutionalState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.initialization import projection
 from aiayn.models.log_sum_exp import log_sum_exp
-from aiayn.models.packing import Packed, Packing
+from aiayn.models.padded_view import PaddedView
 from aiayn.models.positions import LearnedPositions
-from aiayn.models.products import ROWS_MULTIPLE, linear
+from aiayn.models.products import linear
 from aiayn.models.translation_model import TranslationModel
 
 HALVED = math.sqrt(0.5)
@@ -25,14 +25,14 @@ HALVED = math.sqrt(0.5)
 class GatedConvolution(nn.Module):
     """A convolution to twice the width, half of which gates the other (GLU)."""
 
-    def __init__(self, architecture: ConvolutionalArchitecture) -> None:
+    def __init__(self, *, d_model: int, kernel_size: int, dropout: float) -> None:
         super().__init__()
-        width, self.kernel_size = architecture.d_model, architecture.kernel_size
-        self.dropout = Dropout(architecture.dropout)
-        self.weight = nn.Parameter(torch.empty(2 * width, self.kernel_size * width))
-        self.bias = nn.Parameter(torch.zeros(2 * width))
+        self.kernel_size = kernel_size
+        self.dropout = Dropout(dropout)
+        self.weight = nn.Parameter(torch.empty(2 * d_model, kernel_size * d_model))
+        self.bias = nn.Parameter(torch.zeros(2 * d_model))
         # The gate halves what passes, dropout takes its share: this starts with the variance that comes in (their A.2).
-        nn.init.normal_(self.weight, std=math.sqrt(4 * (1 - architecture.dropout) / (self.kernel_size * width)))
+        nn.init.normal_(self.weight, std=math.sqrt(4 * (1 - dropout) / (kernel_size * d_model)))
 
     def forward(self, states: Tensor, *, before: int) -> Tensor:
         """Map `[batch, length, d_model]`, zeros at pads, to the same shape.
@@ -54,10 +54,10 @@ class GatedConvolution(nn.Module):
 class AttendingLayer(nn.Module):
     """A block of the decoder: a gated convolution, then dot-product attention to the source."""
 
-    def __init__(self, architecture: ConvolutionalArchitecture) -> None:
+    def __init__(self, *, d_model: int, kernel_size: int, dropout: float) -> None:
         super().__init__()
-        self.convolution = GatedConvolution(architecture)
-        self.query = projection(architecture.d_model, architecture.d_model, bias=True)
+        self.convolution = GatedConvolution(d_model=d_model, kernel_size=kernel_size, dropout=dropout)
+        self.query = projection(d_model, d_model, bias=True)
 
     def attend(self, states: Tensor, embedded: Tensor, memory: SourceMemory) -> Tensor:
         """States `[batch, length, d_model]` plus their attention to the source."""
@@ -76,20 +76,28 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
     paper's recipe: weight normalisation, and the scaling of the encoder's gradients.
     """
 
-    def __init__(self, architecture: ConvolutionalArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        vocabulary_size: int,
+        d_model: int,
+        num_layers: int,
+        kernel_size: int,
+        dropout: float,
+        max_positions: int,
+    ) -> None:
         super().__init__()
-        self.architecture = architecture
-        self.pad_id = pad_id
-        width = architecture.d_model
+        self.kernel_size = kernel_size
         # Small vectors, as theirs of variance 0.01: their attention is not scaled, and begins nearly uniform.
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width, is_scaled=False)
+        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model, is_scaled=False)
         self.source_positions, self.target_positions = (
-            LearnedPositions(max_positions=architecture.max_positions, d_model=width) for _ in range(2)
+            LearnedPositions(max_positions=max_positions, d_model=d_model) for _ in range(2)
         )
-        self.dropout = Dropout(architecture.dropout)
-        self.encoder = nn.ModuleList(GatedConvolution(architecture) for _ in range(architecture.num_layers))
-        self.decoder = nn.ModuleList(AttendingLayer(architecture) for _ in range(architecture.num_layers))
-        self.readout = projection(width, width, bias=True)
+        self.dropout = Dropout(dropout)
+        sizes: dict[str, Any] = {"d_model": d_model, "kernel_size": kernel_size, "dropout": dropout}
+        self.encoder = nn.ModuleList(GatedConvolution(**sizes) for _ in range(num_layers))
+        self.decoder = nn.ModuleList(AttendingLayer(**sizes) for _ in range(num_layers))
+        self.readout = projection(d_model, d_model, bias=True)
 
     @property
     def output_weight(self) -> Tensor:
@@ -97,45 +105,51 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
         return self.embedding.weight
 
     @property
-    def max_length(self) -> int:
+    def max_length(self) -> int | None:
         """The most tokens of a source or a target, end mark included."""
-        return self.architecture.max_positions
+        return self.target_positions.end
 
-    def encode(self, source: Tensor) -> SourceMemory:
-        """Read sources int64 `[batch, source_len]`, pads at the end."""
-        is_real = source != self.pad_id
-        kept = is_real.unsqueeze(-1)
-        embedded: Tensor = self.dropout(self.embedding(source) + self.source_positions(source.shape[1]))
-        states = embedded
+    def encode(self, source: FlatTokens) -> SourceMemory:
+        """See `TranslationModel.encode`."""
+        view = PaddedView(source.layout)
+        kept = view.is_token.unsqueeze(-1)
+        states = embedded = self._embed(source, self.source_positions, view)
         for layer in self.encoder:
-            states = (states + layer(states * kept, before=self.architecture.kernel_size // 2)) * HALVED
-        return SourceMemory(states, (states + embedded) * HALVED, is_real)
+            states = (states + layer(states * kept, before=self.kernel_size // 2)) * HALVED
+        return SourceMemory(states, (states + embedded) * HALVED, view.is_token)
 
-    def decode(self, target_input: Tensor, memory: SourceMemory) -> Packed:
+    def decode(self, target_input: FlatTokens, memory: SourceMemory) -> Tensor:
         """See `TranslationModel.decode`."""
-        positions = self.target_positions(target_input.shape[1])
-        embedded: Tensor = self.dropout(self.embedding(target_input) + positions)
-        states = embedded
+        view = PaddedView(target_input.layout)
+        states = embedded = self._embed(target_input, self.target_positions, view)
         for layer in self._decoder_layers():
-            gated = layer.convolution(states, before=self.architecture.kernel_size - 1)
+            gated = layer.convolution(states, before=self.kernel_size - 1)
             states = (states + layer.attend(gated, embedded, memory)) * HALVED
-        packing = Packing.of(target_input != self.pad_id, multiple=ROWS_MULTIPLE if torch.is_grad_enabled() else 1)
-        return Packed(self._read_out(packing.pack(states)), packing)
+        return self._read_out(view.flatten(states))
+
+    def _embed(self, tokens: FlatTokens, positions: LearnedPositions, view: PaddedView) -> Tensor:
+        """Embeddings and positions, `[sentences, longest, d_model]`."""
+        layout = tokens.layout
+        embedded = positions(self.embedding(tokens.ids), layout.positions, longest=layout.longest)
+        padded: Tensor = self.dropout(view.pad(embedded))
+        return padded
 
     @torch.no_grad()
-    def begin(self, source: Tensor) -> ConvolutionalState:
+    def begin(self, source: FlatTokens) -> ConvolutionalState:
         """See `TranslationModel.begin`."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory = self.encode(source)
-        width, shape = self.architecture.d_model, (len(source), 1, self.architecture.kernel_size - 1)
-        return ConvolutionalState(memory, [memory.keys.new_zeros(*shape, width) for _ in self.decoder])
+        sentences, _, d_model = memory.keys.shape
+        past = [memory.keys.new_zeros(sentences, 1, self.kernel_size - 1, d_model) for _ in self.decoder]
+        return ConvolutionalState(memory, past)
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: ConvolutionalState) -> tuple[Tensor, Tensor]:
         """See `Transformer.step`."""
-        first, last = torch.stack(state.lengths.aminmax()).tolist()
-        places = self.target_positions(last - first + 1, start=first).index_select(0, state.lengths - first)
-        embedded: Tensor = self.embedding(tokens) + places.unsqueeze(1)
+        state.longest += 1
+        embedded: Tensor = self.target_positions(
+            self.embedding(tokens), state.lengths.unsqueeze(1), longest=state.longest
+        )
         states = embedded  # [sentences, beam, d_model]
         for number, layer in enumerate(self._decoder_layers()):
             windows = torch.cat([state.past[number], states.unsqueeze(2)], dim=2)

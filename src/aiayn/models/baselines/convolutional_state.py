@@ -26,11 +26,14 @@ class ConvolutionalState:
 
     lengths: Tensor
     """Tokens read by the beams of each sentence, int64 `[sentences]`."""
+    longest: int
+    """The largest of these lengths, known without asking a device."""
 
     def __init__(self, memory: SourceMemory, past: list[Tensor]) -> None:
         self.memory = memory
         self.past = past
         self.lengths = torch.zeros(len(memory.keys), dtype=torch.int64, device=memory.keys.device)
+        self.longest = 0
 
     def reorder(self, beams: Tensor) -> None:
         """Let new beam `j` of sentence `i` continue old beam `beams[i, j]`, int64 `[sentences, new_beam]`."""
@@ -41,9 +44,11 @@ class ConvolutionalState:
         self.memory = SourceMemory(*(each[sentences] for each in self.memory))
         self.past = [each[sentences] for each in self.past]
         self.lengths = self.lengths[sentences]
+        self.longest = int(self.lengths.max()) if len(sentences) else 0
 
     def join(self, other: "ConvolutionalState") -> None:
         """Append the sentences of another state with as many beams."""
         self.memory = SourceMemory(*(joined(*both, dim=1) for both in zip(self.memory, other.memory, strict=True)))
         self.past = [torch.cat(both) for both in zip(self.past, other.past, strict=True)]
         self.lengths = torch.cat([self.lengths, other.lengths])
+        self.longest = max(self.longest, other.longest)

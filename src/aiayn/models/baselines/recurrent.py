@@ -6,14 +6,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from aiayn.models.architecture import RecurrentArchitecture
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.recurrent_state import Hidden, Memory, RecurrentState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.initialization import projection
 from aiayn.models.log_sum_exp import log_sum_exp
-from aiayn.models.packing import Packed, Packing
-from aiayn.models.products import ROWS_MULTIPLE
+from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
 
 
@@ -36,23 +35,24 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
     The output layer reads tanh(W [state; found]), `found` being the context or the result of attention.
     """
 
-    def __init__(self, architecture: RecurrentArchitecture, *, vocabulary_size: int, pad_id: int = 0) -> None:
+    def __init__(
+        self, *, vocabulary_size: int, d_model: int, num_layers: int, cell: str, attention: str, dropout: float
+    ) -> None:
         super().__init__()
-        self.architecture = architecture
-        self.pad_id = pad_id
-        width, layers = architecture.d_model, architecture.num_layers
+        width, layers = d_model, num_layers
+        self.attention, self.num_layers, is_attentive = attention, num_layers, attention != "none"
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
-        self.dropout = Dropout(architecture.dropout)
-        kernel = nn.GRU if architecture.cell == "gru" else nn.LSTM
-        between = architecture.dropout if layers > 1 else 0.0
-        per_direction = width // 2 if architecture.is_attentive else width
+        self.dropout = Dropout(dropout)
+        kernel = nn.GRU if cell == "gru" else nn.LSTM
+        between = dropout if layers > 1 else 0.0
+        per_direction = width // 2 if is_attentive else width
         self.encoder = kernel(
-            width, per_direction, layers, batch_first=True, bidirectional=architecture.is_attentive, dropout=between
+            width, per_direction, layers, batch_first=True, bidirectional=is_attentive, dropout=between
         )
-        reads_found = architecture.attention != "dot"
+        reads_found = attention != "dot"
         self.decoder = kernel(2 * width if reads_found else width, width, layers, batch_first=True, dropout=between)
-        self.beginning = projection(width, layers * width, bias=True) if architecture.is_attentive else None
-        is_additive = architecture.attention == "additive"
+        self.beginning = projection(width, layers * width, bias=True) if is_attentive else None
+        is_additive = attention == "additive"
         self.query = projection(width, width, bias=False) if is_additive else None
         self.key = projection(width, width, bias=False) if is_additive else None
         self.vector = nn.Parameter(nn.init.normal_(torch.empty(width), std=width**-0.5)) if is_additive else None
@@ -67,30 +67,33 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
     def max_length(self) -> None:
         """The most tokens of a source or a target: any number."""
 
-    def encode(self, source: Tensor) -> _Encoded:
-        """Read sources int64 `[batch, source_len]`, pads at the end."""
-        is_real = source != self.pad_id
+    def encode(self, source: FlatTokens) -> _Encoded:
+        """See `TranslationModel.encode`."""
+        view = PaddedView(source.layout)
+        is_real = view.is_token
         lengths = is_real.sum(dim=1)
-        tokens = source if self.architecture.is_attentive else _backwards(source, lengths)
+        tokens = view.pad(source.ids)
+        tokens = tokens if self.beginning is not None else _backwards(tokens, lengths)
         embedded: Tensor = self.dropout(self.embedding(tokens))
         packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
         outputs, last = self.encoder(packed)
-        states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=source.shape[1])
+        states, _ = pad_packed_sequence(outputs, batch_first=True, total_length=tokens.shape[1])
         hidden = last if isinstance(last, tuple) else (last,)
         if self.beginning is None:
             context = hidden[0][-1].unsqueeze(1)  # [batch, 1, d_model]
             return _Encoded(Memory(context, context, is_real[:, :1]), hidden)
         mean = (states * is_real.unsqueeze(-1)).sum(dim=1) / lengths.unsqueeze(1)
-        first = torch.unflatten(torch.tanh(self.beginning(mean)), 1, (self.architecture.num_layers, -1)).transpose(0, 1)
+        first = torch.unflatten(torch.tanh(self.beginning(mean)), 1, (self.num_layers, -1)).transpose(0, 1)
         began = (first.contiguous(), torch.zeros_like(first))[: len(hidden)]
         keys = states if self.key is None else self.key(states)
         return _Encoded(Memory(keys, states, is_real), began)
 
-    def decode(self, target_input: Tensor, encoded: _Encoded) -> Packed:
+    def decode(self, target_input: FlatTokens, encoded: _Encoded) -> Tensor:
         """See `TranslationModel.decode`."""
-        embedded: Tensor = self.dropout(self.embedding(target_input))
+        view = PaddedView(target_input.layout)
+        embedded: Tensor = self.dropout(self.embedding(view.pad(target_input.ids)))
         memory, hidden = encoded
-        if self.architecture.attention == "additive":
+        if self.attention == "additive":
             steps = []
             for position in embedded.unbind(1):
                 state, found, hidden = self._move(position.unsqueeze(1), memory, hidden)
@@ -99,11 +102,10 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         else:
             state, found, _ = self._move(embedded, memory, hidden)
             joined = torch.cat([state, found], dim=-1)
-        packing = Packing.of(target_input != self.pad_id, multiple=ROWS_MULTIPLE if torch.is_grad_enabled() else 1)
-        return Packed(self._read_out(packing.pack(joined)), packing)
+        return self._read_out(view.flatten(joined))
 
     @torch.no_grad()
-    def begin(self, source: Tensor) -> RecurrentState:
+    def begin(self, source: FlatTokens) -> RecurrentState:
         """See `TranslationModel.begin`."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory, hidden = self.encode(source)
@@ -128,7 +130,7 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         `embedded` is `[batch, length, d_model]`, with additive attention of length 1; `hidden` are the states before,
         each `[num_layers, batch, d_model]`.
         """
-        if self.architecture.attention == "dot":
+        if self.attention == "dot":
             states, hidden = self._recur(embedded, hidden)
             scores = torch.matmul(states, memory.keys.transpose(1, 2))
             return states, self._found(scores, memory), hidden
@@ -157,5 +159,5 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
 def _backwards(tokens: Tensor, lengths: Tensor) -> Tensor:
     """The real tokens of each row in the opposite order, pads where they were."""
     places = torch.arange(tokens.shape[1], device=tokens.device)
-    turned = (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)
-    return tokens.gather(1, turned)
+    reverse = (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)
+    return tokens.gather(1, reverse)

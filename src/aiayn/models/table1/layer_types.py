@@ -11,8 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.attention_functions import RestrictedAttention
-from aiayn.models.keys_values import KeysValues
+from aiayn.models.attention_backends import local_attention
 
 
 class LayerType(nn.Module, ABC):
@@ -100,13 +99,12 @@ class BareRestrictedAttention(LayerType):
 
     def __init__(self, *, neighbourhood: int) -> None:
         super().__init__()
-        self.attention = RestrictedAttention(reach=neighbourhood // 2)
+        self.reach = neighbourhood // 2
 
     def forward(self, states: Tensor) -> Tensor:
         """Map `[batch, n, d]` to the same shape."""
         head = states.unsqueeze(1)
-        result: Tensor = self.attention(head, KeysValues(head, head))
-        return result
+        return local_attention(head, head, head, reach=self.reach).squeeze(1)
 
     def round(self, inputs: Tensor, states: Tensor, number: int) -> Tensor:  # noqa: ARG002
         """A layer is a round."""

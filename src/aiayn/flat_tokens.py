@@ -1,0 +1,58 @@
+"""Token ids without padding: sentences end to end, as the loader hands them to a model."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+
+class Layout(NamedTuple):
+    """The places of sentences in a flat tensor `[tokens, ...]`, one after another.
+
+    The last `fillers` tokens belong to no sentence; they make the number of tokens a convenient one. The sizes are
+    Python numbers, so that reading them never synchronises with a device.
+    """
+
+    positions: Tensor
+    """int64 `[tokens]`: the position of each token in its sentence, from 0."""
+    offsets: Tensor
+    """int32 `[sentences + 2]`: the first token of each sentence and of the fillers, and the end; `cu_seqlens` of
+    attention kernels."""
+    sentences: int
+    longest: int
+    """Tokens of the longest sentence."""
+    fillers: int = 0
+
+    @classmethod
+    def of(cls, lengths: Sequence[int], *, fillers: int = 0) -> Self:
+        """The layout of sentences of these lengths, each at least 1."""
+        each = torch.tensor([*lengths, fillers])
+        offsets = torch.zeros(len(each) + 1, dtype=torch.int32)
+        torch.cumsum(each, 0, out=offsets[1:])
+        starts = torch.repeat_interleave(offsets[:-1], each)
+        return cls(torch.arange(len(starts)) - starts, offsets, len(lengths), max(lengths), fillers)
+
+
+class FlatTokens(NamedTuple):
+    """Sentences end to end; the last ids may be fillers, see `Layout`."""
+
+    ids: Tensor
+    """int64 `[tokens]`."""
+    layout: Layout
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sequence[int]]) -> Self:
+        """Sentences given as token ids, none of them empty."""
+        layout = Layout.of([len(ids) for ids in sentences])
+        return cls(torch.tensor([each for ids in sentences for each in ids]), layout)
+
+    def changed(self, change: Callable[[Tensor], Tensor]) -> Self:
+        """Change each tensor, as by moving it to another device."""
+        layout = self.layout
+        moved = layout._replace(positions=change(layout.positions), offsets=change(layout.offsets))
+        return type(self)(change(self.ids), moved)
+
+    def to(self, device: torch.device | str) -> Self:
+        """The tokens on a device."""
+        return self.changed(lambda tensor: tensor.to(device))

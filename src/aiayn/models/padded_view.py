@@ -1,0 +1,101 @@
+"""The padded form of a flat tensor, for layers that work on whole sentences."""
+
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from aiayn.flat_tokens import Layout
+
+
+class PaddedView:
+    """Converts between `[tokens, ...]` and `[sentences, longest, ...]`, where pads follow a sentence's tokens."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.count = len(layout.positions) - layout.fillers
+        self.is_full = self.count == layout.sentences * layout.longest
+        """Whether there are no pads: all sentences are equally long."""
+
+    @cached_property
+    def is_token(self) -> Tensor:
+        """Bool `[sentences, longest]`, False at pads."""
+        return self._columns < self._lengths.unsqueeze(1)
+
+    @property
+    def mask(self) -> Tensor | None:
+        """`is_token`, or None without pads."""
+        return None if self.is_full else self.is_token
+
+    def pad(self, flat: Tensor) -> Tensor:
+        """`[tokens, ...]` to `[sentences, longest, ...]`; pads repeat their sentence's last token, without gradient."""
+        if not self.is_full:
+            flat = _Pad.apply(flat, self)  # type: ignore[no-untyped-call]
+        elif self.layout.fillers:
+            flat = flat[: self.count]
+        return torch.unflatten(flat, 0, (self.layout.sentences, self.layout.longest))
+
+    def flatten(self, padded: Tensor) -> Tensor:
+        """`[sentences, longest, ...]` to `[tokens, ...]`; fillers get values of other tokens, without gradient."""
+        flat = padded.flatten(0, 1)
+        if self.is_full and not self.layout.fillers:
+            return flat
+        tokens: Tensor = _Flatten.apply(flat, self)  # type: ignore[no-untyped-call]
+        return tokens
+
+    @cached_property
+    def to_padded(self) -> Tensor:
+        """The token at each place of the padded form, int64 `[sentences * longest]`."""
+        last = self._lengths.unsqueeze(1) - 1
+        starts = self.layout.offsets[: self.layout.sentences].unsqueeze(1)
+        return (starts + torch.minimum(self._columns, last)).flatten()
+
+    @cached_property
+    def to_flat(self) -> Tensor:
+        """The place of each token in the padded form, int64 `[tokens]`; fillers have that of the first."""
+        layout = self.layout
+        tokens = torch.arange(len(layout.positions), device=layout.positions.device)
+        sentence = torch.bucketize(tokens, layout.offsets[1:], right=True)
+        places = sentence * layout.longest + layout.positions
+        return places.masked_fill(sentence >= layout.sentences, 0) if layout.fillers else places
+
+    @cached_property
+    def _lengths(self) -> Tensor:
+        return self.layout.offsets.diff()[: self.layout.sentences].long()
+
+    @cached_property
+    def _columns(self) -> Tensor:
+        return torch.arange(self.layout.longest, device=self.layout.offsets.device)
+
+
+class _Pad(torch.autograd.Function):
+    """Rows of a flat tensor. Autograd would add gradients row by row; here each token is taken once, pads aside."""
+
+    @staticmethod
+    def forward(ctx: Any, flat: Tensor, view: PaddedView) -> Tensor:
+        ctx.view = view
+        return flat.index_select(0, view.to_padded)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        flat = gradient.index_select(0, ctx.view.to_flat)
+        flat[ctx.view.count :] = 0
+        return flat, None
+
+
+class _Flatten(torch.autograd.Function):
+    """Rows of a padded tensor, with the same saving."""
+
+    @staticmethod
+    def forward(ctx: Any, padded: Tensor, view: PaddedView) -> Tensor:
+        ctx.view, ctx.places = view, len(padded)
+        return padded.index_select(0, view.to_flat)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        padded, count = gradient.new_zeros(ctx.places, *gradient.shape[1:]), ctx.view.count
+        return padded.index_copy_(0, ctx.view.to_flat[:count], gradient[:count]), None

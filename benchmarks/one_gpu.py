@@ -16,12 +16,11 @@ import torch
 from aiayn.builders.architecture import architecture_of
 from aiayn.builders.models import build_model
 from aiayn.builders.training import build_module
-from aiayn.data.batches.collation import TranslationBatch
 from aiayn.models.architecture import Architecture
 from results import Mark, Row, tables
-from searchers import Ids, endless_model, sources
+from searchers import Ids, endless_model
 from texts import BASE, Workload
-from token_batches import BOS, EOS
+from token_batches import random_batch, random_sentences
 
 BIG = dataclasses.replace(BASE, title="big", overrides=("experiment=table3/big",))
 MARKS = {"base": 600_000.0, "big": 300_000.0}
@@ -57,7 +56,8 @@ def _training(workload: Workload, peak: float) -> list[Row]:
     module.cuda().train()
     module.on_train_start()
     optimizer: Any = module.configure_optimizers()["optimizer"]
-    batch = _batch(workload.vocabulary_size).to("cuda")
+    sentences = TARGET_TOKENS // LENGTH
+    batch = random_batch(sentences=sentences, length=LENGTH, vocabulary_size=workload.vocabulary_size).to("cuda")
 
     def step() -> None:
         optimizer.zero_grad()
@@ -83,24 +83,6 @@ def _training(workload: Workload, peak: float) -> list[Row]:
     ]
 
 
-def _batch(vocabulary_size: int) -> TranslationBatch:
-    sentences = TARGET_TOKENS // LENGTH
-    source, target = torch.randint(EOS + 1, vocabulary_size, (2, sentences, LENGTH)).unbind()
-    begin = torch.full((sentences, 1), BOS)
-    return TranslationBatch(
-        source=source,
-        target_input=torch.cat([begin, target[:, :-1]], dim=1),
-        target_output=target,
-        indices=torch.arange(sentences),
-        num_source_tokens=TARGET_TOKENS,
-        num_target_tokens=TARGET_TOKENS,
-        step_source_tokens=TARGET_TOKENS,
-        step_target_tokens=TARGET_TOKENS,
-        epoch=0,
-        step=0,
-    )
-
-
 def _decoding() -> Row:
     from aiayn.config.schema import BeamSearchConfig, EosWithin
     from aiayn.training.scoring import search_all
@@ -108,7 +90,7 @@ def _decoding() -> Row:
     architecture = architecture_of(BASE.config().model)
     assert isinstance(architecture, Architecture)
     model = endless_model(architecture, vocabulary_size=BASE.vocabulary_size).cuda()
-    texts = sources(sentences=SENTENCES, length=LENGTH, vocabulary_size=BASE.vocabulary_size)
+    texts = random_sentences(sentences=SENTENCES, length=LENGTH, vocabulary_size=BASE.vocabulary_size)
     search = BeamSearchConfig(
         beam_size=4,
         length_penalty_alpha=0.6,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from token_batches import BOS, EOS, PAD, Batch, read_batches, trainer
+from token_batches import BOS, EOS, PAD, PaddedBatch, read_padded, trainer
 
 
 def fairseq(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[[int], float]:
@@ -30,16 +30,16 @@ def fairseq(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[
     model = TransformerModel.build_model(options, SimpleNamespace(source_dictionary=words, target_dictionary=words))
     model.train()
 
-    def loss(batch: Batch) -> Tensor:
+    def loss(batch: PaddedBatch) -> Tensor:
         lengths = (batch.source != PAD).sum(1)
         output = model(batch.source, lengths, batch.target_input)
         scores = model.get_normalized_probs(output, log_probs=True).flatten(0, 1)
         epsilon = sizes["label_smoothing"]
         smoothed, _ = label_smoothed_nll_loss(scores, batch.target_output.flatten(), epsilon, ignore_index=PAD)
-        result: Tensor = smoothed / (batch.target_output != PAD).sum()
+        result: Tensor = smoothed / batch.num_target_tokens
         return result
 
-    return trainer(loss, _adam(model), read_batches(batches))
+    return trainer(loss, _adam(model), read_padded(batches))
 
 
 def marian_model(sizes: Mapping[str, Any], *, use_cache: bool) -> Any:
@@ -76,14 +76,14 @@ def marian(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[[
     model = marian_model(sizes, use_cache=False).train()
     criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=sizes["label_smoothing"])
 
-    def loss(batch: Batch) -> Tensor:
+    def loss(batch: PaddedBatch) -> Tensor:
         logits = model(
             input_ids=batch.source, attention_mask=(batch.source != PAD).long(), decoder_input_ids=batch.target_input
         ).logits
         result: Tensor = criterion(logits.flatten(0, 1), batch.target_output.flatten())
         return result
 
-    return trainer(loss, _adam(model), read_batches(batches))
+    return trainer(loss, _adam(model), read_padded(batches))
 
 
 def x_transformers(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Callable[[int], float]:
@@ -108,14 +108,14 @@ def x_transformers(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Ca
     model = nn.ModuleList([encoder, decoder]).train()
     criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=sizes["label_smoothing"])
 
-    def loss(batch: Batch) -> Tensor:
+    def loss(batch: PaddedBatch) -> Tensor:
         mask = batch.source != PAD
         memory = encoder(batch.source, mask=mask, return_embeddings=True)
         logits = decoder(batch.target_input, context=memory, context_mask=mask)
         result: Tensor = criterion(logits.flatten(0, 1), batch.target_output.flatten())
         return result
 
-    return trainer(loss, _adam(model), read_batches(batches))
+    return trainer(loss, _adam(model), read_padded(batches))
 
 
 def _adam(model: nn.Module) -> torch.optim.Optimizer:

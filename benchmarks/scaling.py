@@ -13,13 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
-import torch
-
 from aiayn.config.freeze import frozen_text
 from contest import Contender, Spread, contest
 from results import Row, tables
 from texts import BASE, TINY, Workload
-from token_batches import BOS, EOS, Batch, write_batches
+from token_batches import random_batch, write_batches
 
 OURS = "aiayn"
 WIDTHS, LENGTHS, TOKENS = (128, 256, 512, 1024), (16, 32, 64, 128, 256), (256, 512, 1024, 2048)
@@ -68,21 +66,14 @@ def _table(title: str, points: Sequence[tuple[str, Workload, int, int]]) -> list
 
 def _step(workload: Workload, work: Path, *, length: int, tokens: int) -> tuple[float, float]:
     """Median seconds of a step, and tokens a second."""
-    batches, config = work / "batches.npz", work / "config.yaml"
-    write_batches(batches, [_batch(workload.vocabulary_size, tokens // length, length)])
+    batches, config = work / "batches.pt", work / "config.yaml"
+    batch = random_batch(sentences=tokens // length, length=length, vocabulary_size=workload.vocabulary_size)
+    write_batches(batches, [batch])
     config.write_text(frozen_text(workload.config()), encoding="utf-8")
     settings = {"work": str(work), "batches": str(batches), "config": str(config), "keep_memory": True}
     answers, failed = contest([Contender(OURS, "trainers:aiayn")], settings, rounds=ROUNDS, threads=THREADS)
     assert not failed, failed
     return median(each.seconds for each in answers[OURS]), median(each.speed() for each in answers[OURS])
-
-
-def _batch(vocabulary_size: int, sentences: int, length: int) -> Batch:
-    """Sentences without a pad."""
-    source, target = torch.randint(EOS + 1, vocabulary_size, (2, sentences, length)).unbind()
-    source[:, -1] = target[:, -1] = EOS
-    begin = torch.full((sentences, 1), BOS)
-    return Batch(source, torch.cat([begin, target[:, :-1]], dim=1), target)
 
 
 if __name__ == "__main__":

@@ -7,13 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
-from token_batches import BOS, EOS, PAD
-
-WORDS = 3
-"""The first id that is no special token."""
+from token_batches import BOS, EOS, PAD, random_sentences
 
 
 class Ids:
@@ -32,17 +28,11 @@ def endless_model(architecture: Architecture, *, vocabulary_size: int) -> Transf
     logit is a tenth of -d_model.
     """
     torch.manual_seed(1)
-    model = Transformer(architecture, vocabulary_size=vocabulary_size).eval().requires_grad_(False)
+    model = Transformer(**vars(architecture), vocabulary_size=vocabulary_size).eval().requires_grad_(False)
     norms = [module for module in model.decoder.modules() if isinstance(module, torch.nn.LayerNorm)]
     norms[-1].bias.fill_(0.1)
     model.embedding.weight[EOS] = -1.0
     return model
-
-
-def sources(*, sentences: int, length: int, vocabulary_size: int) -> SentencesInMemory:
-    """Random sentences of one length, their end marks included."""
-    numbers = np.random.default_rng(1).integers(WORDS, vocabulary_size, (sentences, length - 1))
-    return SentencesInMemory.of(numbers.tolist(), eos_id=EOS)
 
 
 def aiayn(
@@ -55,7 +45,7 @@ def aiayn(
 
     allocator.keep_memory()
     model = endless_model(Architecture(**architecture), vocabulary_size=vocabulary_size)
-    texts = sources(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
+    texts = random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
     search = BeamSearchConfig(
         beam_size=beam,
         length_penalty_alpha=0.6,
@@ -107,7 +97,7 @@ def ctranslate2(
     spec.optimize(quantization=compute_type)
     spec.save(str(folder))
     translator = Translator(str(folder), device="cpu", compute_type=compute_type, intra_threads=threads)
-    texts = sources(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
+    texts = random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
     words = [[pieces[token] for token in texts.tokens[start : start + length]] for start in texts.offsets[:-1]]
 
     def turn(_: int) -> float:
@@ -127,7 +117,7 @@ def marian(
     from peer_trainers import marian_model
 
     model = marian_model({**architecture, "vocabulary_size": vocabulary_size}, use_cache=True).eval()
-    texts = sources(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
+    texts = random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
     batch = torch.from_numpy(texts.tokens.astype(np.int64)).view(sentences, length)
 
     def turn(_: int) -> float:

@@ -15,9 +15,11 @@ from aiayn.config.compose import compose_command
 from aiayn.config.freeze import frozen_text, to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.batching import TrainingStream
+from aiayn.data.batches.collation import TranslationBatch
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.models.cost import ModelCost
-from token_batches import BOS, PAD, Batch, write_batches
+from aiayn.models.products import ROWS_MULTIPLE
+from token_batches import BOS, write_batches
 
 FILES = {
     "news": {"train": "news/train", "dev": "news/newstest2013", "test": "news/newstest2013"},
@@ -92,7 +94,7 @@ TINY = Workload(
 def settings(workload: Workload, work: Path, *, batches: int, **more: Any) -> dict[str, Any]:
     """What contenders of a training contest need; batches and configuration are written to the folder `work`."""
     config = workload.config()
-    batches_path, config_path = work / f"{workload.title}.npz", work / f"{workload.title}.yaml"
+    batches_path, config_path = work / f"{workload.title}.pt", work / f"{workload.title}.yaml"
     write_batches(batches_path, training_batches(config, prepare_data(config), batches))
     config_path.write_text(frozen_text(config), encoding="utf-8")
     model = config.model
@@ -111,7 +113,7 @@ def settings(workload: Workload, work: Path, *, batches: int, **more: Any) -> di
     }
 
 
-def training_batches(config: TrainConfig, data: PreparedData, count: int) -> list[Batch]:
+def training_batches(config: TrainConfig, data: PreparedData, count: int) -> list[TranslationBatch]:
     """The first batches of a run."""
     stream = TrainingStream(
         data.split("train"),
@@ -123,10 +125,10 @@ def training_batches(config: TrainConfig, data: PreparedData, count: int) -> lis
         accumulation=1,
         start_step=0,
         max_steps=count,
-        pad_id=PAD,
         bos_id=BOS,
+        multiple=ROWS_MULTIPLE,
     )
-    return [Batch(*each[:3]) for each in islice(stream, count)]
+    return list(islice(stream, count))
 
 
 def _data(text: str) -> list[str]:

@@ -1,20 +1,25 @@
 """Batches of token ids that every contender gets, and what a step of training is for all of them."""
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from aiayn.data.batches.collation import TranslationBatch, collate
+from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.flat_tokens import FlatTokens, Layout
+from aiayn.models.padded_view import PaddedView
+from aiayn.models.products import ROWS_MULTIPLE
+
 PAD, BOS, EOS = 0, 1, 2
 """As `aiayn.data.tokenizer` has them."""
 
 
-class Batch(NamedTuple):
-    """Sentence pairs, padded on the right."""
+class PaddedBatch(NamedTuple):
+    """Sentence pairs padded on the right, as peers take them."""
 
     source: Tensor
     """Int64 `[batch, source_len]`, each sentence ending with eos."""
@@ -22,29 +27,62 @@ class Batch(NamedTuple):
     """Int64 `[batch, target_len]`, bos and the sentence without its eos."""
     target_output: Tensor
     """Int64 `[batch, target_len]`, the sentence with its eos."""
+    num_source_tokens: int
+    """Without pads."""
+    num_target_tokens: int
 
-    @property
-    def tokens(self) -> int:
-        """Of both sides, without pads."""
-        return int((self.source != PAD).sum() + (self.target_output != PAD).sum())
+    @classmethod
+    def of(cls, batch: TranslationBatch) -> "PaddedBatch":
+        """The same sentences, without fillers."""
+        source, target = (PaddedView(side.layout) for side in (batch.source, batch.target_input))
+        return cls(
+            _padded(batch.source.ids, source),
+            _padded(batch.target_input.ids, target),
+            _padded(batch.target_output, target),
+            batch.num_source_tokens,
+            batch.num_target_tokens,
+        )
 
 
-def write_batches(path: Path, batches: Sequence[Batch]) -> None:
+AnyBatch = TypeVar("AnyBatch", TranslationBatch, PaddedBatch)
+
+
+def random_sentences(*, sentences: int, length: int, vocabulary_size: int, seed: int = 1) -> SentencesInMemory:
+    """Random sentences of one length, their end marks included."""
+    ids = np.random.default_rng(seed).integers(EOS + 1, vocabulary_size, (sentences, length - 1))
+    return SentencesInMemory.of(ids.tolist(), eos_id=EOS)
+
+
+def random_batch(*, sentences: int, length: int, vocabulary_size: int) -> TranslationBatch:
+    """Random sentence pairs whose sides are equally long."""
+    source, target = (
+        random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size, seed=seed)
+        for seed in (1, 2)
+    )
+    return collate(PairsInMemory(source, target), np.arange(sentences), bos_id=BOS, multiple=ROWS_MULTIPLE)
+
+
+def write_batches(path: Path, batches: Sequence[TranslationBatch]) -> None:
     """Write batches for other processes."""
-    np.savez(path, *[tensor.numpy() for batch in batches for tensor in batch])
+    torch.save(list(batches), path)
 
 
-def read_batches(path: str) -> list[Batch]:
+def read_batches(path: str) -> list[TranslationBatch]:
     """Read what `write_batches` wrote."""
-    with np.load(path) as content:
-        tensors = iter([torch.from_numpy(content[name]) for name in content.files])
-    return [Batch(*three) for three in iter(lambda: tuple(islice(tensors, 3)), ())]
+    with torch.serialization.safe_globals([TranslationBatch, FlatTokens, Layout]):
+        batches: list[TranslationBatch] = torch.load(path)
+    return batches
+
+
+def read_padded(path: str) -> list[PaddedBatch]:
+    """The same batches for peers."""
+    return [PaddedBatch.of(batch) for batch in read_batches(path)]
 
 
 def trainer(
-    loss: Callable[[Batch], Tensor], optimizer: torch.optim.Optimizer, batches: Sequence[Batch]
+    loss: Callable[[AnyBatch], Tensor], optimizer: torch.optim.Optimizer, batches: Sequence[AnyBatch]
 ) -> Callable[[int], float]:
-    """A contender that makes one optimizer step a round; its work is counted in tokens of both sides, pads aside.
+    """A contender that makes one optimizer step a round; its work is counted in tokens of both sides, without pads.
 
     Args:
         loss: a scalar to minimise.
@@ -57,6 +95,10 @@ def trainer(
         optimizer.zero_grad()
         torch.autograd.backward(loss(batch))
         optimizer.step()
-        return batch.tokens
+        return batch.num_source_tokens + batch.num_target_tokens
 
     return turn
+
+
+def _padded(ids: Tensor, view: PaddedView) -> Tensor:
+    return view.pad(ids).masked_fill(~view.is_token, PAD)

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from aiayn.data.batches.collation import TranslationBatch
 from aiayn.models import products
-from token_batches import PAD, Batch, read_batches, trainer
+from token_batches import PAD, PaddedBatch, read_batches, read_padded, trainer
 
 GEMM_SIZE = 2048
 GEMM_SECONDS = 0.4
@@ -30,7 +31,6 @@ def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Calla
     from aiayn.builders.models import build_model
     from aiayn.builders.training import build_module
     from aiayn.config.freeze import load_config
-    from aiayn.data.batches.collation import TranslationBatch
     from aiayn.system import allocator
 
     if keep_memory:
@@ -45,12 +45,9 @@ def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Calla
     optimizer = module.configure_optimizers()["optimizer"]
     assert isinstance(optimizer, torch.optim.Optimizer)
 
-    def loss(batch: Batch) -> Tensor:
-        source, target = int((batch.source != PAD).sum()), int((batch.target_output != PAD).sum())
-        numbers = torch.arange(len(batch.source))
-        full = TranslationBatch(*batch, numbers, source, target, source, target, epoch=0, step=0)
-        module.on_train_batch_start(full, 0)
-        return module.training_step(full)
+    def loss(batch: TranslationBatch) -> Tensor:
+        module.on_train_batch_start(batch, 0)
+        return module.training_step(batch)
 
     return trainer(loss, optimizer, read_batches(batches))
 
@@ -66,12 +63,12 @@ def plain_torch(*, batches: str, sizes: Mapping[str, Any], **_: object) -> Calla
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
     criterion = nn.CrossEntropyLoss(ignore_index=PAD, label_smoothing=sizes["label_smoothing"])
 
-    def loss(batch: Batch) -> Tensor:
+    def loss(batch: PaddedBatch) -> Tensor:
         logits = model(batch.source, batch.target_input)
         result: Tensor = criterion(logits.flatten(0, 1), batch.target_output.flatten())
         return result
 
-    return trainer(loss, optimizer, read_batches(batches))
+    return trainer(loss, optimizer, read_padded(batches))
 
 
 class _PlainTransformer(nn.Module):

@@ -15,7 +15,7 @@ import peers
 from contest import Answer, Contender, contest, ratios, spread
 from results import Mark, Row, tables
 from texts import BASE, SMALL, TINY, Workload, settings
-from token_batches import PAD, read_batches
+from token_batches import read_batches
 
 OURS, REFERENCE = "aiayn", "torch.nn.Transformer"
 CEILINGS = {"torch": "products by torch.mm", "aiayn": "products by the faster library"}
@@ -119,9 +119,7 @@ def _shares(
     """What part of the time the model's own products would take at the speed of square ones."""
     cost = each.workload.cost()
     flops = [
-        cost.training_flops(
-            source_tokens=int((batch.source != PAD).sum()), target_tokens=int((batch.target_output != PAD).sum())
-        )
+        cost.training_flops(source_tokens=batch.num_source_tokens, target_tokens=batch.num_target_tokens)
         for batch in read_batches(batches)[warm_up:]
     ]
     cpu = each.threads == 1

@@ -15,7 +15,7 @@ class Layout(NamedTuple):
     """
 
     positions: Tensor
-    """int64 `[tokens]`: the position of each token in its sentence, from 0."""
+    """int64 `[tokens]`: the position of each token in its sentence, from 0; 0 for fillers."""
     offsets: Tensor
     """int32 `[sentences + 2]`: the first token of each sentence and of the fillers, and the end; `cu_seqlens` of
     attention kernels."""
@@ -31,7 +31,9 @@ class Layout(NamedTuple):
         offsets = torch.zeros(len(each) + 1, dtype=torch.int32)
         torch.cumsum(each, 0, out=offsets[1:])
         starts = torch.repeat_interleave(offsets[:-1], each)
-        return cls(torch.arange(len(starts)) - starts, offsets, len(lengths), max(lengths), fillers)
+        positions = torch.arange(len(starts)) - starts
+        positions[len(starts) - fillers :] = 0
+        return cls(positions, offsets, len(lengths), max(lengths), fillers)
 
 
 class FlatTokens(NamedTuple):

@@ -1,12 +1,14 @@
 """Models and batches small enough for every test of models."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import torch
 from tiny import ARCHITECTURE
-from torch import Tensor, nn
+from torch import nn
 
+from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 
@@ -17,16 +19,33 @@ def architecture(**changes: Any) -> Architecture:
 
 def build(**changes: Any) -> Transformer:
     """The tiny Transformer with some settings changed, and random biases and gains, so that mistakes in them show."""
-    model = Transformer(architecture(**changes), vocabulary_size=23)
+    model = Transformer(**vars(architecture(**changes)), vocabulary_size=23)
     for parameter in model.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, mean=float(parameter.detach().mean()), std=0.3)
     return model
 
 
-def sentences(*lengths: int) -> Tensor:
-    """A batch of random real tokens, pads at the ends."""
-    batch = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
-    for row, length in zip(batch, lengths, strict=True):
-        row[:length] = torch.randint(1, 23, (length,))
-    return batch
+def sentences(*lengths: int) -> FlatTokens:
+    """A batch of random sentences."""
+    return FlatTokens.of([torch.randint(1, 23, (length,)).tolist() for length in lengths])
+
+
+def lines(batch: FlatTokens) -> list[list[int]]:
+    """The sentences of a batch, without its fillers."""
+    each = batch.layout.offsets.diff().tolist()
+    return [ids.tolist() for ids in torch.split(batch.ids, each)[:-1]]
+
+
+def chosen(batch: FlatTokens, rows: Iterable[int]) -> FlatTokens:
+    """Some sentences of a batch."""
+    every = lines(batch)
+    return FlatTokens.of([every[row] for row in rows])
+
+
+def filled(batch: FlatTokens, fillers: int) -> FlatTokens:
+    """The same sentences with random fillers behind them."""
+    each = lines(batch)
+    ids = [token for line in each for token in line]
+    layout = Layout.of([len(line) for line in each], fillers=fillers)
+    return FlatTokens(torch.tensor([*ids, *torch.randint(23, (fillers,)).tolist()]), layout)

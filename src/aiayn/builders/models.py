@@ -6,8 +6,10 @@ import torch
 
 from aiayn.builders.architecture import architecture_of, embedding_rows
 from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel
+from aiayn.system import processes
 from aiayn.system.processes import stated_devices
 
 
@@ -19,10 +21,16 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
 
 
 def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
-    """The device of one process of a run, the `local_rank`-th on its host."""
+    """The device of one process of a run, the `local_rank`-th on its host; UserError without its GPU."""
     if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
         return torch.device("cpu")
     devices = stated_devices(config.trainer)
-    there = torch.cuda.device_count()
-    index = devices[local_rank] if isinstance(devices, list) and local_rank < len(devices) else local_rank
-    return torch.device("cuda", index if index < there else 0)
+    index = devices[local_rank] if isinstance(devices, list) else local_rank
+    if index >= torch.cuda.device_count():
+        if processes.group_size() > 1:
+            raise UserError(
+                f"trainer.devices={config.trainer.get('devices')}: torch finds {torch.cuda.device_count()} GPUs here; "
+                "ask for what there is"
+            )
+        index = 0  # of a run that is evaluated on a machine with fewer
+    return torch.device("cuda", index)

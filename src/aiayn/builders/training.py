@@ -3,6 +3,8 @@
 import os
 from typing import Any
 
+import torch
+
 from aiayn.builders.architecture import accumulation
 from aiayn.builders.corpus import validation_sentences
 from aiayn.builders.models import device_of
@@ -82,7 +84,8 @@ def build_session(
     """The trainer of one attempt; `by_srun` and `is_patient` as for `TrainingSession`."""
     precision = config.trainer["precision"]
     if precision == "auto":
-        precision = "bf16-mixed" if device_of(config).type == "cuda" else "32-true"
+        has_bf16 = device_of(config).type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+        precision = "bf16-mixed" if has_bf16 else "32-true"
     return TrainingSession(
         config,
         directory,

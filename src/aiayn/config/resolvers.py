@@ -62,6 +62,12 @@ def jobs_at_once(*, _root_: DictConfig) -> int:
     return share(len(machine.cores()), max(1, cores_each, each or 1))
 
 
+def by_device(on_cpu: int, on_gpu: int, *, _root_: DictConfig) -> int:
+    """One of two values, by where the run trains."""
+    is_on_gpu = machine.works_on_gpus(OmegaConf.select(_root_, "trainer.accelerator", default="auto"))
+    return on_gpu if is_on_gpu else on_cpu
+
+
 def run_hash(*, _root_: DictConfig) -> str:
     """The run's identity."""
     content: dict[str, Any] = {
@@ -87,6 +93,7 @@ RESOLVERS: tuple[Callable[..., Any], ...] = (
     share,
     last_part,
     jobs_at_once,
+    by_device,
     run_hash,
     run_difference,
     run_title,

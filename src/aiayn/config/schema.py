@@ -163,7 +163,9 @@ class LaunchConfig(RankConfig):
     cores_per_job: Count | None = MISSING
     """Cores of one of several concurrent jobs; null: an equal share for each."""
     compile: bool = MISSING
-    """Train a compiled model (torch.compile): slow first steps, other dropout masks; meant for GPUs, untried there."""
+    """Train a compiled model (torch.compile): slow first steps, other dropout masks; for GPUs."""
+    tf32: bool = MISSING
+    """TensorFloat-32 in single precision on GPUs: faster products, with about three decimal digits."""
     fork_jobs: bool = MISSING
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
     preparation_processes: Annotated[int, Range(1, 1024)] = MISSING

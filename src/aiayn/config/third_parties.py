@@ -47,6 +47,7 @@ ARGUMENTS: dict[str, Any] = {
     "benchmark": bool | None,
     "deterministic": bool | Literal["warn"] | None,
     "profiler": str | dict | None,
+    "accelerator": Literal["auto", "cpu", "gpu", "cuda"],
     "_target_": str,
 }
 """Arguments that Lightning checks late or not at all."""

@@ -17,8 +17,7 @@ from aiayn.errors import UserError
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import AnyArchitecture
 from aiayn.models.construction import create_model
-from aiayn.models.transformer import count_parameters
-from aiayn.models.translation_model import TranslationModel
+from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.system.allocator import keep_memory
 from aiayn.system.progress import Bar
 from aiayn.system.resource_errors import memory_errors_explained

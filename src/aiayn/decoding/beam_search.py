@@ -85,7 +85,7 @@ class BeamSearch:
         hypotheses, as `batch` has them.
         """
         batch: Batch[AnyState] | None = None
-        count = 0
+        count, forbidden = 0, None
         while True:
             begun = supply(batch.numbers if batch else [])
             if begun is not None:
@@ -97,9 +97,11 @@ class BeamSearch:
                     batch = arriving
             if not batch:
                 return
-            stopped = self._advance(step, batch)
+            if forbidden is None:  # copied to the device once: a copy at each step would wait for the device
+                forbidden = torch.tensor(self.forbidden_ids, dtype=torch.int64, device=batch.lengths.device)
+            stopped = self._advance(step, batch, forbidden)
             while not stopped.any():
-                stopped = self._advance(step, batch)
+                stopped = self._advance(step, batch, forbidden)
             most = batch.finished.tokens.shape[1] if self.of_each_length else self.n_best
             yield from batch.release(stopped, eos_id=self.eos_id, n_best=most)
 
@@ -114,10 +116,10 @@ class BeamSearch:
             eos_id=self.eos_id,
         )
 
-    def _advance(self, step: StepFunction[AnyState], batch: Batch[AnyState]) -> Tensor:
+    def _advance(self, step: StepFunction[AnyState], batch: Batch[AnyState], forbidden: Tensor) -> Tensor:
         """Take one step; which sentences are done, bool [sentences]."""
         logits, normalizers = step(batch.live.tokens[..., -1], batch.state)
-        logits.index_fill_(-1, self._forbidden(logits.device), -torch.inf)
+        logits.index_fill_(-1, forbidden, -torch.inf)
         batch.lengths = batch.lengths + 1
         candidates, parents = self._candidates(batch, logits, normalizers)
         ended = candidates.tokens[..., -1] == self.eos_id
@@ -146,6 +148,3 @@ class BeamSearch:
         totals, parents, tokens = best_continuations(live.log_probabilities, logits, normalizers, considered)
         extended = torch.cat([gather_rows(live.tokens, parents), tokens.unsqueeze(-1)], dim=-1)
         return Paths(extended, totals, totals / penalty), parents
-
-    def _forbidden(self, device: torch.device) -> Tensor:
-        return torch.tensor(self.forbidden_ids, dtype=torch.int64, device=device)

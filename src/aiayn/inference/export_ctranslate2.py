@@ -11,7 +11,8 @@ from torch import Tensor
 
 from aiayn.errors import UserError
 from aiayn.models.architecture import Architecture
-from aiayn.models.positions import sinusoids, sinusoids_in_blocks
+from aiayn.models.positions import sinusoids
+from aiayn.models.variants.positions import sinusoids_in_blocks
 
 NEVER = -1e4
 """Added to the logits of forbidden tokens; half precision can represent it."""

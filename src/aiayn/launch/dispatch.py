@@ -42,7 +42,7 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share:
     """
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     processes.check_group_size(config.trainer)
-    is_done = is_finished(directory) and not config.force
+    is_done = not config.force and is_finished(directory)
     if processes.rank() > 0:  # the first rank locks the directory
         return read_record(directory.record) if is_done else _run_here(config, directory, command)
     if share is None or processes.is_rank() or is_done:

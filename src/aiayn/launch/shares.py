@@ -18,7 +18,7 @@ from urllib.parse import quote
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.system import machine
-from aiayn.system.processes import stated_devices
+from aiayn.system.processes import gpus_to_choose_from, stated_devices
 
 logger = logging.getLogger("aiayn")
 
@@ -85,7 +85,7 @@ def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
             f"launch.cores_per_job={launch.cores_per_job}: this machine has {len(cores)}; state as many or fewer"
         )
     if machine.works_on_gpus(config.trainer.get("accelerator")):
-        choices, count = _gpus(config)
+        choices, count = gpus_to_choose_from(config.trainer)
         each = len(cores) // (len(machine.gpus()) * launch.jobs_per_device)
         threads = max(1, each if launch.cores_per_job is None else launch.cores_per_job // count)
         return Share(GPU, choices, count, threads=threads, processes=count, sharers=launch.jobs_per_device)
@@ -98,18 +98,6 @@ def share_of(config: TrainConfig, *, jobs_at_once: int) -> Share:
             f"{min(count, len(cores))} of this machine's {len(cores)} cores; ask for fewer"
         )
     return Share(CORE, tuple(map(str, cores)), count, threads=count // processes, processes=processes)
-
-
-def _gpus(config: TrainConfig) -> tuple[tuple[str, ...], int]:
-    """The GPUs to choose from, and how many of them the job needs."""
-    visible, stated = machine.gpus(), stated_devices(config.trainer)
-    indices = sorted(set(stated)) if isinstance(stated, list) else range(len(visible) if stated is None else stated)
-    if not indices or max(indices) >= len(visible):
-        available = f"{len(visible)} GPUs ({', '.join(visible)})" if visible else "no GPU"
-        raise UserError(
-            f"trainer.devices={config.trainer.get('devices')}: this machine shows {available}; ask for what it has"
-        )
-    return tuple(visible[index] for index in indices) if isinstance(stated, list) else tuple(visible), len(indices)
 
 
 @contextmanager

@@ -27,8 +27,7 @@ from aiayn.inference.scoring import Scorer
 from aiayn.inference.weights import load_weights
 from aiayn.launch.starting_point import check_vocabulary, misses_validation, newest_whole_checkpoint, start_weights
 from aiayn.models.cost import ModelCost
-from aiayn.models.transformer import count_parameters
-from aiayn.models.translation_model import TranslationModel
+from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, utc_now

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import torch
+
 from aiayn.builders.models import device_of
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
@@ -40,6 +42,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     quiet_libraries()
     if config.launch.keep_allocator_memory:
         keep_memory()
+    torch.backends.cuda.matmul.allow_tf32 = config.launch.tf32
     is_leader = processes.rank() == 0
     if is_leader and processes.is_rank():
         clear_failures(directory)

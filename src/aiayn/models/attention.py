@@ -1,76 +1,11 @@
 """Multi-head attention (section 3.2.2)."""
 
-from typing import NamedTuple, Protocol
-
 import torch
 from torch import Tensor, nn
 
-from aiayn.models.attention_backends import attend, padded_scores
+from aiayn.models.attention_context import Context, KeysValues
 from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.initialization import projection
-from aiayn.models.padded_view import PaddedView
-from aiayn.models.positions import RotaryPositions
-
-
-class KeysValues(NamedTuple):
-    """Keys `[..., num_heads, d_k]` and values `[..., num_heads, d_v]` of positions that are attended to."""
-
-    keys: Tensor
-    values: Tensor
-
-
-class Context(Protocol):
-    """Which keys each query sees: in training those of its sentence, in a search those of its beam's past."""
-
-    @property
-    def positions(self) -> Tensor:
-        """The queries' positions in their sentences, int64 that broadcast to `[...]`."""
-        ...
-
-    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """softmax(scores) V, `[..., num_heads, d_v]`, of queries `[..., num_heads, d_k]`; dropout is on the weights."""
-        ...
-
-
-class SentenceContext:
-    """Queries of a flat tensor `[tokens, ...]` see the keys of their sentence, all or those up to their position."""
-
-    def __init__(
-        self, queries: PaddedView, keys: PaddedView, *, is_causal: bool = False, reach: int | None = None
-    ) -> None:
-        """`reach` is the largest distance between a query and a key that it sees; None: any."""
-        self.queries, self.keys, self.is_causal, self.reach = queries, keys, is_causal, reach
-
-    @property
-    def positions(self) -> Tensor:
-        """See `Context`."""
-        return self.queries.layout.positions
-
-    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """See `Context`."""
-        return attend(
-            function,
-            query,
-            memory.keys,
-            memory.values,
-            queries=self.queries,
-            sources=self.keys,
-            is_causal=self.is_causal,
-            reach=self.reach,
-            dropout=dropout,
-        )
-
-    def scores(self, function: AttentionFunction, query: Tensor, memory: KeysValues) -> Tensor:
-        """The softmax's logits `[sentences, num_heads, queries, keys]`, -inf at hidden keys, for inspection."""
-        return padded_scores(
-            function,
-            query,
-            memory.keys,
-            queries=self.queries,
-            sources=self.keys,
-            is_causal=self.is_causal,
-            reach=self.reach,
-        )
 
 
 class MultiHeadAttention(nn.Module):
@@ -91,7 +26,7 @@ class MultiHeadAttention(nn.Module):
         is_self: bool,
         bias: bool = False,
         dropout: float = 0.0,
-        rotary: RotaryPositions | None = None,
+        rotary: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.num_heads, self.d_k, self.d_v, self.dropout = num_heads, d_k, d_v, dropout

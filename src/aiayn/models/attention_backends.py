@@ -13,6 +13,9 @@ from torch.utils.checkpoint import checkpoint
 from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.padded_view import PaddedView
 
+torch.backends.cuda.enable_cudnn_sdp(False)
+"""cuDNN's attention builds a plan for each new shape, which takes longer than the step; no two batches are alike."""
+
 VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""
 
@@ -38,14 +41,15 @@ def attend(
         values: `[source_tokens, num_heads, d_v]`.
         queries: layout of the queries.
         sources: layout of keys and values; the same sentences.
-        is_causal: a query sees the keys up to its own position alone.
-        reach: the largest distance of a key that a query sees; None: any.
+        is_causal: a query sees the keys up to its own position alone, of the same sentences in the same layout.
+        reach: the largest distance of a key that a query sees, for dot products; None: any.
         dropout: probability that a weight is set to zero.
 
     Returns:
         `[tokens, num_heads, d_v]`.
     """
     if function.scale is not None and reach is None and takes_varlen(query, values, dropout=dropout):
+        query = function.transform(query.transpose(0, 1)).transpose(0, 1)
         return _varlen(query, keys, values, queries, sources, is_causal=is_causal, scale=function.scale)
     query, keys, values = (
         view.pad(each).transpose(1, 2) for view, each in ((queries, query), (sources, keys), (sources, values))
@@ -53,13 +57,27 @@ def attend(
     # A causal mask hides pads, too, which are at the ends of sentences.
     is_token = None if is_causal and reach is None else sources.mask
     if reach is not None:
+        assert function.scale is not None, "restricted attention is a dot product"
         heads = local_attention(
-            query, keys, values, reach=reach, is_token=is_token, is_causal=is_causal, dropout=dropout
+            function.transform(query),
+            keys,
+            values,
+            reach=reach,
+            is_token=is_token,
+            is_causal=is_causal,
+            scale=function.scale,
+            dropout=dropout,
         )
     elif function.scale is not None:
         mask = None if is_token is None else is_token[:, None, None]
         heads = F.scaled_dot_product_attention(
-            query, keys, values, attn_mask=mask, is_causal=is_causal, scale=function.scale, dropout_p=dropout
+            function.transform(query),
+            keys,
+            values,
+            attn_mask=mask,
+            is_causal=is_causal,
+            scale=function.scale,
+            dropout_p=dropout,
         )
     else:
         # Scores are computed again in the backward pass: sums of queries and keys would take d_k times their memory.
@@ -110,13 +128,14 @@ def local_attention(
     reach: int,
     is_token: Tensor | None = None,
     is_causal: bool = False,
+    scale: float | None = None,
     dropout: float = 0.0,
 ) -> Tensor:
     """Scaled dot-product attention to positions up to `reach` away (section 4, Table 1: r = 2 `reach`).
 
     The sequence is cut into blocks of `reach`; a block attends to itself and its neighbours, so time and memory grow
     with r n, and no `[length, length]` is computed. Tensors are `[batch, num_heads, length, d]`; `is_token` is bool
-    `[batch, length]`, False at pads. The result is zero for a position that sees nothing.
+    `[batch, length]`, False at pads; `scale` is 1 / sqrt(d_k) by default. The result is zero where nothing is seen.
     """
     batch, _, length, _ = query.shape
     blocks = -(-length // reach)
@@ -140,6 +159,7 @@ def local_attention(
         around(keys),
         around(values),
         attn_mask=(allowed | sees_nothing).flatten(0, 1).unsqueeze(1),
+        scale=scale,
         dropout_p=dropout,
     )  # [batch * blocks, num_heads, reach, d_v]
     found = found.masked_fill(sees_nothing.flatten(0, 1).unsqueeze(1), 0.0)

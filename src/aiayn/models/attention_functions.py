@@ -13,7 +13,11 @@ class AttentionFunction(nn.Module, ABC):
     """How well each key fits each query; values are summed by the softmax of these scores."""
 
     scale: float | None = None
-    """If it is set, the scores are scale * Q K^T, and fused kernels compute them instead of `scores`."""
+    """If it is set, the scores are scale * f(Q) K^T, and fused kernels compute them instead of `scores`."""
+
+    def transform(self, query: Tensor) -> Tensor:
+        """f(Q), of the same shape `[..., num_heads, queries, d_k]`."""
+        return query
 
     @abstractmethod
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -38,13 +42,19 @@ class DotProductAttention(AttentionFunction):
 class GeneralAttention(AttentionFunction):
     """Q W K^T with a matrix W for each head (Luong et al. 2015, "general")."""
 
+    scale = 1.0
+
     def __init__(self, *, num_heads: int, d_k: int) -> None:
         super().__init__()
         self.general_weight = _matrices(num_heads, d_k, d_k)
 
     def scores(self, query: Tensor, keys: Tensor) -> Tensor:
         """See `AttentionFunction`."""
-        return torch.matmul(torch.matmul(query, self.general_weight), keys.transpose(-1, -2))
+        return torch.matmul(self.transform(query), keys.transpose(-1, -2))
+
+    def transform(self, query: Tensor) -> Tensor:
+        """See `AttentionFunction`."""
+        return torch.matmul(query, self.general_weight)
 
 
 class AdditiveAttention(AttentionFunction):

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.attention import MultiHeadAttention, SentenceContext
+from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.attention_context import SentenceContext
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.transformer import Transformer
 

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from aiayn.models.attention import KeysValues
 from aiayn.models.attention_backends import attend_few
+from aiayn.models.attention_context import KeysValues
 from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.padded_view import PaddedView
 

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from aiayn.models.attention import Context, KeysValues, MultiHeadAttention
+from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.attention_context import Context, KeysValues
 from aiayn.models.dropout import Dropout
 from aiayn.models.feed_forward import FeedForward
 

@@ -1,6 +1,5 @@
 """The padded form of a flat tensor, for layers that work on whole sentences."""
 
-from functools import cached_property
 from typing import Any
 
 import torch
@@ -18,11 +17,16 @@ class PaddedView:
         self.count = len(layout.positions) - layout.fillers
         self.is_full = self.count == layout.sentences * layout.longest
         """Whether there are no pads: all sentences are equally long."""
-
-    @cached_property
-    def is_token(self) -> Tensor:
+        starts, ends = layout.offsets[:-2].unsqueeze(1), layout.offsets[1:-1].unsqueeze(1)
+        places = starts + torch.arange(layout.longest, device=starts.device)
+        self.is_token = places < ends
         """Bool `[sentences, longest]`, False at pads."""
-        return self._columns < self._lengths.unsqueeze(1)
+        self.to_padded = torch.minimum(places, ends - 1).flatten()
+        """The token at each place of the padded form, int64 `[sentences * longest]`; pads repeat the last token."""
+        tokens = torch.arange(len(layout.positions), device=starts.device)
+        sentence = torch.bucketize(tokens, layout.offsets[1:-1], right=True).clamp(max=layout.sentences - 1)
+        self.to_flat = sentence * layout.longest + layout.positions
+        """The place of each token in the padded form, int64 `[tokens]`; fillers have that of another token."""
 
     @property
     def mask(self) -> Tensor | None:
@@ -44,30 +48,6 @@ class PaddedView:
             return flat
         tokens: Tensor = _Flatten.apply(flat, self)  # type: ignore[no-untyped-call]
         return tokens
-
-    @cached_property
-    def to_padded(self) -> Tensor:
-        """The token at each place of the padded form, int64 `[sentences * longest]`."""
-        last = self._lengths.unsqueeze(1) - 1
-        starts = self.layout.offsets[: self.layout.sentences].unsqueeze(1)
-        return (starts + torch.minimum(self._columns, last)).flatten()
-
-    @cached_property
-    def to_flat(self) -> Tensor:
-        """The place of each token in the padded form, int64 `[tokens]`; fillers have that of the first."""
-        layout = self.layout
-        tokens = torch.arange(len(layout.positions), device=layout.positions.device)
-        sentence = torch.bucketize(tokens, layout.offsets[1:], right=True)
-        places = sentence * layout.longest + layout.positions
-        return places.masked_fill(sentence >= layout.sentences, 0) if layout.fillers else places
-
-    @cached_property
-    def _lengths(self) -> Tensor:
-        return self.layout.offsets.diff()[: self.layout.sentences].long()
-
-    @cached_property
-    def _columns(self) -> Tensor:
-        return torch.arange(self.layout.longest, device=self.layout.offsets.device)
 
 
 class _Pad(torch.autograd.Function):

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.attention import MultiHeadAttention, SentenceContext
+from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_functions import attention_function
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
@@ -16,8 +17,8 @@ from aiayn.models.feed_forward import FeedForward
 from aiayn.models.layers import DecoderLayer, EncoderLayer, Residual
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
-from aiayn.models.positions import RotaryPositions, positional_encoding
 from aiayn.models.translation_model import TranslationModel
+from aiayn.models.variants.positions import RotaryPositions, positional_encoding
 
 
 class Memory(NamedTuple):
@@ -175,8 +176,3 @@ class Transformer(TranslationModel[DecoderState]):
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:
         return cast("Iterator[DecoderLayer]", iter(self.decoder))
-
-
-def count_parameters(model: nn.Module) -> int:
-    """Trainable and frozen parameters; a tied matrix counts once, buffers never."""
-    return sum(parameter.numel() for parameter in model.parameters())

@@ -63,3 +63,8 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
     def forward(self, source: FlatTokens, target_input: FlatTokens) -> Tensor:
         """Logits of every next token, `[tokens, vocabulary_size]`."""
         return self.project(self.states(source, target_input))
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Trainable and frozen parameters; a tied matrix counts once, buffers never."""
+    return sum(parameter.numel() for parameter in model.parameters())

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from aiayn.models.transformer import Transformer, count_parameters
+from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import count_parameters
 from aiayn.paper.tables import Row, load_table3
 from aiayn.reports.formats import Document, Grid, show
 

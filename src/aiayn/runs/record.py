@@ -17,7 +17,7 @@ from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import files
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Increased whenever a field changes its meaning or is removed."""
 
 

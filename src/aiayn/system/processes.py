@@ -87,6 +87,22 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
     return len(devices) if isinstance(devices, list) else devices
 
 
+def gpus_to_choose_from(trainer: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
+    """The GPUs that a run may use, and how many of them it needs; UserError if there are fewer."""
+    visible, stated = machine.gpus(), stated_devices(trainer)
+    indices = sorted(set(stated)) if isinstance(stated, list) else range(len(visible) if stated is None else stated)
+    if not visible:
+        raise UserError(
+            f"trainer.accelerator={trainer.get('accelerator')}: this machine shows no GPU; take trainer=cpu"
+        )
+    if max(indices) >= len(visible):
+        raise UserError(
+            f"trainer.devices={trainer.get('devices')}: this machine shows {len(visible)} GPUs "
+            f"({', '.join(visible)}); ask for what it has"
+        )
+    return tuple(visible[index] for index in indices) if isinstance(stated, list) else tuple(visible), len(indices)
+
+
 def num_nodes(trainer: Mapping[str, Any]) -> int:
     """The number of hosts that `trainer.num_nodes` asks for."""
     return int(trainer.get("num_nodes") or 1)
@@ -112,6 +128,9 @@ def check_group_size(trainer: Mapping[str, Any]) -> None:
             f"{stated} trainer.num_nodes={nodes}: this command starts processes on its own host alone: start it on "
             "each host by torchrun, or all of them by hydra/launcher=slurm (docs/distributed.md)"
         )
+    if on_gpus:
+        gpus_to_choose_from(trainer)
+        return
     most = PROCESSES_PER_CORE * len(machine.cores())
-    if devices > most and not on_gpus:
+    if devices > most:
         raise UserError(f"{stated}: a process each, and {len(machine.cores())} cores are here; state at most {most}")

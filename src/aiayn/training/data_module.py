@@ -1,8 +1,9 @@
 """The LightningDataModule: streams of token batches for this rank."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import final
 
+import torch
 from pytorch_lightning import LightningDataModule, Trainer
 
 from aiayn.data.batches.batching import EvaluationStream, TrainingStream
@@ -86,9 +87,10 @@ class TrainingLoader:
         return self._trainer.max_steps * self._trainer.accumulate_grad_batches
 
     def __iter__(self) -> Iterator[TranslationBatch]:
-        if self._trainer.strategy.root_device.type != "cuda":
+        device = self._trainer.strategy.root_device
+        if device.type != "cuda":
             return iter(self.stream)  # preparing a batch takes a few thousandths of a step on a CPU
-        return prefetch(map(TranslationBatch.pin_memory, self.stream), depth=_PREFETCHED)
+        return prefetch(_pinned(self.stream, device), depth=_PREFETCHED)
 
     def state_dict(self) -> dict[str, int]:
         """The optimizer steps done."""
@@ -97,3 +99,10 @@ class TrainingLoader:
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Check that the stream starts at the restored step."""
         assert state["step"] == self._trainer.global_step, f"{state} but the trainer is at {self._trainer.global_step}"
+
+
+def _pinned(batches: Iterable[TranslationBatch], device: torch.device) -> Iterator[TranslationBatch]:
+    """The batches in pinned memory; to be run in the thread that prepares them."""
+    torch.cuda.set_device(device)  # of each thread; pinning by another rank's GPU would take memory there
+    for batch in batches:
+        yield batch.pin_memory()

@@ -41,7 +41,7 @@ class Meter:
 
     def reset(self, device: torch.device) -> None:
         """Start a new window."""
-        self.losses = torch.zeros(2, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device)
+        self.losses = torch.zeros(2, dtype=torch.float64, device=device)
         self.source_tokens = 0
         self.target_tokens = 0
         self.timed_tokens = 0

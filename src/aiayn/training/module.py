@@ -54,8 +54,11 @@ class TranslationModule(LightningModule):
         self._log_interval = log_interval
         self._provenance = provenance
         # With dynamic sizes, one graph serves all batches instead of one per shape.
-        can_compile = is_compiled and isinstance(model, Transformer)
-        self._states = torch.compile(model.states, dynamic=True) if can_compile else model.states
+        self._states = model.states
+        if is_compiled and isinstance(model, Transformer):
+            # DDP's own splitting of the graph fails with dynamic sizes (pytorch#125641).
+            torch._dynamo.config.optimize_ddp = False  # noqa: SLF001
+            self._states = torch.compile(model.states, dynamic=True)
         self.progress = Progress()
         self.spent = Spent()
         self.latest_metrics: dict[str, float] = {}

@@ -95,15 +95,10 @@ def joined(*, rank: int, size: int, device: torch.device, timeout_seconds: int) 
             torch.cuda.set_device(device)
         store = _store(rank, size, timeout)
         _meet(store, size, timeout_seconds)
-        # Lightning uses the existing group.
-        dist.init_process_group(
-            "nccl" if on_gpu else "gloo",
-            store=store,
-            rank=rank,
-            world_size=size,
-            timeout=timeout,
-            device_id=device if on_gpu else None,
-        )
+        # Lightning uses the existing group. NCCL connects at the first gradients, when the corpus is prepared: until
+        # then no rank takes memory of its GPU.
+        backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
         # Control messages use CPUs, so that no rank waits for its GPU to learn of a signal, and a group of their own,
         # so that their order relative to the gradients may differ between ranks.
         yield ProcessGroup(rank=rank, size=size, control=dist.new_group(backend="gloo", timeout=timeout))

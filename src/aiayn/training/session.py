@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, final
 
+import torch
 from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint, Timer
 from pytorch_lightning.loggers import Logger
@@ -86,7 +87,14 @@ class TrainingSession:
         if not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
             plugins.append(_environment(group, by_srun=by_srun))
         if arguments["strategy"] == "auto" and group.size > 1:
-            arguments["strategy"] = DDPStrategy(timeout=timedelta(seconds=config.launch.timeout_seconds))
+            # The model's buffers are constants, equal on all ranks.
+            arguments["strategy"] = DDPStrategy(
+                timeout=timedelta(seconds=config.launch.timeout_seconds),
+                broadcast_buffers=False,
+                gradient_as_bucket_view=True,
+            )
+        if arguments["accelerator"] == "auto":  # Lightning's would be MPS on Apple silicon, which has no float64
+            arguments["accelerator"] = "cuda" if torch.cuda.is_available() else "cpu"
         bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
         averaging, keepers = config.averaging, list[Callback]()
         if averaging.interval and self._saves and not self._is_trial:
@@ -108,6 +116,8 @@ class TrainingSession:
         if not isinstance(trainer, Trainer):
             raise UserError(f"trainer._target_={config.trainer['_target_']}: is not a Trainer of Lightning")
         self._trainer = trainer
+        # Lightning broadcasts rank 0's signal at every micro-batch, for which all wait; StopOnSignal makes it needless.
+        trainer.fit_loop.epoch_loop._broadcast_sigterm_tensor = lambda: None  # type: ignore[method-assign]  # noqa: SLF001
 
     @property
     def step(self) -> int:

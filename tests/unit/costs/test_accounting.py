@@ -24,13 +24,10 @@ def test_operations_follow_from_the_counted_tokens(tmp_path: Path) -> None:
     for step in (1, 2):
         spent.source_tokens += 70
         spent.target_tokens += 80
-        spent.padded_source_tokens += 75
-        spent.padded_target_tokens += 90
         spent.training_seconds += 2.0
         earlier, present = meter.account().attempts
         assert earlier == ATTEMPT
         assert present.flops == MODEL.training_flops(source_tokens=70 * step, target_tokens=80 * step)
-        assert present.padded_flops == MODEL.training_flops(source_tokens=75 * step, target_tokens=90 * step)
         assert meter.account().total.paper_flops == 2.0 * step * 8 * 9.5e12
 
 

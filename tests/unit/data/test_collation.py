@@ -1,4 +1,7 @@
-"""A batch has exactly its sentences, shifted and padded, and passes through Lightning."""
+"""A batch has exactly its sentences, end to end and shifted, and passes through Lightning."""
+
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import torch
@@ -8,86 +11,99 @@ from lightning_utilities.core.apply_func import apply_to_collection
 from torch import Tensor
 from torch.utils.data import default_convert
 
-from aiayn.data.batches.collation import TranslationBatch, collate, padded
+from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate, flat_tokens
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.split_files import PreparedSplit
+from aiayn.flat_tokens import FlatTokens, Layout
 
-PAD, BOS, EOS = 0, 1, 2
+BOS, EOS = 1, 2
+
+assert_same = partial(torch.testing.assert_close, rtol=0, atol=0)
+"""Also of nested tuples."""
 
 
 def make_batch(split: PreparedSplit, indices: list[int]) -> TranslationBatch:
     numbers = np.array(indices, np.int64)
-    return collate(
-        split, numbers, pad_id=PAD, bos_id=BOS, step_source_tokens=98, step_target_tokens=99, epoch=3, step=41
-    )
+    return collate(split, numbers, bos_id=BOS, step_source_tokens=98, step_target_tokens=99, epoch=3, step=41)
 
 
-def without_padding(rows: Tensor) -> list[list[int]]:
-    """Strip the padding, which must be on the right only and not in every row."""
-    stripped = [[token for token in row if token != PAD] for row in rows.tolist()]
-    assert rows.tolist() == [row + [PAD] * (rows.shape[1] - len(row)) for row in stripped]
-    assert max(map(len, stripped)) == rows.shape[1]
-    return stripped
+def leaves(part: object) -> Iterator[object]:
+    """The tensors and numbers of nested tuples."""
+    if isinstance(part, tuple):
+        for each in part:
+            yield from leaves(each)
+    else:
+        yield part
+
+
+def devices(batch: TranslationBatch) -> set[str]:
+    return {leaf.device.type for leaf in leaves(batch) if isinstance(leaf, Tensor)}
 
 
 @given(st.lists(st.integers(0, 89), min_size=1, max_size=12))
 def test_a_batch_is_its_sentences(some_prepared: PreparedData, indices: list[int]) -> None:
     split = some_prepared.split("train")
     batch = make_batch(split, indices)
-    targets = [split.target[index].tolist() for index in indices]
-    assert without_padding(batch.source) == [split.source[index].tolist() for index in indices]
-    assert without_padding(batch.target_output) == targets
-    assert without_padding(batch.target_input) == [[BOS, *target[:-1]] for target in targets]
+    sources, targets = ([side[index].tolist() for index in indices] for side in (split.source, split.target))
+    assert_same(batch.source, FlatTokens.of(sources))
+    assert_same(batch.target_input, FlatTokens.of([[BOS, *target[:-1]] for target in targets]))
+    assert_same(batch.target_output, FlatTokens.of(targets).ids)
     assert all(target[-1] == EOS and EOS not in target[:-1] for target in targets)
     assert batch.indices.tolist() == indices
-    assert batch.num_source_tokens == int((batch.source != PAD).sum())
-    assert batch.num_target_tokens == int((batch.target_output != PAD).sum())
+    assert batch.num_source_tokens == sum(map(len, sources))
+    assert batch.num_target_tokens == sum(map(len, targets))
     assert (batch.step_source_tokens, batch.step_target_tokens, batch.epoch, batch.step) == (98, 99, 3, 41)
-    assert {part.dtype for part in batch[:4]} == {torch.int64}
 
 
-@given(st.lists(st.integers(0, 89), max_size=9), st.integers(1, 9))
-def test_rounding_lengths_up_adds_padding_only(some_prepared: PreparedData, indices: list[int], multiple: int) -> None:
+@given(st.lists(st.integers(0, 89), max_size=9), st.integers(1, 80))
+def test_rounding_up_adds_fillers_only(some_prepared: PreparedData, indices: list[int], multiple: int) -> None:
     split, numbers = some_prepared.split("train"), np.array(indices, np.int64)
-    exact = collate(split, numbers, pad_id=PAD, bos_id=BOS)
-    rounded = collate(split, numbers, pad_id=PAD, bos_id=BOS, length_multiple=multiple)
-    for part, whole in zip(exact[:3], rounded[:3], strict=True):
-        length = part.shape[1]
-        assert length <= whole.shape[1] < length + multiple
-        assert whole.shape[1] % multiple == 0
-        assert torch.equal(whole[:, :length], part)
-        assert (whole[:, length:] == PAD).all()
-    assert torch.equal(rounded.indices, exact.indices)
-    assert rounded[4:] == exact[4:]
+    exact = collate(split, numbers, bos_id=BOS)
+    rounded = collate(split, numbers, bos_id=BOS, multiple=multiple)
+    for part, whole in (exact.source, rounded.source), (exact.target_input, rounded.target_input):
+        count, fillers = len(part.ids), whole.layout.fillers
+        assert fillers == -count % multiple
+        assert_same(whole.ids[:count], part.ids)
+        assert whole.ids[count:].tolist() == [0] * fillers, "a token of every vocabulary"
+        positions, offsets, *sizes = whole.layout
+        assert_same(positions[:count], part.layout.positions)
+        assert positions[count:].tolist() == [0] * fillers, "a position of every model"
+        assert offsets.tolist() == [*part.layout.offsets[:-1].tolist(), count + fillers]
+        assert sizes == [part.layout.sentences, part.layout.longest, fillers]
+    filled = [IGNORED] * rounded.target_input.layout.fillers
+    assert rounded.target_output.tolist() == exact.target_output.tolist() + filled
+    assert_same(rounded[3:], exact[3:])
 
 
 def test_no_sentences_make_a_batch_of_weight_zero(some_prepared: PreparedData) -> None:
     split = some_prepared.split("train")
-    batch = make_batch(split, [])
-    assert batch.source.tolist() == [split.source[0].tolist()]
-    assert batch.target_output.tolist() == [[PAD] * len(split.target[0])]
-    assert batch.target_input.tolist() == [[BOS, *split.target[0][:-1].tolist()]]
+    batch, target = make_batch(split, []), split.target[0].tolist()
+    assert_same(batch.source, FlatTokens.of([split.source[0].tolist()]))
+    assert_same(batch.target_input, FlatTokens.of([[BOS, *target[:-1]]]))
+    assert batch.target_output.tolist() == [IGNORED] * len(target)
     assert (batch.num_source_tokens, batch.num_target_tokens) == (0, 0)
 
 
 def test_a_batch_moves_between_devices(some_prepared: PreparedData) -> None:
     batch = make_batch(some_prepared.split("train"), [4, 2])
     moved = batch.to("meta")
-    assert {part.device.type for part in moved[:4]} == {"meta"}
+    assert devices(moved) == {"meta"}
     assert moved[4:] == batch[4:]
-    assert {part.device.type for part in batch[:4]} == {"cpu"}, "the original stays where it was"
+    assert devices(batch) == {"cpu"}, "the original stays where it was"
 
 
 def test_a_batch_passes_through_lightning_and_torch(some_prepared: PreparedData) -> None:
     batch = make_batch(some_prepared.split("train"), [4, 2])
     moved = apply_to_collection(batch, TranslationBatch, lambda data: data.to("meta"))  # as by its method `to`
-    assert moved.source.device.type == "meta"
+    assert devices(moved) == {"meta"}
     # Precision plugins visit each tensor inside; a DataLoader converts each leaf.
     for passed in apply_to_collection(batch, Tensor, Tensor.clone), default_convert(batch):  # type: ignore[no-untyped-call]
         assert type(passed) is TranslationBatch
-        assert all(torch.equal(mine, its) for mine, its in zip(batch[:4], passed[:4], strict=True))
-        assert passed[4:] == batch[4:]
+        for mine, its in (batch.source, passed.source), (batch.target_input, passed.target_input):
+            assert (type(its), type(its.layout)) == (FlatTokens, Layout)
+            assert [type(leaf) for leaf in leaves(its)] == [type(leaf) for leaf in leaves(mine)]
+        assert_same(passed, batch)
 
 
 @given(st.lists(st.lists(st.integers(3, 90), max_size=6), max_size=6))
@@ -99,9 +115,7 @@ def test_sentences_are_concatenated_with_eos(sentences: list[list[int]]) -> None
 
 
 @given(st.lists(st.lists(st.integers(3, 90), max_size=6), min_size=1, max_size=6), st.data())
-def test_sentences_in_memory_are_padded_on_the_right(sentences: list[list[int]], data: st.DataObject) -> None:
+def test_sentences_in_memory_are_gathered_in_any_order(sentences: list[list[int]], data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, len(sentences) - 1), min_size=1))
-    rows = padded(SentencesInMemory.of(sentences, eos_id=EOS), np.array(numbers, np.int64), PAD)
-    longest = max(len(sentences[number]) for number in numbers) + 1
-    expected = [[*sentences[number], EOS] for number in numbers]
-    assert rows.tolist() == [row + [PAD] * (longest - len(row)) for row in expected]
+    gathered = flat_tokens(SentencesInMemory.of(sentences, eos_id=EOS), np.array(numbers, np.int64))
+    assert_same(gathered, FlatTokens.of([[*sentences[number], EOS] for number in numbers]))

@@ -18,6 +18,7 @@ from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.errors import UserError
+from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length, transformer_spec
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
@@ -53,7 +54,7 @@ def drawn_model(
 ) -> Transformer:
     """A model in evaluation mode with random biases and gains, so that errors in them show."""
     torch.manual_seed(seed)
-    model = Transformer(architecture, vocabulary_size=tokenizer.vocabulary_size + more_rows).eval()
+    model = Transformer(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size + more_rows).eval()
     for parameter in model.parameters():
         if parameter.dim() == 1:
             nn.init.normal_(parameter, mean=float(parameter.detach().mean()), std=0.3)
@@ -78,8 +79,7 @@ def spec_of(
 
 def likelihoods(model: Transformer, source: list[int], target: list[int], *, entries: int) -> list[float]:
     """Log-probability of each target token and the end mark; pad and bos are excluded."""
-    logits = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]))[0]
-    logits = logits[:, :entries]
+    logits = model(FlatTokens.of([[*source, EOS]]), FlatTokens.of([[BOS, *target]]))[:, :entries]
     logits = logits.index_fill(1, torch.tensor([PAD, BOS]), -torch.inf)
     predicted = torch.tensor([*target, EOS])
     found: list[float] = logits.log_softmax(-1).gather(1, predicted.unsqueeze(1)).flatten().tolist()

@@ -2,70 +2,78 @@ import math
 
 import pytest
 import torch
-from tiny_models import architecture
 from torch import Tensor
 
-from aiayn.models.attention import CrossAttention, SelfAttention
-from aiayn.models.packing import Packed, Packing
+from aiayn.flat_tokens import Layout
+from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.attention_context import SentenceContext
+from aiayn.models.attention_functions import DotProductAttention
+from aiayn.models.padded_view import PaddedView
 
 
-def attend_naively(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-    """Equation 1, one head of one sentence and one query at a time."""
-    batch, num_heads, length, d_k = query.shape
-    result = torch.zeros(batch, length, num_heads, values.shape[-1], dtype=query.dtype)
-    for sentence in range(batch):
-        for head in range(num_heads):
-            for position in range(length):
-                visible = mask[sentence, position]
-                scores = keys[sentence, head, visible] @ query[sentence, head, position] / math.sqrt(d_k)
+def multi_head_attention(*, d_k: int, d_v: int, is_self: bool, bias: bool) -> MultiHeadAttention:
+    scaled = DotProductAttention(scale=d_k**-0.5)
+    return MultiHeadAttention(d_model=6, num_heads=2, d_k=d_k, d_v=d_v, function=scaled, is_self=is_self, bias=bias)
+
+
+def attend_naively(query: Tensor, keys: Tensor, values: Tensor, lengths: list[int]) -> Tensor:
+    """Equation 1 over earlier positions, one query and one head at a time."""
+    rows, start = [], 0
+    for length in lengths:
+        for token in range(start, start + length):
+            heads = []
+            for head in range(query.shape[1]):
+                scores = keys[start : token + 1, head] @ query[token, head] / math.sqrt(query.shape[2])
                 weights = scores.exp() / scores.exp().sum()
-                result[sentence, position, head] = weights @ values[sentence, head, visible]
-    return result.flatten(2)
+                heads.append(weights @ values[start : token + 1, head])
+            rows.append(torch.cat(heads))
+        start += length
+    return torch.stack(rows)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize(("d_k", "d_v"), [(4, 4), (3, 5)])
 def test_self_attention_projects_each_head_from_its_own_rows(d_k: int, d_v: int, bias: bool) -> None:
     torch.manual_seed(0)
-    heads, d_model, length = 2, 6, 4
-    sizes = architecture(d_model=d_model, num_heads=heads, d_k=d_k, d_v=d_v, projection_bias=bias)
-    attention = SelfAttention(sizes).double()
+    heads, lengths = 2, [4, 1, 3]
+    attention = multi_head_attention(d_k=d_k, d_v=d_v, is_self=True, bias=bias).double()
     for parameter in attention.parameters():
         torch.nn.init.normal_(parameter)
-    states = torch.randn(3, length, d_model, dtype=torch.float64)
+    states = torch.randn(sum(lengths), 6, dtype=torch.float64)
 
     rows = [d_k] * heads + [d_k] * heads + [d_v] * heads
-    weights = torch.split(attention.query_key_value.weight, rows)
-    projected = [states @ weight.T for weight in weights]
+    inputs = attention.query_key_value
+    assert inputs is not None
+    projected = [states @ weight.T for weight in torch.split(inputs.weight, rows)]
     if bias:
-        biases = torch.split(attention.query_key_value.bias, rows)
-        projected = [states + shift for states, shift in zip(projected, biases, strict=True)]
+        projected = [one + shift for one, shift in zip(projected, torch.split(inputs.bias, rows), strict=True)]
     query, keys, values = (torch.stack(projected[i : i + heads], dim=1) for i in range(0, 3 * heads, heads))
-    causal = torch.ones(length, length, dtype=torch.bool).tril().expand(3, -1, -1)
-    expected = attention.output(attend_naively(query, keys, values, causal))
+    expected = attention.output(attend_naively(query, keys, values, lengths))
 
-    packing = Packing(3, length, None)
-    result = packing.unpack(attention(packing.pack(states), packing, is_causal=True))
+    view = PaddedView(Layout.of(lengths))
+    result = attention(states, SentenceContext(view, view, is_causal=True))
     torch.testing.assert_close(result, expected, rtol=0, atol=1e-12)
 
 
 def test_cross_attention_to_itself_is_self_attention() -> None:
     torch.manual_seed(0)
-    sizes = architecture(d_model=6, num_heads=2, d_k=3, d_v=5, projection_bias=True)
-    own, cross = SelfAttention(sizes), CrossAttention(sizes)
-    queries = own.widths[0]
-    cross.query.weight.data, cross.key_value.weight.data = own.query_key_value.weight.data.tensor_split([queries])
+    own, cross = (multi_head_attention(d_k=3, d_v=5, is_self=is_self, bias=True) for is_self in (True, False))
+    assert own.query_key_value is not None
+    assert cross.query is not None
+    assert cross.key_value is not None
+    for name in ("weight", "bias"):
+        together = own.query_key_value.get_parameter(name)
+        torch.nn.init.normal_(together)
+        parts = together.data.tensor_split([2 * 3])
+        cross.query.get_parameter(name).data, cross.key_value.get_parameter(name).data = parts
     cross.output.load_state_dict(own.output.state_dict())
-    states = torch.randn(2, 4, 6)
-    packing = Packing.of(torch.tensor([[True, True, True, False], [True, True, True, True]]))
-    packed = packing.pack(states)
-
-    crossed = cross(packed, packing, cross.keys_values(Packed(packed, packing)), is_real=packing.is_real)
-    torch.testing.assert_close(crossed, own(packed, packing))
+    states, view = torch.randn(7, 6), PaddedView(Layout.of([3, 4]))
+    context = SentenceContext(view, view)
+    torch.testing.assert_close(cross(states, context, cross.keys_values(states)), own(states, context))
 
 
-def test_projections_have_biases_only_when_asked() -> None:
-    for kind in (SelfAttention, CrossAttention):
-        for bias in (True, False):
-            attention = kind(architecture(projection_bias=bias))
-            assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias
+@pytest.mark.parametrize("is_self", [True, False])
+def test_projections_have_biases_only_when_asked(is_self: bool) -> None:
+    for bias in (True, False):
+        attention = multi_head_attention(d_k=3, d_v=5, is_self=is_self, bias=bias)
+        assert any(name.endswith("bias") for name, _ in attention.named_parameters()) == bias

@@ -8,10 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import build, sentences
+from tiny_models import build, chosen, sentences
 from torch import Tensor
 
-from aiayn.models.attention_functions import AdditiveAttention, DotProductAttention
+from aiayn.models.attention_functions import AdditiveAttention, AttentionFunction, DotProductAttention
 from aiayn.models.attention_sharpness import Sharpness, attention_sharpness, sharpness
 from aiayn.models.attention_weights import attention_scores, attention_weights
 
@@ -67,8 +67,11 @@ def test_batches_add_up(
     model = build().double().eval()
     source, target_input = (sentences(*side) for side in zip(*one, *another, strict=True))
     whole = attention_sharpness(model, source, target_input)
-    cut = len(one)
-    parts = [attention_sharpness(model, source[rows], target_input[rows]) for rows in (slice(cut), slice(cut, None))]
+    rows = range(len(one) + len(another))
+    parts = [
+        attention_sharpness(model, chosen(source, part), chosen(target_input, part))
+        for part in (rows[: len(one)], rows[len(one) :])
+    ]
     for together, first, second in zip(whole, *parts, strict=True):
         added = first + second
         assert together.queries == added.queries
@@ -76,7 +79,7 @@ def test_batches_add_up(
         torch.testing.assert_close(together.entropy, added.entropy, rtol=0, atol=1e-9)
 
 
-def of_random_components(function: DotProductAttention | AdditiveAttention, d_k: int) -> Sharpness:
+def of_random_components(function: AttentionFunction, d_k: int) -> Sharpness:
     query, keys = torch.randn(2, 16, 1, 64, d_k)
     with torch.no_grad():
         scores = function.scores(query, keys)
@@ -88,10 +91,7 @@ def test_the_footnote_of_section_3_2_1() -> None:
     torch.manual_seed(0)
     entropies = []
     for d_k in (4, 16, 64, 256):
-        scaled, unscaled = (
-            of_random_components(DotProductAttention(num_heads=1, d_k=d_k, is_scaled=is_scaled), d_k)
-            for is_scaled in (True, False)
-        )
+        scaled, unscaled = (of_random_components(DotProductAttention(scale=scale), d_k) for scale in (d_k**-0.5, 1.0))
         assert scaled.variance.item() == pytest.approx(1, rel=0.1)
         assert unscaled.variance.item() == pytest.approx(d_k, rel=0.1)
         assert scaled.entropy.item() == pytest.approx(0.89, abs=0.03), "whatever d_k is"

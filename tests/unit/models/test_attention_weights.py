@@ -7,11 +7,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import build, sentences
+from tiny_models import build, chosen, filled, sentences
 from torch import Tensor, nn
 
-from aiayn.models.attention_functions import AdditiveAttention, DotProductAttention, RestrictedAttention
+from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_weights import attention_weights
+from aiayn.models.padded_view import PaddedView
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4)
 
@@ -43,18 +45,22 @@ def test_a_model_that_weighs_by_them_says_the_same(changes: dict[str, Any]) -> N
     pairs = [each for layer in zip(weights.decoder, weights.cross, strict=True) for each in layer]
     in_turn = iter([*weights.encoder, *pairs])
 
-    def weigh(_: nn.Module, arguments: tuple[Any, ...], *__: Any) -> Tensor:
-        heads: Tensor = next(in_turn) @ arguments[1].values
-        return heads.transpose(1, 2).flatten(2)
+    def weigh(attention: nn.Module, arguments: tuple[Any, ...], _: Tensor) -> Tensor:
+        assert isinstance(attention, MultiHeadAttention)
+        states, context, *memory = arguments
+        assert isinstance(context, SentenceContext)
+        _, seen = attention.heads(states, context, *memory)
+        heads = next(in_turn) @ context.keys.pad(seen.values).transpose(1, 2)
+        result: Tensor = attention.output(context.queries.flatten(heads.transpose(1, 2)).flatten(1))
+        return result
 
     for module in model.modules():
-        if isinstance(module, DotProductAttention | AdditiveAttention | RestrictedAttention):
+        if isinstance(module, MultiHeadAttention):
             module.register_forward_hook(weigh)
     with torch.no_grad():
         result = model(source, target_input)
     assert next(in_turn, None) is None, "every weight has been used"
-    is_real = target_input != model.pad_id
-    torch.testing.assert_close(result[is_real], expected[is_real], rtol=0, atol=1e-5)
+    torch.testing.assert_close(result, expected, rtol=0, atol=1e-5)
 
 
 @given(LENGTHS, st.integers(0, 2**32))
@@ -64,8 +70,8 @@ def test_rows_are_shares_of_what_may_be_seen(lengths: list[tuple[int, int]], see
     model = build().eval()
     source, target_input = (sentences(*side) for side in zip(*lengths, strict=True))
     weights = attention_weights(model, source, target_input)
-    reals = source != model.pad_id, target_input != model.pad_id
-    for each, (queries, keys) in zip(weights, [reals[:1] * 2, reals[1:] * 2, reals[::-1]], strict=True):
+    own, other = (PaddedView(side.layout).is_token for side in (source, target_input))
+    for each, (queries, keys) in zip(weights, [(own, own), (other, other), (other, own)], strict=True):
         layers, batch, heads = each.shape[:3]
         assert (layers, batch, heads) == (2, len(lengths), 4)
         is_seen = (queries[:, :, None] & keys[:, None, :])[None, :, None].expand_as(each)
@@ -73,17 +79,17 @@ def test_rows_are_shares_of_what_may_be_seen(lengths: list[tuple[int, int]], see
         sums = queries[None, :, None].expand(layers, batch, heads, -1).float()
         torch.testing.assert_close(each.sum(dim=-1), sums, rtol=0, atol=1e-6)
     assert bool((weights.decoder.triu(1) == 0).all()), "nothing that comes later is seen"
-    assert not bool((weights.encoder.triu(1) == 0).all()) or source.shape[1] == 1
+    assert not bool((weights.encoder.triu(1) == 0).all()) or source.layout.longest == 1
 
 
-def test_neighbours_and_their_pads_change_nothing() -> None:
+def test_neighbours_and_fillers_change_nothing() -> None:
     torch.manual_seed(0)
     model = build(norm="pre", positions="learned").eval()
     lengths = [(5, 2), (3, 6), (1, 1)]
     source, target_input = (sentences(*side) for side in zip(*lengths, strict=True))
-    together = attention_weights(model, source, target_input)
+    together = attention_weights(model, filled(source, 3), filled(target_input, 4))
     for row, (source_len, target_len) in enumerate(lengths):
-        alone = attention_weights(model, source[row : row + 1, :source_len], target_input[row : row + 1, :target_len])
+        alone = attention_weights(model, chosen(source, [row]), chosen(target_input, [row]))
         sizes = [(source_len, source_len), (target_len, target_len), (target_len, source_len)]
         for one, all_of_them, (queries, keys) in zip(alone, together, sizes, strict=True):
             torch.testing.assert_close(one[:, 0], all_of_them[:, row, :, :queries, :keys], rtol=0, atol=1e-6)

@@ -1,17 +1,17 @@
 """Recurrent and convolutional models; properties of all models are in test_translation_models.py."""
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator, GatedConvolution
 from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.measured_cost import measured_cost
-from aiayn.models.transformer import count_parameters
+from aiayn.models.translation_model import count_parameters
 
 CELLS = ("gru", "lstm")
 
@@ -21,27 +21,32 @@ BASELINES = ["convolutional", *(f"{attention} {cell}" for attention in ("none", 
 
 
 def build(kind: str, *, d_model: int = 8, num_layers: int = 2, dropout: float = 0.0, vocabulary_size: int = 23) -> Any:
-    sizes: dict[str, Any] = {"d_model": d_model, "num_layers": num_layers, "dropout": dropout}
+    sizes: dict[str, Any] = {
+        "vocabulary_size": vocabulary_size,
+        "d_model": d_model,
+        "num_layers": num_layers,
+        "dropout": dropout,
+    }
     if kind == "convolutional":
-        return ConvolutionalTranslator(
-            ConvolutionalArchitecture(**sizes, kernel_size=3, max_positions=64), vocabulary_size=vocabulary_size
-        )
-    attention, cell = cast("tuple[Any, Any]", kind.split())
-    return RecurrentTranslator(
-        RecurrentArchitecture(**sizes, cell=cell, attention=attention), vocabulary_size=vocabulary_size
-    )
+        return ConvolutionalTranslator(**sizes, kernel_size=3, max_positions=64)
+    attention, cell = kind.split()
+    return RecurrentTranslator(**sizes, cell=cell, attention=attention)
+
+
+def random_tokens(sentences: int, length: int) -> FlatTokens:
+    return FlatTokens.of(torch.randint(1, 23, (sentences, length)).tolist())
 
 
 def test_a_fixed_context_is_the_same_at_every_step() -> None:
     model = build("none gru")
-    memory, _ = model.encode(torch.randint(1, 23, (2, 5)))
+    memory, _ = model.encode(random_tokens(2, 5))
     assert memory.values.shape == (2, 1, 8)
 
 
 @pytest.mark.parametrize("before", [1, 2])
 def test_a_gated_convolution_is_torchs_own_and_its_steps_are_its_positions(before: int) -> None:
-    sizes = ConvolutionalArchitecture(d_model=4, num_layers=1, kernel_size=3, dropout=0.0, max_positions=16)
-    layer, states = GatedConvolution(sizes).double(), torch.randn(2, 6, 4, dtype=torch.float64)
+    layer = GatedConvolution(d_model=4, kernel_size=3, dropout=0.0).double()
+    states = torch.randn(2, 6, 4, dtype=torch.float64)
     kernel = torch.unflatten(layer.weight, 1, (3, 4)).transpose(1, 2)  # [out, in, k]
     padded = F.pad(states.transpose(1, 2), (before, 2 - before))
     expected = F.glu(F.conv1d(padded, kernel, layer.bias), dim=1).transpose(1, 2)
@@ -68,6 +73,6 @@ def test_a_fresh_model_knows_nothing(kind: str) -> None:
     torch.manual_seed(0)
     model = build(kind, d_model=128, num_layers=3).eval()
     with torch.no_grad():
-        logits = model(torch.randint(1, 23, (8, 20)), torch.randint(1, 23, (8, 20)))
-    loss = F.cross_entropy(logits.flatten(0, 1), torch.randint(1, 23, (8 * 20,)))
+        logits = model(random_tokens(8, 20), random_tokens(8, 20))
+    loss = F.cross_entropy(logits, torch.randint(1, 23, (8 * 20,)))
     assert float(loss) < 1.3 * math.log(23)

@@ -10,10 +10,12 @@ from tiny_models import architecture
 from torch import Tensor
 
 from aiayn.config.model_schema import Attention, Normalization, Positions
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
+from aiayn.models.construction import create_model
 from aiayn.models.cost import BYTES_OF_STATE, HALF, SINGLE, has_closed_form, transformer_cost
 from aiayn.models.measured_cost import measured_cost
-from aiayn.models.transformer import Transformer, count_parameters
+from aiayn.models.translation_model import TranslationModel, count_parameters
 from aiayn.training.loss import output_losses
 
 sizes = st.integers(1, 9)
@@ -42,9 +44,7 @@ architectures = st.builds(
 @given(architecture=architectures, vocabulary_size=st.integers(1, 50))
 def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabulary_size: int) -> None:
     closed = transformer_cost(architecture, vocabulary_size=vocabulary_size)
-    counted = measured_cost(
-        lambda rows: Transformer(architecture, vocabulary_size=rows), vocabulary_size=vocabulary_size
-    )
+    counted = measured_cost(lambda rows: create_model(architecture, rows=rows), vocabulary_size=vocabulary_size)
     assert (closed.parameters, closed.source_weights, closed.target_weights) == (
         counted.parameters,
         counted.source_weights,
@@ -56,11 +56,11 @@ def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabu
 def test_a_variant_has_the_parameters_of_the_model(attention: Attention) -> None:
     shape = architecture(attention=attention)
     assert not has_closed_form(shape)
-    counted = measured_cost(lambda rows: Transformer(shape, vocabulary_size=rows), vocabulary_size=23)
-    assert counted.parameters == count_parameters(Transformer(shape, vocabulary_size=23))
+    counted = measured_cost(lambda rows: create_model(shape, rows=rows), vocabulary_size=23)
+    assert counted.parameters == count_parameters(create_model(shape, rows=23))
 
 
-def kept(model: Transformer, *, sentences: int, source_len: int, target_len: int) -> int:
+def kept(model: TranslationModel[Any], *, sentences: int, source_len: int, target_len: int) -> int:
     """Bytes that autograd holds between the forward and the backward pass, parameters aside."""
     weights = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
     storages: dict[int, int] = {}
@@ -73,12 +73,9 @@ def kept(model: Transformer, *, sentences: int, source_len: int, target_len: int
             storages[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    source = torch.ones(sentences, source_len, dtype=torch.int64)
-    target = torch.ones(sentences, target_len, dtype=torch.int64)
+    source, target = (FlatTokens.of([[1] * length] * sentences) for length in (source_len, target_len))
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        states, packing = model.decode(target, model.encode(source))
-        targets = packing.pack_targets(target, pad_id=model.pad_id)
-        losses = output_losses(states, model.output_weight, targets, label_smoothing=0.1, ignored_id=model.pad_id)
+        losses = output_losses(model.states(source, target), model.output_weight, target.ids, label_smoothing=0.1)
     assert losses.smoothed.requires_grad
     return sum(storages.values())
 
@@ -99,7 +96,7 @@ def kept(model: Transformer, *, sentences: int, source_len: int, target_len: int
 @pytest.mark.parametrize(("source_len", "target_len"), [(24, 24), (8, 40), (40, 8)])
 def test_kept_memory_is_what_autograd_holds(change: dict[str, Any], source_len: int, target_len: int) -> None:
     shape = architecture(**{"d_model": 256, "d_ff": 1024, "d_k": 64, "d_v": 64, "dropout": 0.1} | change)
-    model = Transformer(shape, vocabulary_size=900)
+    model = create_model(shape, rows=900)
     said = transformer_cost(shape, vocabulary_size=900).kept_bytes(
         source_tokens=8 * source_len, target_tokens=8 * target_len, of=SINGLE
     )

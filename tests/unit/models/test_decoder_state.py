@@ -4,18 +4,22 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import build, sentences
+from tiny_models import build, lines, sentences
 from torch import Tensor
 
-from aiayn.models.decoder_state import DecoderState
+from aiayn.flat_tokens import FlatTokens
+from aiayn.models.attention_context import KeysValues
+from aiayn.models.decoder_state import Cache, DecoderState
 from aiayn.models.transformer import Transformer
 
 
-def all_at_once(model: Transformer, sources: Tensor, prefixes: Tensor) -> Tensor:
-    """Log-probabilities after prefixes `[sentences, beam, length]`: `[sentences, beam, vocabulary]`."""
-    sentences, beam, length = prefixes.shape
-    logits = model(sources.repeat_interleave(beam, dim=0), prefixes.view(sentences * beam, length))
-    return torch.log_softmax(logits[:, -1], dim=-1).view(sentences, beam, -1)
+def all_at_once(model: Transformer, sources: list[list[int]], prefixes: list[Tensor]) -> Tensor:
+    """Log-probabilities after the prefixes `[beam, length]` of each sentence: `[sentences, beam, vocabulary]`."""
+    repeated = [source for source, of_beams in zip(sources, prefixes, strict=True) for _ in of_beams]
+    targets = FlatTokens.of([prefix.tolist() for of_beams in prefixes for prefix in of_beams])
+    ends = targets.layout.offsets[1:-1] - 1
+    logits = model(FlatTokens.of(repeated), targets)[ends]
+    return torch.log_softmax(logits, dim=-1).view(len(sources), len(prefixes[0]), -1)
 
 
 def log_probabilities(model: Transformer, tokens: Tensor, state: DecoderState) -> Tensor:
@@ -30,8 +34,8 @@ def test_any_search_equals_decode(seed: int, data: st.DataObject) -> None:
     torch.manual_seed(seed)
     model = build().eval()
     drawn = st.lists(st.integers(1, 6), min_size=1, max_size=4)
-    sources = list(sentences(*data.draw(drawn)))
-    state = model.begin(torch.stack(sources))
+    beginning = sentences(*data.draw(drawn))
+    sources, state = lines(beginning), model.begin(beginning)
     prefixes = [torch.empty(1, 0, dtype=torch.int64) for _ in sources]  # of each sentence, [beam, length]
     for _ in range(data.draw(st.integers(1, 9))):
         beam = len(prefixes[0])
@@ -39,11 +43,8 @@ def test_any_search_equals_decode(seed: int, data: st.DataObject) -> None:
         prefixes = [torch.cat([old, new.unsqueeze(-1)], dim=-1) for old, new in zip(prefixes, tokens, strict=True)]
         found = log_probabilities(model, tokens, state)
         with torch.no_grad():
-            expected = [
-                all_at_once(model, source.unsqueeze(0), prefix.unsqueeze(0))
-                for source, prefix in zip(sources, prefixes, strict=True)
-            ]
-        torch.testing.assert_close(found, torch.cat(expected), rtol=0, atol=1e-5)
+            expected = all_at_once(model, sources, prefixes)
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-5)
 
         kept = data.draw(st.permutations(range(len(sources))))
         kept = kept[: data.draw(st.integers(0, len(kept)))]
@@ -57,10 +58,10 @@ def test_any_search_equals_decode(seed: int, data: st.DataObject) -> None:
         if not kept or data.draw(st.booleans()):
             entering = sentences(*data.draw(drawn))
             other = model.begin(entering)
-            other.reorder(torch.zeros(len(entering), beams.shape[1], dtype=torch.int64))
+            other.reorder(torch.zeros(entering.layout.sentences, beams.shape[1], dtype=torch.int64))
             state.join(other)
-            sources += [*entering]
-            prefixes += [torch.empty(beams.shape[1], 0, dtype=torch.int64) for _ in entering]
+            sources += lines(entering)
+            prefixes += [torch.empty(beams.shape[1], 0, dtype=torch.int64) for _ in lines(entering)]
 
 
 def test_a_source_that_has_left_leaves_no_room() -> None:
@@ -123,3 +124,13 @@ def test_logits_belong_to_the_caller() -> None:
 def test_searching_in_training_mode_is_refused() -> None:
     with pytest.raises(AssertionError, match="eval"):
         build().train().begin(sentences(3))
+
+
+def test_what_is_written_into_a_cache_is_read() -> None:
+    """The first dimension of new keys and values that is not theirs is the beam, which the cache has as positions."""
+    cache = Cache(torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 5))
+    first, second = (KeysValues(torch.randn(2, beam, 3, 4), torch.randn(2, beam, 3, 5)) for beam in (2, 3))
+    cache.write(first, start=0)
+    cache.write(second, start=2)
+    for found, written in zip(cache.up_to(5), zip(first, second, strict=True), strict=True):
+        assert torch.equal(found, torch.cat(written, dim=1).transpose(1, 2))

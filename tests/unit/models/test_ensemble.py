@@ -14,7 +14,7 @@ from tiny import ARCHITECTURE
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
-from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
 from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.ensemble import Ensemble, log_mean
@@ -32,7 +32,7 @@ sources = st.lists(st.lists(st.integers(3, ROWS - 1), min_size=1, max_size=7), m
 def transformer(d_model: int, seed: int, rows: int = ROWS) -> Transformer:
     torch.manual_seed(seed)
     architecture = replace(ARCHITECTURE, d_model=d_model, d_ff=12, num_layers=1, dropout=0.1, max_positions=64)
-    return louder(Transformer(architecture, vocabulary_size=rows))
+    return louder(Transformer(**vars(architecture), vocabulary_size=rows))
 
 
 def louder(model: Model) -> Model:
@@ -48,19 +48,16 @@ def members() -> list[TranslationModel[Any]]:
     """One of each kind, of three widths, the first with rows that stand for no text."""
     torch.manual_seed(7)
     recurrent = RecurrentTranslator(
-        RecurrentArchitecture(d_model=6, num_layers=1, dropout=0.1, cell="gru", attention="additive"),
-        vocabulary_size=ROWS,
+        vocabulary_size=ROWS, d_model=6, num_layers=1, dropout=0.1, cell="gru", attention="additive"
     )
     convolutional = ConvolutionalTranslator(
-        ConvolutionalArchitecture(d_model=10, num_layers=2, kernel_size=3, dropout=0.1, max_positions=32),
-        vocabulary_size=ROWS,
+        vocabulary_size=ROWS, d_model=10, num_layers=2, kernel_size=3, dropout=0.1, max_positions=32
     )
     return [transformer(8, 1, rows=ROWS + 4), louder(recurrent), louder(convolutional)]
 
 
-def padded(lines: Sequence[Sequence[int]]) -> torch.Tensor:
-    width = max(map(len, lines)) + 1
-    return torch.tensor([[*line, EOS] + [0] * (width - len(line) - 1) for line in lines])
+def ended(lines: Sequence[Sequence[int]]) -> FlatTokens:
+    return FlatTokens.of([[*line, EOS] for line in lines])
 
 
 def searched(model: Any, lines: Sequence[Sequence[int]], *, beam_size: int = 3) -> list[list[Hypothesis]]:
@@ -72,7 +69,7 @@ def searched(model: Any, lines: Sequence[Sequence[int]], *, beam_size: int = 3) 
         forbidden_ids=(0, BOS, *range(ROWS, model.vocabulary_size)),
         n_best=beam_size,
     )
-    return search.batch(model.step, model.begin(padded(lines)), torch.full((len(lines),), LIMIT))
+    return search.batch(model.step, model.begin(ended(lines)), torch.full((len(lines),), LIMIT))
 
 
 def outputs(found: Sequence[Sequence[Hypothesis]]) -> list[list[tuple[int, ...]]]:
@@ -111,7 +108,7 @@ def test_neighbours_do_not_matter(members: list[TranslationModel[Any]], lines: l
 
 @torch.inference_mode()
 def test_a_step_gives_the_mean_of_the_probabilities(members: list[TranslationModel[Any]]) -> None:
-    ensemble, source = Ensemble(members), padded([[5, 9, 4], [8]])
+    ensemble, source = Ensemble(members), ended([[5, 9, 4], [8]])
     state, states = ensemble.begin(source), [member.begin(source) for member in members]
     for tokens in (torch.full((2, 1), BOS), torch.tensor([[6], [17]])):
         logits, normalizers = ensemble.step(tokens, state)

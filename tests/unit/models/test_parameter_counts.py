@@ -7,7 +7,8 @@ import torch
 from tiny import ARCHITECTURE
 
 from aiayn.models.architecture import Architecture
-from aiayn.models.transformer import Transformer, count_parameters
+from aiayn.models.construction import create_model
+from aiayn.models.translation_model import count_parameters
 
 BASE = replace(
     ARCHITECTURE, d_model=512, d_ff=2048, num_layers=6, num_heads=8, d_k=64, d_v=64, dropout=0.1, max_positions=1024
@@ -38,7 +39,7 @@ ROWS: dict[str, tuple[Architecture, int | None]] = {  # the printed millions; No
 
 def counted(row: Architecture, *, vocabulary_size: int, projection_bias: bool) -> int:
     with torch.device("meta"):
-        model = Transformer(replace(row, projection_bias=projection_bias), vocabulary_size=vocabulary_size)
+        model = create_model(replace(row, projection_bias=projection_bias), rows=vocabulary_size)
     return count_parameters(model)
 
 

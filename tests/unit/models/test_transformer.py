@@ -4,12 +4,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_models import build, sentences
+from tiny_models import build, filled, sentences
 from torch import Tensor, nn
 
 from aiayn.errors import UserError
+from aiayn.flat_tokens import FlatTokens
+from aiayn.models.attention import MultiHeadAttention
 from aiayn.models.layers import DecoderLayer, EncoderLayer
-from aiayn.models.transformer import Transformer, count_parameters
+from aiayn.models.padded_view import PaddedView
+from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import count_parameters
 
 Pair = tuple[list[Tensor], Tensor]
 
@@ -21,26 +25,21 @@ def counterparts(ours: Transformer, theirs: nn.Transformer) -> Iterator[Pair]:
     for mine, other in zip(ours.encoder, theirs.encoder.layers, strict=True):
         assert isinstance(mine, EncoderLayer)
         assert isinstance(other, nn.TransformerEncoderLayer)
-        yield from attention_counterparts(
-            [mine.self_attention.query_key_value], mine.self_attention.output, other.self_attn
-        )
+        yield from attention_counterparts(mine.self_attention, other.self_attn)
         yield from same(mine.feed_forward.inner, other.linear1)
         yield from same(mine.feed_forward.output, other.linear2)
-        yield from same(mine.around_self_attention.norm, other.norm1)
-        yield from same(mine.around_feed_forward.norm, other.norm2)
+        yield from same(mine.self_attention_residual.norm, other.norm1)
+        yield from same(mine.feed_forward_residual.norm, other.norm2)
     for mine, other in zip(ours.decoder, theirs.decoder.layers, strict=True):
         assert isinstance(mine, DecoderLayer)
         assert isinstance(other, nn.TransformerDecoderLayer)
-        yield from attention_counterparts(
-            [mine.self_attention.query_key_value], mine.self_attention.output, other.self_attn
-        )
-        cross = mine.cross_attention
-        yield from attention_counterparts([cross.query, cross.key_value], cross.output, other.multihead_attn)
+        yield from attention_counterparts(mine.self_attention, other.self_attn)
+        yield from attention_counterparts(mine.cross_attention, other.multihead_attn)
         yield from same(mine.feed_forward.inner, other.linear1)
         yield from same(mine.feed_forward.output, other.linear2)
-        yield from same(mine.around_self_attention.norm, other.norm1)
-        yield from same(mine.around_cross_attention.norm, other.norm2)
-        yield from same(mine.around_feed_forward.norm, other.norm3)
+        yield from same(mine.self_attention_residual.norm, other.norm1)
+        yield from same(mine.cross_attention_residual.norm, other.norm2)
+        yield from same(mine.feed_forward_residual.norm, other.norm3)
     for norm, other_norm in ((ours.encoder_norm, theirs.encoder.norm), (ours.decoder_norm, theirs.decoder.norm)):
         if isinstance(norm, nn.LayerNorm):
             assert isinstance(other_norm, nn.LayerNorm)
@@ -53,16 +52,24 @@ def same(mine: nn.Module, other: nn.Linear | nn.LayerNorm) -> Iterator[Pair]:
     yield [mine.bias], other.bias
 
 
-def attention_counterparts(inputs: list[nn.Linear], output: nn.Linear, other: nn.MultiheadAttention) -> Iterator[Pair]:
+def attention_counterparts(mine: MultiHeadAttention, other: nn.MultiheadAttention) -> Iterator[Pair]:
+    inputs = [each for each in (mine.query_key_value, mine.query, mine.key_value) if each is not None]
     yield [linear.weight for linear in inputs], other.in_proj_weight
     yield [linear.bias for linear in inputs], other.in_proj_bias
-    yield from same(output, other.out_proj)
+    yield from same(mine.output, other.out_proj)
+
+
+def placed(model: Transformer, tokens: FlatTokens) -> Tensor:
+    """Embeddings with their positions."""
+    layout = tokens.layout
+    states: Tensor = model.positions(model.embedding(tokens.ids), layout.positions, longest=layout.longest)
+    return states
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_equals_torch(norm: str) -> None:
-    """Same weights and padded batch in, same states and gradients out as `torch.nn.Transformer`."""
+    """Same weights and sentences in, same states and gradients out as `torch.nn.Transformer`, which pads."""
     torch.manual_seed(0)
     ours = build(norm=norm, projection_bias=True).double()
     theirs = nn.Transformer(
@@ -78,48 +85,48 @@ def test_equals_torch(norm: str) -> None:
             other.copy_(torch.cat(mine))
     source, target = sentences(4, 7, 2), sentences(5, 3, 6)
 
-    states, packing = ours.decode(target, ours.encode(source))
-    result = packing.unpack(states)
-    assert ours.positions is not None
-    embedded = [ours.embedding(tokens).detach() + ours.positions(tokens.shape[1]) for tokens in (source, target)]
+    result = ours.decode(target, ours.encode(source))
+    views = [PaddedView(side.layout) for side in (source, target)]
+    embedded = [view.pad(placed(ours, side).detach()) for view, side in zip(views, (source, target), strict=True)]
+    is_pad, is_target_pad = (~view.is_token for view in views)
     expected = theirs(
         *embedded,
         tgt_mask=torch.ones(6, 6, dtype=torch.bool).triu(1),
-        src_key_padding_mask=source == 0,
-        tgt_key_padding_mask=target == 0,
-        memory_key_padding_mask=source == 0,
-    )
-    is_real = target != 0
-    torch.testing.assert_close(result[is_real], expected[is_real], rtol=0, atol=1e-10)
+        src_key_padding_mask=is_pad,
+        tgt_key_padding_mask=is_target_pad,
+        memory_key_padding_mask=is_pad,
+    )[~is_target_pad]
+    torch.testing.assert_close(result, expected, rtol=0, atol=1e-10)
 
-    weights = torch.randn_like(result[is_real])
+    weights = torch.randn_like(result)
     for states in (result, expected):
-        torch.autograd.backward((states[is_real] * weights).sum())
+        torch.autograd.backward((states * weights).sum())
     for mine, other in pairs:
         gradients = [parameter.grad for parameter in mine if parameter.grad is not None]
         torch.testing.assert_close(torch.cat(gradients), other.grad, rtol=0, atol=1e-10)
 
 
-@given(LENGTHS, st.integers(0, 3), st.integers(0, 3), st.integers(0, 2**32))
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@given(LENGTHS, st.integers(0, 8), st.integers(0, 8), st.integers(0, 2**32))
 @settings(max_examples=20)
-def test_pads_change_nothing(lengths: list[int], source_pads: int, target_pads: int, seed: int) -> None:
-    """Neither the result at a real position nor any parameter's gradient depends on pads."""
+def test_fillers_change_nothing(
+    positions: str, lengths: list[int], source_fillers: int, target_fillers: int, seed: int
+) -> None:
+    """Neither the result at a sentence's token nor any parameter's gradient depends on fillers, however many."""
     torch.manual_seed(seed)
-    model = build().double()
-    sources, targets = sentences(*lengths), sentences(*reversed(lengths))
-    padded = [nn.functional.pad(sources, (0, source_pads)), nn.functional.pad(targets, (0, target_pads))]
-    is_real = targets != 0
-    weights = torch.randn(int(is_real.sum()), 23, dtype=torch.float64)
+    model = build(positions=positions, max_positions=5).double()
+    source, target = sentences(*lengths), sentences(*reversed(lengths))
+    weights = torch.randn(sum(lengths), 23, dtype=torch.float64)
     results = []
-    for source, target in ((sources, targets), padded):
-        logits = model(source, target)[:, : targets.shape[1]][is_real]
+    for pair in ((source, target), (filled(source, source_fillers), filled(target, target_fillers))):
+        logits = model(*pair)[: sum(lengths)]
         results.append([logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))])
     torch.testing.assert_close(results[0], results[1], rtol=0, atol=1e-10)
 
 
 def test_the_order_of_words_matters() -> None:
     """Attention alone would see a bag of words: this is what positions are for."""
-    source, target = torch.tensor([[5, 6, 7, 8], [8, 7, 6, 5]]), torch.tensor([[1], [1]])
+    source, target = FlatTokens.of([[5, 6, 7, 8], [8, 7, 6, 5]]), FlatTokens.of([[1], [1]])
     for positions in ("sinusoidal", "learned"):
         states = build(positions=positions)(source, target)
         assert (states[0] - states[1]).abs().max() > 1e-3
@@ -132,8 +139,8 @@ def test_source_target_and_softmax_share_one_matrix() -> None:
     assert len(tables) == 1
     states = torch.randn(2, 3, 16)
     torch.testing.assert_close(model.project(states), states @ tables[0].T)
-    tokens = sentences(4)
-    torch.testing.assert_close(model.embedding(tokens)[0], 4 * tables[0][tokens[0]])  # sqrt(16) = 4
+    tokens = sentences(4).ids
+    torch.testing.assert_close(model.embedding(tokens), 4 * tables[0][tokens])  # sqrt(16) = 4
 
 
 def test_dropout_falls_on_the_sums_of_embeddings_and_positions() -> None:
@@ -142,10 +149,9 @@ def test_dropout_falls_on_the_sums_of_embeddings_and_positions() -> None:
     seen: list[Tensor] = []
     for layer in (model.encoder[0], model.decoder[0]):
         layer.register_forward_pre_hook(lambda _module, inputs: seen.append(inputs[0]))
-    tokens = torch.randint(1, 23, (64, 20))
+    tokens = sentences(*[20] * 64)
     model(tokens, tokens)
-    assert model.positions is not None
-    whole = (model.embedding(tokens) + model.positions(20)).flatten(0, 1)
+    whole = placed(model, tokens)
     for states in seen:
         dropped = states == 0
         assert abs(float(dropped.float().mean()) - 0.5) < 0.02  # 20,480 draws: five standard deviations
@@ -162,7 +168,7 @@ def test_runs_in_bfloat16(norm: str) -> None:
     exact = model(sources, targets)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         logits = model(sources, targets)
-        step_logits, normalizers = model.eval().step(targets[:, :1], model.begin(sources))
+        step_logits, normalizers = model.eval().step(torch.tensor([[1], [1]]), model.begin(sources))
     assert logits.dtype == torch.bfloat16
     assert (step_logits.dtype, normalizers.dtype) == (torch.bfloat16, torch.float32)
     assert (logits - exact).abs().max() < 0.1 * exact.abs().max()
@@ -170,16 +176,14 @@ def test_runs_in_bfloat16(norm: str) -> None:
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
 def test_compiles_to_one_graph() -> None:
     torch.manual_seed(0)
     model = build()
     sources, targets = sentences(4, 6), sentences(5, 3)
     compiled = torch.compile(model.states, backend="eager", fullgraph=True)
-    is_real = (targets != 0).flatten()
-    packed, packing = model.decode(targets, model.encode(sources))
-    for states in (compiled(sources, targets), model.states(sources, targets)):
-        assert len(states) == targets.numel()
-        torch.testing.assert_close(states[is_real], packing.unpack(packed).flatten(0, 1)[is_real])
+    torch.testing.assert_close(compiled(sources, targets), model.states(sources, targets))
+    torch.testing.assert_close(compiled(filled(sources, 6), filled(targets, 8))[:8], model.states(sources, targets))
 
 
 def test_counting_leaves_out_buffers_and_repetitions() -> None:

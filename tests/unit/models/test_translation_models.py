@@ -1,13 +1,13 @@
-"""Properties of every model: causality by gradient, padding, and steps of a search that equal training."""
+"""Properties of every model: causality by gradient, independence of neighbours, and a search that equals training."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
-from tiny_models import build, sentences
+from tiny_models import build, chosen, filled, lines, sentences
 from torch import Tensor, nn
 
-from aiayn.models.architecture import ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
 from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.transformer import Transformer
@@ -41,12 +41,11 @@ BASELINES = ["convolutional", *(f"{kind} {cell}" for kind in ("none", "additive"
 
 
 def baseline(kind: str) -> nn.Module:
-    sizes: dict[str, Any] = {"d_model": 8, "num_layers": 2, "dropout": 0.0}
+    sizes: dict[str, Any] = {"vocabulary_size": 23, "d_model": 8, "num_layers": 2, "dropout": 0.0}
     if kind == "convolutional":
-        made = ConvolutionalArchitecture(**sizes, kernel_size=3, max_positions=64)
-        return ConvolutionalTranslator(made, vocabulary_size=23)
-    attention, cell = cast("tuple[Any, Any]", kind.split())
-    return RecurrentTranslator(RecurrentArchitecture(**sizes, cell=cell, attention=attention), vocabulary_size=23)
+        return ConvolutionalTranslator(**sizes, kernel_size=3, max_positions=64)
+    attention, cell = kind.split()
+    return RecurrentTranslator(**sizes, cell=cell, attention=attention)
 
 
 @pytest.fixture(params=[*TRANSFORMERS, *BASELINES], ids=str)
@@ -61,17 +60,19 @@ def model(request: pytest.FixtureRequest) -> Model:
     return made
 
 
-def test_pads_and_other_sentences_change_nothing(model: Model) -> None:
+@pytest.mark.parametrize(("fillers", "target_fillers"), [(0, 0), (5, 0), (0, 4), (3, 9)])
+def test_other_sentences_and_fillers_change_nothing(model: Model, fillers: int, target_fillers: int) -> None:
     source, target = sentences(7, 3, 1), sentences(4, 6, 2)
-    together = model(source, target)
-    for row, (length, target_length) in enumerate(zip((7, 3, 1), (4, 6, 2), strict=True)):
-        alone = model(source[row : row + 1, :length], target[row : row + 1, :target_length])
-        torch.testing.assert_close(together[row, :target_length], alone[0], rtol=0, atol=1e-11)
+    together = model(filled(source, fillers), filled(target, target_fillers))
+    assert len(together) == 4 + 6 + 2 + target_fillers
+    for row, result in enumerate(torch.split(together[: 4 + 6 + 2], [4, 6, 2])):
+        alone = model(chosen(source, [row]), chosen(target, [row]))
+        torch.testing.assert_close(result, alone, rtol=0, atol=1e-11)
 
 
 def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(model: Model) -> None:
-    """By gradient, at the embedded tokens."""
-    source, target = torch.tensor([[4, 5, 6, 7, 8]]), torch.tensor([[1, 2, 3, 4, 5, 6]])
+    """By gradient, at the embedded tokens; on nothing of a second sentence."""
+    source, target = FlatTokens.of([[4, 5, 6, 7, 8], [9, 10, 11]]), FlatTokens.of([[1, 2, 3, 4, 5, 6], [1, 12]])
     embedded: list[Tensor] = []
 
     def watch(module: object, inputs: object, output: Tensor) -> Tensor:
@@ -81,25 +82,27 @@ def test_a_position_depends_on_the_whole_source_and_on_earlier_targets_alone(mod
     watched = model.dropout if isinstance(model, Transformer) else model.embedding
     with watched.register_forward_hook(watch):
         logits = model(source, target)
-    of_source, of_target = (each.flatten(0, -2) for each in torch.autograd.grad(logits[0, 3].sum(), embedded))
+    of_source, of_target = (each.flatten(0, -2) for each in torch.autograd.grad(logits[3].sum(), embedded))
     assert (of_source[:5] != 0).any(dim=-1).all()
+    assert not of_source[5:].any()
     assert (of_target[:6] != 0).any(dim=-1).tolist() == [True] * 4 + [False] * 2
+    assert not of_target[6:].any()
 
 
 def test_steps_of_a_search_are_the_positions_of_training(model: Model) -> None:
     source, target = sentences(5, 3), sentences(9, 9)
-    expected = model(source, target)
+    expected, tokens = model(source, target).view(2, 9, -1), target.ids.view(2, 9)
     state = model.begin(source)
-    for position in range(target.shape[1]):
-        logits, normalizers = model.step(target[:, position : position + 1], state)
+    for position in range(9):
+        logits, normalizers = model.step(tokens[:, position : position + 1], state)
         torch.testing.assert_close(logits[:, 0], expected[:, position], rtol=0, atol=1e-11)
         of_all = torch.logsumexp(expected[:, position], dim=-1).float()
         torch.testing.assert_close(normalizers[:, 0].float(), of_all, rtol=0, atol=1e-6)
 
 
-def assert_last_logits(model: Model, logits: Tensor, source: Tensor, path: list[int]) -> None:
-    """Of one sentence without pads, after the tokens of a path."""
-    expected = model(source[source != 0][None], torch.tensor([path]))[0, -1]
+def assert_last_logits(model: Model, logits: Tensor, source: list[int], path: list[int]) -> None:
+    """Of one sentence, after the tokens of a path."""
+    expected = model(FlatTokens.of([source]), FlatTokens.of([path]))[-1]
     torch.testing.assert_close(logits, expected, rtol=0, atol=1e-11)
 
 
@@ -114,7 +117,7 @@ def test_beams_continue_their_own_past(model: Model) -> None:
     logits, _ = model.step(torch.tensor([[8, 9], [10, 11]]), state)
     for row, (sentence, paths) in enumerate(((2, ([1, 6, 8], [1, 7, 9])), (1, ([1, 5, 10], [1, 5, 11])))):
         for beam, path in enumerate(paths):
-            assert_last_logits(model, logits[row, beam], source[sentence], path)
+            assert_last_logits(model, logits[row, beam], lines(source)[sentence], path)
 
 
 def test_sentences_join_a_search_that_others_have_begun(model: Model) -> None:
@@ -124,7 +127,9 @@ def test_sentences_join_a_search_that_others_have_begun(model: Model) -> None:
     model.step(torch.tensor([[2], [3]]), state)
     state.join(model.begin(later))
     logits, _ = model.step(torch.tensor([[4], [5], [1], [1]]), state)
-    for row, (sentence, path) in enumerate(zip([*source, *later], ([1, 2, 4], [1, 3, 5], [1], [1]), strict=True)):
+    for row, (sentence, path) in enumerate(
+        zip(lines(source) + lines(later), ([1, 2, 4], [1, 3, 5], [1], [1]), strict=True)
+    ):
         assert_last_logits(model, logits[row, 0], sentence, path)
 
 

@@ -5,15 +5,17 @@ import torch
 from tiny_models import build, sentences
 from torch import Tensor
 
-from aiayn.models.attention import SelfAttention
-from aiayn.models.packing import Packing
-from aiayn.models.positions import RotaryPositions, sinusoids_in_blocks, turned
+from aiayn.flat_tokens import FlatTokens, Layout
+from aiayn.models.attention import MultiHeadAttention
+from aiayn.models.attention_context import SentenceContext
+from aiayn.models.padded_view import PaddedView
+from aiayn.models.variants.positions import RotaryPositions, sinusoids_in_blocks
 
 
 def test_without_positions_a_source_is_a_bag() -> None:
     model = build(positions="none").double().eval()
-    target = torch.tensor([[1, 2, 3]])
-    first, second = (model(torch.tensor([words]), target) for words in ([4, 5, 6, 7], [7, 5, 4, 6]))
+    target = FlatTokens.of([[1, 2, 3]])
+    first, second = (model(FlatTokens.of([words]), target) for words in ([4, 5, 6, 7], [7, 5, 4, 6]))
     torch.testing.assert_close(first, second, rtol=0, atol=1e-12)
 
 
@@ -21,22 +23,20 @@ def test_without_positions_a_source_is_a_bag() -> None:
 def test_turned_products_know_distances_alone(shift: int) -> None:
     torch.manual_seed(0)
     rotary = RotaryPositions(6).double()
-    query, key = torch.randn(2, 6, dtype=torch.float64)
+    query, key = heads = torch.randn(2, 1, 6, dtype=torch.float64)  # of two positions with one head each
     places = torch.tensor([3, 11])
 
-    def product(columns: Tensor) -> Tensor:
-        first, second = (
-            turned(each[None], rotary(column[None]))[0] for each, column in zip((query, key), columns, strict=True)
-        )
-        return first @ second
+    def product(positions: Tensor) -> Tensor:
+        first, second = rotary(heads, positions)
+        return torch.dot(first[0], second[0])
 
     torch.testing.assert_close(product(places + shift), product(places), rtol=0, atol=1e-5)
-    assert not torch.allclose(product(places), query @ key)
+    assert not torch.allclose(product(places), query[0] @ key[0])
 
 
 def test_rotary_positions_tell_the_order_of_words() -> None:
     model = build(positions="rotary").eval()
-    first, second = (model(torch.tensor([words]), torch.tensor([[1]])) for words in ([4, 5, 6], [6, 5, 4]))
+    first, second = (model(FlatTokens.of([words]), FlatTokens.of([[1]])) for words in ([4, 5, 6], [6, 5, 4]))
     assert not torch.allclose(first, second)
 
 
@@ -46,22 +46,23 @@ def test_sinusoids_in_blocks_are_the_authors_code() -> None:
     increment = torch.log(torch.tensor(10000.0)) / (d_model // 2 - 1)
     timescales = torch.exp(torch.arange(d_model // 2) * -increment)
     scaled = torch.arange(length)[:, None] * timescales
-    torch.testing.assert_close(sinusoids_in_blocks(0, length, d_model), torch.cat([scaled.sin(), scaled.cos()], dim=1))
+    torch.testing.assert_close(
+        sinusoids_in_blocks(torch.arange(length), d_model), torch.cat([scaled.sin(), scaled.cos()], dim=1)
+    )
 
 
 def test_a_decoder_that_reads_no_bos_begins_with_zeros() -> None:
     model, source = build(reads_bos=False).eval(), sentences(4)
-    first, second = (model(source, torch.tensor([[begin, 5]])) for begin in (1, 9))
+    first, second = (model(source, FlatTokens.of([[begin, 5]])) for begin in (1, 9))
     assert torch.equal(first, second)
 
 
 def test_a_restricted_decoder_forgets_what_is_out_of_reach() -> None:
     """One layer without residual reach: the tenth token cannot know of the first."""
     model = build(attention="restricted", neighbourhood=4, num_layers=1).eval()
-    source, target = torch.tensor([[4, 5]]), torch.arange(1, 11)[None]
-    changed = target.clone()
-    changed[0, 0] = 20
-    assert torch.equal(model(source, changed)[0, -1], model(source, target)[0, -1])
+    source, later = FlatTokens.of([[4, 5]]), range(2, 11)
+    first, second = (model(source, FlatTokens.of([[begin, *later]])) for begin in (1, 20))
+    assert torch.equal(first[-1], second[-1])
 
 
 def test_a_lone_position_is_nothing_that_attention_could_get_wrong() -> None:
@@ -70,9 +71,12 @@ def test_a_lone_position_is_nothing_that_attention_could_get_wrong() -> None:
     for attention in ("scaled_dot", "dot", "additive", "restricted"):
         torch.manual_seed(0)
         layer = build(attention=attention, neighbourhood=4).eval().encoder[0].get_submodule("self_attention")
-        assert isinstance(layer, SelfAttention)
+        assert isinstance(layer, MultiHeadAttention)
+        assert layer.query_key_value is not None
         torch.manual_seed(1)
         for parameter in (layer.query_key_value.weight, layer.output.weight):
             torch.nn.init.normal_(parameter)
-        results.append(layer(torch.ones(1, 16), Packing(1, 1, None)))
+        view = PaddedView(Layout.of([1]))
+        reach = 2 if attention == "restricted" else None
+        results.append(layer(torch.ones(1, 16), SentenceContext(view, view, reach=reach)))
     assert all(torch.allclose(result, results[0], atol=1e-5) for result in results)

@@ -28,16 +28,13 @@ FULL = Attempt(
     validation_seconds=3_200.0,
     evaluation_seconds=600.0,
     flops=9e17,
-    padded_flops=1e18,
     gpu_joules=7.2e6,
 )
 ALL = OnlyComparedConfig(**dict.fromkeys(("scale", "data", "like", "sweep", "experiment")))
 
 
 def test_each_run_has_a_line_and_all_have_a_sum(tmp_path: Path, make_run: MakeRun) -> None:
-    cut = Attempt(
-        FULL.started, (P100,), 0.5, "USD", training_seconds=100.0, flops=2e15, padded_flops=2e15, gpu_joules=0.0
-    )
+    cut = Attempt(FULL.started, (P100,), 0.5, "USD", training_seconds=100.0, flops=2e15, gpu_joules=0.0)
     make_run("base", cost=RunCost.of([cut, FULL]), seconds=43_200.0, hardware={"processor": "x"})
     make_run("a_h1", cost=RunCost.of([FULL]), seconds=43_200.0, hardware={"processor": "x"})
     runs = costs_of_runs(tmp_path / "runs", ALL)
@@ -53,7 +50,7 @@ def test_each_run_has_a_line_and_all_have_a_sum(tmp_path: Path, make_run: MakeRu
     assert by_name["2 runs"]["price"].endswith(" USD")
     (_, of_base), (of_all,) = counts.groups
     assert dict(zip(counts.headings, of_base, strict=True))["<sustained"] == "9.5 TFLOP/s paper"
-    assert of_all[3] == operations(total_of(runs).paper_flops or 0.0)
+    assert of_all[2] == operations(total_of(runs).paper_flops or 0.0)
     assert PAPERS in papers.title
     assert len(papers.groups[0]) == len(load_table2().rows)
 

@@ -15,8 +15,8 @@ from aiayn.paper.tables import load_table2
 from aiayn.runs.cost import Attempt, Basis, Devices, RunCost, Total
 from aiayn.runs.record import json_text
 
-PARTS = ("training_seconds", "validation_seconds", "evaluation_seconds", "flops", "padded_flops", "gpu_joules")
-COUNTS = ("source_tokens", "target_tokens", "padded_source_tokens", "padded_target_tokens")
+PARTS = ("training_seconds", "validation_seconds", "evaluation_seconds", "flops", "gpu_joules")
+COUNTS = ("source_tokens", "target_tokens")
 
 amounts = st.floats(1.0, 1e6)
 rates = st.none() | st.floats(1e9, 1e15)

@@ -30,7 +30,7 @@ def architecture() -> Architecture:
 def model(prepared: PreparedData, architecture: Architecture) -> Transformer:
     """In evaluation mode, with weights that disagree with each other more than fresh ones do."""
     torch.manual_seed(3)
-    model = Transformer(architecture, vocabulary_size=prepared.tokenizer.vocabulary_size)
+    model = Transformer(**vars(architecture), vocabulary_size=prepared.tokenizer.vocabulary_size)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)

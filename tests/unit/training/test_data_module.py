@@ -24,8 +24,7 @@ def batches(prepared: PreparedData, trainer: Trainer) -> TranslationDataModule:
 def test_each_sentence_is_validated_on_exactly_one_rank(prepared: PreparedData, world_size: int, tokens: int) -> None:
     split = prepared.split("dev")
     streams = [
-        EvaluationStream(split, tokens=tokens, pad_id=0, bos_id=1, rank=rank, world_size=world_size)
-        for rank in range(world_size)
+        EvaluationStream(split, tokens=tokens, bos_id=1, rank=rank, world_size=world_size) for rank in range(world_size)
     ]
     served = [list(stream) for stream in streams]
     assert {len(batches) for batches in served} == {len(stream) for stream in streams} == {len(served[0])}

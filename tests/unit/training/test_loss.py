@@ -13,8 +13,6 @@ from torch import Tensor
 from aiayn.training import loss
 from aiayn.training.loss import TokenLosses, output_losses, token_likelihoods
 
-PAD = 0
-
 tokens = st.integers(1, 9)
 vocabularies = st.integers(2, 30)
 epsilons = st.one_of(st.just(0.0), st.floats(0.0, 0.99))
@@ -25,24 +23,26 @@ in_chunks = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 
 class Layer:
-    """States, the output layer's matrix and targets, some of them pads."""
+    """States, the output layer's matrix and targets, some of them negative, which do not count."""
 
-    def __init__(self, tokens: int, vocabulary: int, seed: int, *, scale: float = 2.0) -> None:
+    def __init__(self, tokens: int, vocabulary: int, seed: int, *, scale: float = 2.0, ignored: float = 0.3) -> None:
         generator = torch.Generator().manual_seed(seed)
         self.states = (scale * torch.randn(tokens, 4, generator=generator)).requires_grad_()
         self.weight = torch.randn(vocabulary, 4, generator=generator).requires_grad_()
         self.targets = torch.randint(vocabulary, (tokens,), generator=generator)
+        self.targets[torch.rand(tokens, generator=generator) < ignored] -= vocabulary
 
     @property
     def parts(self) -> tuple[Tensor, Tensor]:
         return self.states, self.weight
 
     def losses(self, epsilon: float) -> TokenLosses:
-        return output_losses(self.states, self.weight, self.targets, label_smoothing=epsilon, ignored_id=PAD)
+        return output_losses(self.states, self.weight, self.targets, label_smoothing=epsilon)
 
     def plainly(self, epsilon: float) -> Tensor:
         logits = self.states @ self.weight.T
-        return F.cross_entropy(logits, self.targets, label_smoothing=epsilon, reduction="sum", ignore_index=PAD)
+        targets = self.targets.clamp(min=-1)
+        return F.cross_entropy(logits, targets, label_smoothing=epsilon, reduction="sum", ignore_index=-1)
 
 
 @in_chunks
@@ -68,11 +68,11 @@ def test_values_and_gradients_equal_torchs_for_any_chunk_size(
 
 @in_chunks
 @given(tokens, vocabularies, seeds, chunks)
-def test_likelihoods_are_those_of_each_token_including_padding(
+def test_likelihoods_are_those_of_each_token(
     monkeypatch: pytest.MonkeyPatch, tokens: int, vocabulary: int, seed: int, chunk: int
 ) -> None:
     monkeypatch.setitem(loss.CHUNK_ENTRIES, "cpu", chunk)
-    layer = Layer(tokens, vocabulary, seed)
+    layer = Layer(tokens, vocabulary, seed, ignored=0.0)
     expected = F.cross_entropy(layer.states @ layer.weight.T, layer.targets, reduction="none")
     result = token_likelihoods(layer.states, layer.weight, layer.targets)
     assert not result.requires_grad
@@ -118,11 +118,15 @@ def test_a_second_backward_pass_is_refused() -> None:
         torch.autograd.backward(losses.smoothed)
 
 
-@pytest.mark.parametrize("targets", [[], [PAD, PAD]])
+def test_no_targets_have_no_likelihoods() -> None:
+    layer = Layer(0, 7, 0)
+    assert len(token_likelihoods(layer.states, layer.weight, layer.targets)) == 0
+
+
+@pytest.mark.parametrize("targets", [[], [-1, -100]])
 def test_without_tokens_there_is_no_loss_and_no_gradient(targets: list[int]) -> None:
     layer = Layer(len(targets), 7, 0)
     layer.targets = torch.tensor(targets, dtype=torch.int64)
     losses = layer.losses(0.1)
     assert losses.smoothed == losses.nll == 0.0
     assert all(not gradient.any() for gradient in torch.autograd.grad(losses.smoothed, layer.parts))
-    assert len(token_likelihoods(layer.states.detach(), layer.weight, layer.targets)) == len(targets)

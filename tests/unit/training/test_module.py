@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
 from aiayn.config.schema import OptimizationConfig, SmoothedClasses
-from aiayn.data.batches.collation import TranslationBatch, collate
+from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.isinstance.treespec, LeafSpec",  # Lightning asks torch in a way that is going out of use
 )
 
-PAD, BOS, EOS, ENTRIES = 0, 1, 2, 12
+BOS, EOS, ENTRIES = 1, 2, 12
 LENGTHS = (2, 3, 40)
 """Target tokens of three sentences, end marks included."""
 
@@ -54,7 +54,7 @@ def module(architecture: Architecture) -> TranslationModule:
 def module_of(architecture: Architecture) -> TranslationModule:
     torch.manual_seed(3)
     return TranslationModule(
-        model=Transformer(dataclasses.replace(architecture, dropout=0.0), vocabulary_size=ENTRIES),
+        model=Transformer(**{**vars(architecture), "dropout": 0.0}, vocabulary_size=ENTRIES),
         recipe=OptimizationConfig(
             warmup_steps=10,
             learning_rate_factor=1.0,
@@ -78,11 +78,12 @@ def pairs() -> PairsInMemory:
     return PairsInMemory(side, side)
 
 
-def micro_batch(pairs: PairsInMemory, *sentences: int) -> TranslationBatch:
+def micro_batch(pairs: PairsInMemory, *sentences: int, multiple: int = 1) -> TranslationBatch:
     """Some of the sentences, as part of a step that has all of them."""
     tokens = sum(LENGTHS)
     numbers = np.array(sentences, np.int64)
-    return collate(pairs, numbers, pad_id=PAD, bos_id=BOS, step_source_tokens=tokens, step_target_tokens=tokens)
+    step = {"step_source_tokens": tokens, "step_target_tokens": tokens}
+    return collate(pairs, numbers, bos_id=BOS, **step, multiple=multiple)
 
 
 def accumulated(module: TranslationModule, batches: list[TranslationBatch], folder: Path) -> Gradients:
@@ -112,33 +113,36 @@ def by_hand(module: TranslationModule, loss: Tensor) -> Gradients:
 
 def loss_of(module: TranslationModule, batch: TranslationBatch, *, reduction: str) -> Tensor:
     scores = module.model(batch.source, batch.target_input)
-    expected = batch.target_output.flatten()
-    return cross_entropy(scores.flatten(0, 1), expected, ignore_index=PAD, label_smoothing=0.1, reduction=reduction)
+    expected = batch.target_output
+    return cross_entropy(scores, expected, ignore_index=IGNORED, label_smoothing=0.1, reduction=reduction)
 
 
+@pytest.mark.parametrize("multiple", [1, 8])
 @pytest.mark.parametrize("parts", [[(0, 1, 2)], [(0,), (1,), (2,)], [(2,), (0, 1)], [(2, 0), (), (1,), ()]])
 def test_every_token_of_a_step_has_the_same_weight_in_unequal_micro_batches(
-    module: TranslationModule, pairs: PairsInMemory, parts: list[tuple[int, ...]], tmp_path: Path
+    module: TranslationModule, pairs: PairsInMemory, parts: list[tuple[int, ...]], multiple: int, tmp_path: Path
 ) -> None:
     expected = by_hand(module, loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean"))
-    gradients = accumulated(module, [micro_batch(pairs, *part) for part in parts], tmp_path)
+    gradients = accumulated(module, [micro_batch(pairs, *part, multiple=multiple) for part in parts], tmp_path)
     assert gradients.keys() == expected.keys()
     for name, gradient in expected.items():
         torch.testing.assert_close(gradients[name], gradient, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("multiple", [1, 64])
+@pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
 def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shapes(
-    architecture: Architecture, pairs: PairsInMemory
+    architecture: Architecture, pairs: PairsInMemory, multiple: int
 ) -> None:
     module = module_of(dataclasses.replace(architecture, num_layers=1))  # each takes as long to compile
     counter = CompileCounterWithBackend("eager")
     assert isinstance(module.model, Transformer)
     compiled = torch.compile(module.model.states, dynamic=True, backend=counter)
     for sentences in ([0, 1], [2], [0, 1, 2], [1], [2, 1], [0, 0, 0, 1], [2, 2, 2, 2, 2]):
-        batch = micro_batch(pairs, *sentences)
+        batch = micro_batch(pairs, *sentences, multiple=multiple)
         plain = by_hand(module, loss_of(module, batch, reduction="sum"))
-        states, targets = compiled(batch.source, batch.target_input), batch.target_output.flatten()
-        losses = output_losses(states, module.model.output_weight, targets, label_smoothing=0.1, ignored_id=PAD)
+        states, weight = compiled(batch.source, batch.target_input), module.model.output_weight
+        losses = output_losses(states, weight, batch.target_output, label_smoothing=0.1)
         ours = by_hand(module, losses.smoothed)
         for name, gradient in plain.items():
             torch.testing.assert_close(ours[name], gradient, rtol=1e-5, atol=1e-5)

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.length_penalty import length_penalty
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.layers import DecoderLayer
@@ -25,13 +26,13 @@ Output = tuple[list[int], float]
 def small(architecture: Architecture) -> Transformer:
     """Fresh weights repeat themselves without end; lifting the end mark makes outputs of all lengths."""
     torch.manual_seed(4)
-    model = Transformer(architecture, vocabulary_size=VOCABULARY)
+    model = Transformer(**vars(architecture), vocabulary_size=VOCABULARY)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)
         last = model.decoder[-1]
         assert isinstance(last, DecoderLayer)
-        norm = last.around_feed_forward.norm
+        norm = last.feed_forward_residual.norm
         assert isinstance(norm, nn.LayerNorm)
         norm.bias.copy_(2.0 * model.embedding.weight[EOS])
     return model.eval()
@@ -39,7 +40,14 @@ def small(architecture: Architecture) -> Transformer:
 
 @torch.no_grad()
 def plain_search(
-    model: Transformer, source: Tensor, limit: int, *, beam_size: int, alpha: float, forbidden: list[int], n_best: int
+    model: Transformer,
+    source: list[int],
+    limit: int,
+    *,
+    beam_size: int,
+    alpha: float,
+    forbidden: list[int],
+    n_best: int,
 ) -> list[Output]:
     """One sentence alone, to its limit; each prefix is read anew, and all of its continuations are sorted."""
     live: list[Output] = [([], 0.0)]
@@ -47,7 +55,7 @@ def plain_search(
     for length in range(1, limit + 1):
         candidates: list[Output] = []
         for path, total in live:
-            logits = model(source.unsqueeze(0), torch.tensor([[BOS, *path]]))[0, -1]
+            logits = model(FlatTokens.of([source]), FlatTokens.of([[BOS, *path]]))[-1]
             log_probabilities = torch.log_softmax(logits, dim=-1).tolist()
             candidates += [
                 ([*path, token], total + log_probabilities[token])
@@ -65,12 +73,9 @@ def plain_search(
     return sorted(outputs, key=lambda output: -output[1])[:n_best]
 
 
-def padded(lengths: list[int], seed: int) -> Tensor:
+def drawn(lengths: list[int], seed: int) -> list[list[int]]:
     generator = torch.Generator().manual_seed(seed)
-    sources = torch.full((len(lengths), max(lengths)), PAD)
-    for row, length in zip(sources, lengths, strict=True):
-        row[:length] = torch.randint(3, VOCABULARY, (length,), generator=generator)
-    return sources
+    return [torch.randint(3, VOCABULARY, (length,), generator=generator).tolist() for length in lengths]
 
 
 # Derandomized: scores that agree to the last bits, which other sums may turn round, are rare but not impossible.
@@ -90,13 +95,13 @@ def test_beam_search_equals_the_plain_one(
     alpha: float,
     more_forbidden: list[int],
 ) -> None:
-    """Sentences of other lengths and limits beside it; they enter padded and leave at different times.
+    """Sentences of other lengths and limits beside it; they enter together and leave at different times.
 
     So it is where they enter at different times: one whenever some have left and fewer than three are there.
     """
     lengths, limits = [length for length, _ in sentences], [limit for _, limit in sentences]
     (beam_size, n_best), forbidden = beams, [PAD, BOS, *more_forbidden]
-    sources = padded(lengths, seed)
+    sources = drawn(lengths, seed)
     search = BeamSearch(
         beam_size=beam_size,
         length_penalty_alpha=alpha,
@@ -105,25 +110,22 @@ def test_beam_search_equals_the_plain_one(
         forbidden_ids=forbidden,
         n_best=n_best,
     )
-    found = search.batch(small.step, small.begin(sources), torch.tensor(limits))
-    waiting = [
-        (source[None, :length], torch.tensor([limit]))
-        for source, (length, limit) in zip(sources, sentences, strict=True)
-    ]
+    found = search.batch(small.step, small.begin(FlatTokens.of(sources)), torch.tensor(limits))
+    waiting = list(zip(sources, limits, strict=True))
 
     def supply(present: Sequence[int]) -> tuple[DecoderState, Tensor] | None:
         if not waiting or len(present) > 2:
             return None
         source, limit = waiting.pop(0)
-        return small.begin(source), limit
+        return small.begin(FlatTokens.of([source])), torch.tensor([limit])
 
     others = dict(search.stream(small.step, supply))
     assert [[each.tokens for each in others[number]] for number in range(len(limits))] == [
         [each.tokens for each in hypotheses] for hypotheses in found
     ]
-    for source, length, limit, hypotheses in zip(sources, lengths, limits, found, strict=True):
+    for source, limit, hypotheses in zip(sources, limits, found, strict=True):
         expected = plain_search(
-            small, source[:length], limit, beam_size=beam_size, alpha=alpha, forbidden=forbidden, n_best=n_best
+            small, source, limit, beam_size=beam_size, alpha=alpha, forbidden=forbidden, n_best=n_best
         )
         assert [[*each.tokens, *[EOS] * each.finished] for each in hypotheses] == [path for path, _ in expected]
         assert [each.score for each in hypotheses] == pytest.approx([score for _, score in expected], rel=1e-4)
@@ -132,7 +134,7 @@ def test_beam_search_equals_the_plain_one(
 def test_the_comparisons_see_outputs_of_many_lengths(small: Transformer) -> None:
     outputs = [
         plain_search(small, source, 14, beam_size=3, alpha=0.6, forbidden=[PAD, BOS], n_best=3)
-        for source in padded([5] * 12, seed=0)
+        for source in drawn([5] * 12, seed=0)
     ]
     finished = {len(path) for paths in outputs for path, _ in paths if path[-1] == EOS}
     assert len(finished) > 3

@@ -14,6 +14,7 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
+from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
 from aiayn.models.ensemble import Ensemble
 from aiayn.models.transformer import Transformer
@@ -36,7 +37,7 @@ def alone(
 @torch.inference_mode()
 def forced(model: AnyModel, source: list[int], target: list[int], *, bos_id: int) -> float:
     """Negative log-likelihood of one target, token by token through the search's own step."""
-    state = model.begin(torch.tensor([source]))
+    state = model.begin(FlatTokens.of([source]))
     nll = 0.0
     for read, predicted in zip([bos_id, *target], target, strict=False):
         logits, normalizers = model.step(torch.tensor([[read]]), state)
@@ -58,7 +59,9 @@ def test_an_ensemble_has_the_likelihoods_of_its_forced_decoding(
     model: Transformer, prepared: PreparedData, architecture: Architecture
 ) -> None:
     torch.manual_seed(4)
-    other = Transformer(replace(architecture, d_model=8, num_layers=1), vocabulary_size=len(model.output_weight) + 2)
+    other = Transformer(
+        **{**vars(architecture), "d_model": 8, "num_layers": 1}, vocabulary_size=len(model.output_weight) + 2
+    )
     ensemble = Ensemble([model, other.eval()])
     split, bos_id = prepared.split("test"), prepared.tokenizer.bos_id
     nll, _ = sentence_likelihoods(ensemble, split, tokens=100, bos_id=bos_id, device=CPU)
@@ -94,8 +97,8 @@ def test_outputs_respect_max_extra_length(model: Transformer, prepared: Prepared
 def test_no_output_is_longer_than_learned_positions_reach(prepared: PreparedData, architecture: Architecture) -> None:
     torch.manual_seed(5)
     longest = int(prepared.split("dev").source.lengths.max()) + 3
-    learned = replace(architecture, positions="learned", max_positions=longest)
-    model = Transformer(learned, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
+    learned = {**vars(architecture), "positions": "learned", "max_positions": longest}
+    model = Transformer(**learned, vocabulary_size=prepared.tokenizer.vocabulary_size).eval()
     search = replace(SEARCH, beam_size=2, max_extra_length=90, batch_tokens=200)
     found = search_all(model, prepared.split("dev").source, prepared.tokenizer, search, device=CPU)
     assert max(len(best.tokens) + best.finished for best, *_ in found) == longest == model.max_length
@@ -106,7 +109,7 @@ def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Arch
     symbols = ["(S", "(NP", ")S", ")NP", "DT", "NN"]
     tokenizer = SymbolTokenizer(classes=["⟨unk⟩"], targets=symbols, words=["the", "dogs", "bark"])
     torch.manual_seed(3)
-    model = Transformer(architecture, vocabulary_size=tokenizer.vocabulary_size + 2).eval()
+    model = Transformer(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size + 2).eval()
     lines = ["dogs", "the dogs", "the dogs bark", "cats bark the the dogs bark ever"]
     sources = SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
 

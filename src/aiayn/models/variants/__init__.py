@@ -1,0 +1,1 @@
+"""Parts of a Transformer that the paper does not have."""

@@ -1,0 +1,67 @@
+"""Positional encodings beside the paper's, and the choice of `model.positions`."""
+
+import torch
+from torch import Tensor, nn
+
+from aiayn.models.initialization import projection
+from aiayn.models.positions import LearnedPositions, PositionalEncoding, SinusoidalPositions, wavelengths
+
+
+class NoPositions(PositionalEncoding):
+    """Embeddings as they are, also where attention itself knows of positions."""
+
+    def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:  # noqa: ARG002
+        """See `PositionalEncoding`."""
+        return embedded
+
+
+class ConcatenatedPositions(SinusoidalPositions):
+    """A linear map of embedding and sinusoids side by side, instead of their sum."""
+
+    def __init__(self, *, max_positions: int, d_model: int) -> None:
+        super().__init__(max_positions=max_positions, d_model=d_model)
+        self.projection = projection(2 * d_model, d_model, bias=False)
+
+    def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
+        """See `PositionalEncoding`."""
+        encodings = self.encodings(positions, longest=longest).expand_as(embedded)
+        result: Tensor = self.projection(torch.cat([embedded, encodings], dim=-1))
+        return result
+
+
+class RotaryPositions(nn.Module):
+    """Rotates queries and keys by their positions, so that their products depend on distances (Su et al. 2021)."""
+
+    def __init__(self, d_k: int) -> None:
+        super().__init__()
+        self.wavelengths: Tensor
+        self.register_buffer("wavelengths", wavelengths(d_k).float(), persistent=False)
+
+    def forward(self, heads: Tensor, positions: Tensor) -> Tensor:
+        """Rotate each pair of coordinates 2i and 2i + 1 of `[..., num_heads, d_k]`, at int64 positions `[...]`."""
+        angles = positions[..., None, None].to(self.wavelengths.dtype) / self.wavelengths
+        sine, cosine = angles.sin(), angles.cos()
+        even, odd = heads[..., 0::2], heads[..., 1::2]
+        return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1).flatten(-2)
+
+
+def positional_encoding(name: str, *, max_positions: int, d_model: int) -> PositionalEncoding:
+    """The positional encoding of `model.positions`, initialised with torch's generator."""
+    match name:
+        case "none" | "rotary":  # rotary positions are applied by self-attention
+            return NoPositions()
+        case "learned":
+            return LearnedPositions(max_positions=max_positions, d_model=d_model)
+        case "concatenated":
+            return ConcatenatedPositions(max_positions=max_positions, d_model=d_model)
+        case "sinusoidal_blocks":
+            return SinusoidalPositions(max_positions=max_positions, d_model=d_model, formula=sinusoids_in_blocks)
+    return SinusoidalPositions(max_positions=max_positions, d_model=d_model)
+
+
+def sinusoids_in_blocks(positions: Tensor, d_model: int) -> Tensor:
+    """As in the authors' code: all sines, then all cosines, exponents i / (d_model / 2 - 1)."""
+    half = d_model // 2
+    of_pairs = 10000.0 ** (torch.arange(half, dtype=torch.float64) / max(1, half - 1))
+    angles = positions.double().unsqueeze(-1) / of_pairs.to(positions.device)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1).float()

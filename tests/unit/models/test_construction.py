@@ -1,0 +1,40 @@
+from typing import Any
+
+import pytest
+import torch
+from tiny_models import architecture, sentences
+
+from aiayn.models.architecture import AnyArchitecture, ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.models.baselines.convolutional import ConvolutionalTranslator
+from aiayn.models.baselines.recurrent import RecurrentTranslator
+from aiayn.models.construction import create_model
+from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
+
+KINDS: list[tuple[AnyArchitecture, type[TranslationModel[Any]]]] = [
+    (architecture(d_model=8), Transformer),
+    (RecurrentArchitecture(d_model=8, num_layers=1, cell="gru", attention="dot", dropout=0.0), RecurrentTranslator),
+    (
+        ConvolutionalArchitecture(d_model=8, num_layers=1, kernel_size=3, dropout=0.0, max_positions=9),
+        ConvolutionalTranslator,
+    ),
+]
+
+
+@pytest.mark.parametrize(("made_of", "kind"), KINDS)
+def test_every_architecture_has_its_model(made_of: AnyArchitecture, kind: type[TranslationModel[Any]]) -> None:
+    model = create_model(made_of, rows=29)
+    assert type(model) is kind
+    assert model.vocabulary_size == 29
+    assert model(sentences(3, 2), sentences(4, 1)).shape == (5, 29)
+
+
+@pytest.mark.parametrize("made_of", [made_of for made_of, _ in KINDS])
+def test_the_generators_state_decides(made_of: AnyArchitecture) -> None:
+    models = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        models.append(create_model(made_of, rows=29).state_dict())
+    first, again, other = models
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not all(torch.equal(first[name], other[name]) for name in first)

@@ -45,7 +45,7 @@ def output_losses(states: Tensor, weight: Tensor, targets: Tensor, *, label_smoo
 
 @torch.no_grad()
 def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-    """Negative log-likelihood of each target in nats, float32 `[positions]`, as in `output_losses`; none is negative."""
+    """Negative log-likelihood of each target in nats, float32 `[positions]`, as in `output_losses`; all count."""
     parts = []
     for rows in _chunks(targets, vocabulary_size=len(weight)):
         log_probabilities = F.log_softmax(linear(states[rows], weight), dim=-1, dtype=torch.float32)

@@ -3,24 +3,35 @@
 import dataclasses
 import math
 from functools import cache
+from typing import Any
 
-from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, RecurrentConfig, TransformerConfig
+from aiayn.config.model_schema import ConvolutionalConfig, ModelConfig, PluginConfig, RecurrentConfig, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
-from aiayn.models.architecture import AnyArchitecture, Architecture, ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.models.architecture import (
+    AnyArchitecture,
+    Architecture,
+    Arguments,
+    ConvolutionalArchitecture,
+    PluginArchitecture,
+    RecurrentArchitecture,
+)
 from aiayn.models.cost import ModelCost, has_closed_form, transformer_cost
 
 ARCHITECTURES: dict[type[ModelConfig], type[AnyArchitecture]] = {
     TransformerConfig: Architecture,
     RecurrentConfig: RecurrentArchitecture,
     ConvolutionalConfig: ConvolutionalArchitecture,
+    PluginConfig: PluginArchitecture,
 }
 
 
 def architecture_of(config: ModelConfig) -> AnyArchitecture:
     """The arguments of a model, but for its vocabulary: the fields of the configuration with the same names."""
     kind = ARCHITECTURES[type(config)]
-    return kind(**{field.name: getattr(config, field.name) for field in dataclasses.fields(kind)})
+    values: dict[str, Any] = {field.name: getattr(config, field.name) for field in dataclasses.fields(kind)}
+    values |= {name: Arguments(value) for name, value in values.items() if isinstance(value, dict)}
+    return kind(**values)
 
 
 def model_cost(config: ModelConfig, *, vocabulary_size: int) -> ModelCost:

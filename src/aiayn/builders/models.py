@@ -5,16 +5,29 @@ from typing import Any
 import torch
 
 from aiayn.builders.architecture import architecture_of, embedding_rows
+from aiayn.config.model_schema import plugins
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
 from aiayn.models.construction import create_model
 from aiayn.models.translation_model import TranslationModel
 from aiayn.system import processes
+from aiayn.system.plugins import no_module, source_digest
 from aiayn.system.processes import stated_devices
 
 
 def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationModel[Any]:
-    """The model with weights initialised from `seed`, for a vocabulary of this many entries."""
+    """The model with weights initialised from `seed`, for a vocabulary of this many entries.
+
+    Raises:
+        UserError: code of the user's own is missing, or differs from that with which the run began.
+    """
+    for key, name in plugins(vars(config.model)).items():
+        digest = source_digest(name)
+        if digest is None:
+            raise UserError(no_module(name, key=key))
+        if digest != config.identity.sources.get(name):
+            module = name.partition(":")[0]
+            raise UserError(f"{key}={name}: {module} has changed since the run began; restore it, or train anew")
     rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)
     torch.manual_seed(config.seed)
     return create_model(architecture_of(config.model), rows=rows)

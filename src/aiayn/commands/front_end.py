@@ -43,6 +43,7 @@ COMMANDS = {
     "reproduce": Command("a table of the paper: its sweep, then its report", TABLES),
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids"),
     "plan": Command("the cost of training: operations, memory, time, disk"),
+    "check": Command("whether a model has what training and searching need, such as causality"),
     "evaluate": Command("decode and score a checkpoint of a run"),
     "average": Command("the mean of a run's last checkpoints, as a checkpoint"),
     "translate": Command("translate lines of standard input with a run's model"),

@@ -28,6 +28,7 @@ IDENTITY = {
     "scale": "it is the name of the scale chosen",
     "fidelity": "it is the name of the fidelity profile chosen",
     "sweep": "it is the name of the sweep, or AIAYN_SWEEP",
+    "sources": "it is the digests of plugged-in code",
     "hash": "it is the hash of what can change a result",
     "name": "it follows from experiment, scale, seed and hash; paths.runs chooses the folder",
     "difference": "it is the changes of the run to its experiment",
@@ -79,7 +80,7 @@ def _unresolved(composed: DictConfig, key: str) -> Any:
 @cache
 def _files_of(verb: str) -> DictConfig:
     """Hydra's defaults and, over them, `hydra` and `identity` of the command's own files."""
-    names = ["train", verb] if verb in ("prepare", "plan") else ["base", verb]
+    names = ["train", verb] if verb in ("prepare", "plan", "check") else ["base", verb]
     files = [OmegaConf.load(conf_directory() / f"{name}.yaml") for name in names]
     stated = [OmegaConf.masked_copy(file, ["hydra", "identity"]) for file in files if isinstance(file, DictConfig)]
     merged = OmegaConf.merge({"hydra": OmegaConf.to_container(OmegaConf.structured(HydraConf))}, *stated)

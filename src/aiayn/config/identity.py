@@ -35,9 +35,12 @@ NEUTRAL_KEYS = frozenset(
 """Keys inside the other groups that never change a result."""
 
 
-def configuration_hash(content: Mapping[str, Any], *, fidelity: str) -> str:
-    """Eight hexadecimal digits of the resolved configuration, shared exactly by the attempts of one run."""
-    text = json.dumps({"fidelity": fidelity, **result_leaves(content)}, sort_keys=True)
+def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: Mapping[str, str] | None = None) -> str:
+    """Eight hexadecimal digits of the resolved configuration, shared exactly by the attempts of one run.
+
+    `sources` are digests of plugged-in code, by the name of the class.
+    """
+    text = json.dumps({"fidelity": fidelity, **result_leaves(content), **(sources or {})}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

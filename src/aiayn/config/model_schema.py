@@ -1,12 +1,14 @@
 """The schema of the group `model`, one dataclass for each kind of model: names, types, choices and ranges."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, Positive, Range, Share, Size
+from aiayn.config.values import LARGEST, NameOrClass, Positive, Range, Share, Size
+from aiayn.system.plugins import is_plugin
 
 
 class ModelKind(StrEnum):
@@ -15,6 +17,7 @@ class ModelKind(StrEnum):
     transformer = "transformer"
     recurrent = "recurrent"
     convolutional = "convolutional"
+    plugin = "plugin"
 
 
 class Attention(StrEnum):
@@ -106,12 +109,18 @@ class TransformerConfig(ModelConfig):
     """Width of one head's queries and keys."""
     d_v: HeadWidth = MISSING
     """Width of one head's values."""
-    attention: Attention = MISSING
-    """Compatibility function of queries and keys; restricted: scaled_dot, within a neighbourhood in self-attention."""
+    attention: Annotated[str, NameOrClass(Attention)] = MISSING
+    """Compatibility function of queries and keys; restricted: scaled_dot, within a neighbourhood in self-attention; or
+    a class of your own, as my_package.my_module:MyAttention."""
+    attention_arguments: dict[str, Any] = MISSING
+    """Keyword arguments of a class of your own."""
     neighbourhood: Annotated[int, Range(2, LARGEST)] = MISSING
     """r: positions that restricted self-attention sees, half of them on either side (section 4)."""
-    positions: Positions = MISSING
-    """Sinusoidal or learned, as in the paper; sinusoids in the code's layout or concatenated; rotary; none."""
+    positions: Annotated[str, NameOrClass(Positions)] = MISSING
+    """Sinusoidal or learned, as in the paper; sinusoids in the code's layout or concatenated; rotary; none; or a class
+    of your own, as my_package.my_module:MyPositions."""
+    positions_arguments: dict[str, Any] = MISSING
+    """Keyword arguments of a class of your own."""
     norm: Norm = MISSING
     """Post (the paper) or pre."""
     normalization: Normalization = MISSING
@@ -150,15 +159,32 @@ class ConvolutionalConfig(ModelConfig):
     """k: width of a convolution in positions; odd."""
 
 
+@dataclass
+class PluginConfig(ModelConfig):
+    """A model of your own: a subclass of `aiayn.models.translation_model.TranslationModel`."""
+
+    target: str = MISSING
+    """The class, as my_package.my_module:MyModel."""
+    arguments: dict[str, Any] = MISSING
+    """Its keyword arguments beside those that every model has and `vocabulary_size`."""
+
+
 MODEL_TYPES: dict[ModelKind, type[ModelConfig]] = {
     ModelKind.transformer: TransformerConfig,
     ModelKind.recurrent: RecurrentConfig,
     ModelKind.convolutional: ConvolutionalConfig,
+    ModelKind.plugin: PluginConfig,
 }
+
+
+def plugins(model: Mapping[str, Any]) -> dict[str, str]:
+    """The classes of the user's own in the group `model`, by key."""
+    named = {f"model.{name}": str(model.get(name, "")) for name in ("attention", "positions", "target")}
+    return {key: name for key, name in named.items() if is_plugin(name)}
 
 
 def has_learned_positions(model: ModelConfig) -> bool:
     """Whether sentences may not be longer than `model.max_positions`."""
     if isinstance(model, TransformerConfig):
-        return model.positions is Positions.learned
+        return model.positions == Positions.learned
     return isinstance(model, ConvolutionalConfig)

@@ -12,8 +12,10 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from aiayn.config.difference import run_difference, run_title
 from aiayn.config.identity import NEUTRAL_GROUPS, configuration_hash
+from aiayn.config.model_schema import plugins
 from aiayn.errors import UserError
 from aiayn.system import machine
+from aiayn.system.plugins import source_digest
 from aiayn.system.processes import stated_devices
 from aiayn.system.scratch import make_scratch, remove_scratch
 
@@ -76,7 +78,12 @@ def run_hash(*, _root_: DictConfig) -> str:
         if key != "hydra" and key not in NEUTRAL_GROUPS
         for node in (_root_[key],)
     }
-    return configuration_hash(content, fidelity=_root_.identity.fidelity)
+    return configuration_hash(content, fidelity=_root_.identity.fidelity, sources=_root_.identity.sources)
+
+
+def plugin_sources(*, _root_: DictConfig) -> DictConfig:
+    """The digest of the file of each class of the user's own in the group `model`; empty: there is none."""
+    return OmegaConf.create({name: source_digest(name) or "" for name in plugins(_root_.model).values()})
 
 
 @cache
@@ -95,6 +102,7 @@ RESOLVERS: tuple[Callable[..., Any], ...] = (
     jobs_at_once,
     by_device,
     run_hash,
+    plugin_sources,
     run_difference,
     run_title,
     scratch,

@@ -9,6 +9,7 @@ COMMANDS: dict[str, type] = {
     "train": schema.TrainConfig,
     "prepare": schema.TrainConfig,
     "plan": schema.PlanConfig,
+    "check": schema.TrainConfig,
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,

@@ -1,6 +1,7 @@
 """Rules between the values of a run's configuration, checked before anything is built; ranges: see `values`."""
 
 import json
+from typing import Any
 
 from aiayn.config.computed import check_computed
 from aiayn.config.data_schema import (
@@ -15,14 +16,17 @@ from aiayn.config.model_schema import (
     IN_PAIRS,
     ConvolutionalConfig,
     ModelConfig,
+    PluginConfig,
     Positions,
     RecurrentConfig,
     TransformerConfig,
     has_learned_positions,
+    plugins,
 )
 from aiayn.config.schema import TokenizerKind, TrainConfig
 from aiayn.config.third_parties import validate_callbacks, validate_trainer, validate_wandb
 from aiayn.errors import UserError
+from aiayn.system.plugins import is_plugin, no_module, source_digest
 
 FEWEST_ENTRIES = {TokenizerKind.byte_pair: 259, TokenizerKind.word_piece: 515, TokenizerKind.symbols: 5}
 """Of a vocabulary: special tokens and bytes; with symbols, special tokens, a bracket and a word."""
@@ -38,7 +42,7 @@ def validate(config: TrainConfig) -> None:
     least, last = config.trainer.get("min_steps"), config.optimization.max_steps
     if least is not None and least > last:
         raise UserError(f"trainer.min_steps={least}: must be at most optimization.max_steps={last}, or null")
-    _validate_model(config.model)
+    validate_model(config.model)
     _validate_lengths(config)
     if config.launch.compile and not isinstance(config.model, TransformerConfig):
         kind = config.model.kind
@@ -51,7 +55,9 @@ def validate(config: TrainConfig) -> None:
     validate_callbacks(config)
 
 
-def _validate_model(model: ModelConfig) -> None:
+def validate_model(model: ModelConfig) -> None:
+    """Check the sizes of a model."""
+    _validate_plugins(model)
     if isinstance(model, ConvolutionalConfig) and model.kernel_size % 2 == 0:
         raise UserError(f"model.kernel_size={model.kernel_size}: must be odd, so that each position is at a centre")
     if isinstance(model, RecurrentConfig) and model.d_model % 2:
@@ -65,8 +71,27 @@ def _validate_model(model: ModelConfig) -> None:
         )
     if model.positions in IN_PAIRS and model.d_model % 2:
         raise UserError(f"model.d_model={model.d_model}: must be even with model.positions={model.positions}")
-    if model.positions is Positions.rotary and model.d_k % 2:
+    if model.positions == Positions.rotary and model.d_k % 2:
         raise UserError(f"model.d_k={model.d_k}: must be even with model.positions=rotary, which rotates pairs")
+
+
+def _validate_plugins(model: ModelConfig) -> None:
+    """Check the names of classes of the user's own, and that only those have arguments."""
+    if isinstance(model, PluginConfig) and not is_plugin(model.target):
+        raise UserError(f"model.target={model.target}: name a class as in my_package.my_module:MyModel")
+    for key, name in plugins(vars(model)).items():
+        if source_digest(name) is None:
+            raise UserError(no_module(name, key=key))
+    for name, arguments in _own_arguments(model):
+        if arguments and not is_plugin(getattr(model, name)):
+            raise UserError(f"model.{name}_arguments: only a class of your own takes them; leave them out")
+
+
+def _own_arguments(model: ModelConfig) -> list[tuple[str, dict[str, Any]]]:
+    """The keyword arguments of a Transformer's parts, by the key of the part."""
+    if not isinstance(model, TransformerConfig):
+        return []
+    return [("attention", model.attention_arguments), ("positions", model.positions_arguments)]
 
 
 def _validate_lengths(config: TrainConfig) -> None:

@@ -3,10 +3,12 @@
 import dataclasses
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from aiayn.errors import UserError
+from aiayn.system.plugins import is_plugin
 
 LARGEST = 10**12
 """The largest whole number without a range of its own."""
@@ -32,6 +34,19 @@ class Range:
         return f"at most {self.most}" if value > self.most else None
 
 
+@dataclass(frozen=True)
+class NameOrClass:
+    """A text that is one of these names, or a class of the user's own (`aiayn.system.plugins`)."""
+
+    names: type[StrEnum]
+
+    def expected(self, value: str) -> str | None:
+        """The values that a text may have; None if it is one."""
+        if value in list(self.names) or is_plugin(value):
+            return None
+        return f"choose from {', '.join(self.names)}, or name a class as in my_package.my_module:MyClass"
+
+
 ANY = Range(most=LARGEST)
 
 WholeNumber: TypeAlias = Annotated[int, Range(0, LARGEST)]
@@ -54,18 +69,22 @@ def check_values(config: object, prefix: str = "") -> None:
     for name, value in vars(config).items():
         key = f"{prefix}{name}"
         if name not in hints:  # Hydra's +key=value adds keys that the schema does not have
-            raise UserError(f"{key}: no such key; + adds keys only below trainer, callbacks and logger")
+            raise UserError(f"{key}: no such key; + adds keys to trainer, callbacks, logger and arguments alone")
         if dataclasses.is_dataclass(value):
             check_values(value, f"{key}.")
         elif isinstance(value, str):
-            _check_text(key, value, may_be_empty=hints[name] == MayBeEmpty)
+            _check_text(key, value, hints[name])
         elif isinstance(value, int | float) and not isinstance(value, bool):
             _check_number(key, value, hints[name])
 
 
-def _check_text(key: str, value: str, *, may_be_empty: bool) -> None:
-    if not value.strip() and not may_be_empty:
+def _check_text(key: str, value: str, hint: Any) -> None:
+    if not value.strip() and hint != MayBeEmpty:
         raise UserError(f"{key} has no value: state it, as in {key}=...")
+    choices = [each for each in getattr(hint, "__metadata__", ()) if isinstance(each, NameOrClass)]
+    expected = choices[0].expected(value) if choices else None
+    if expected is not None:
+        raise UserError(f"{key}={value}: {expected}")
     if not value.isprintable():
         raise UserError(f"{key}={value!r}: holds a line break or another control character; leave it out")
 

@@ -1,7 +1,15 @@
 """The arguments of models, filled by name from the configuration's group `model`, which explains and checks them."""
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import json
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+
+class Arguments(dict[str, Any]):
+    """Keyword arguments of a class of the user's own; hashable, since architectures are keys of caches."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(json.dumps(self, sort_keys=True))
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,8 @@ class Architecture:
     residual: bool = True
     tied_embeddings: bool = True
     reads_bos: bool = True
+    attention_arguments: Arguments = field(default_factory=Arguments)
+    positions_arguments: Arguments = field(default_factory=Arguments)
 
     @property
     def reach(self) -> int | None:
@@ -66,4 +76,16 @@ class ConvolutionalArchitecture:
     max_positions: int
 
 
-AnyArchitecture: TypeAlias = Architecture | RecurrentArchitecture | ConvolutionalArchitecture
+@dataclass(frozen=True)
+class PluginArchitecture:
+    """Arguments of a model of the user's own."""
+
+    target: str
+    arguments: Arguments
+    d_model: int
+    num_layers: int
+    dropout: float
+    max_positions: int
+
+
+AnyArchitecture: TypeAlias = Architecture | RecurrentArchitecture | ConvolutionalArchitecture | PluginArchitecture

@@ -1,12 +1,16 @@
 """The attention functions that section 3.2.1 compares, for all heads at once.
 
-A new one is a class with one method, `scores`, and an entry in `attention_function`.
+A new one is a class with one method, `scores`: named as `model.attention=my_module:MyAttention`, or added here.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from aiayn.system.plugins import create
 
 
 class AttentionFunction(nn.Module, ABC):
@@ -84,8 +88,13 @@ class ConcatAttention(AttentionFunction):
         return self.additive.scores(torch.matmul(query, of_query), torch.matmul(keys, of_keys))
 
 
-def attention_function(name: str, *, num_heads: int, d_k: int) -> AttentionFunction:
-    """The function of `model.attention`, initialised with torch's generator."""
+def attention_function(
+    name: str, *, num_heads: int, d_k: int, arguments: Mapping[str, Any] | None = None
+) -> AttentionFunction:
+    """The function of `model.attention`, initialised with torch's generator.
+
+    `arguments` are further ones of a class of the user's own, named as `module:Class`.
+    """
     match name:
         case "scaled_dot" | "restricted":
             return DotProductAttention(scale=d_k**-0.5)
@@ -97,7 +106,8 @@ def attention_function(name: str, *, num_heads: int, d_k: int) -> AttentionFunct
             return AdditiveAttention(num_heads=num_heads, d_k=d_k)
         case "concat":
             return ConcatAttention(num_heads=num_heads, d_k=d_k)
-    raise AssertionError(name)
+    given = {"num_heads": num_heads, "d_k": d_k}
+    return create(name, key="model.attention", base=AttentionFunction, given=given, own=arguments or {})  # type: ignore[type-abstract]
 
 
 def _matrices(num_heads: int, rows: int, columns: int) -> nn.Parameter:

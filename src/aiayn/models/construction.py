@@ -2,11 +2,17 @@
 
 from typing import Any
 
-from aiayn.models.architecture import AnyArchitecture, ConvolutionalArchitecture, RecurrentArchitecture
+from aiayn.models.architecture import (
+    AnyArchitecture,
+    ConvolutionalArchitecture,
+    PluginArchitecture,
+    RecurrentArchitecture,
+)
 from aiayn.models.baselines.convolutional import ConvolutionalTranslator
 from aiayn.models.baselines.recurrent import RecurrentTranslator
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import TranslationModel
+from aiayn.system.plugins import create
 
 
 def create_model(architecture: AnyArchitecture, *, rows: int) -> TranslationModel[Any]:
@@ -15,4 +21,8 @@ def create_model(architecture: AnyArchitecture, *, rows: int) -> TranslationMode
         return RecurrentTranslator(**vars(architecture), vocabulary_size=rows)
     if isinstance(architecture, ConvolutionalArchitecture):
         return ConvolutionalTranslator(**vars(architecture), vocabulary_size=rows)
+    if isinstance(architecture, PluginArchitecture):
+        given = {**vars(architecture), "vocabulary_size": rows}
+        target, own = given.pop("target"), given.pop("arguments")
+        return create(target, key="model.target", base=TranslationModel, given=given, own=own)  # type: ignore[type-abstract]
     return Transformer(**vars(architecture), vocabulary_size=rows)

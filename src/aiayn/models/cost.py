@@ -85,7 +85,7 @@ def has_closed_form(shape: Architecture) -> bool:
     """Whether `transformer_cost` covers the architecture: the paper's, and choices without further weights."""
     return (
         shape.attention in ("scaled_dot", "dot", "restricted")
-        and shape.positions != "concatenated"
+        and shape.positions in ("sinusoidal", "sinusoidal_blocks", "learned", "rotary", "none")
         and shape.normalization == "layer"
         and shape.tied_embeddings
     )

@@ -1,7 +1,7 @@
 """The Transformer (section 3)."""
 
-from collections.abc import Iterator
-from typing import NamedTuple, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -62,6 +62,8 @@ class Transformer(TranslationModel[DecoderState]):
         reads_bos: bool = True,
         projection_bias: bool = False,
         layer_norm_epsilon: float = 1e-6,
+        attention_arguments: Mapping[str, Any] | None = None,
+        positions_arguments: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__()
 
@@ -71,7 +73,7 @@ class Transformer(TranslationModel[DecoderState]):
                 num_heads=num_heads,
                 d_k=d_k,
                 d_v=d_v,
-                function=attention_function(attention, num_heads=num_heads, d_k=d_k),
+                function=attention_function(attention, num_heads=num_heads, d_k=d_k, arguments=attention_arguments),
                 is_self=is_self,
                 bias=projection_bias,
                 dropout=attention_dropout,
@@ -92,7 +94,9 @@ class Transformer(TranslationModel[DecoderState]):
             None if tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
             for _ in range(2)
         )
-        self.positions = positional_encoding(positions, max_positions=max_positions, d_model=d_model)
+        self.positions = positional_encoding(
+            positions, max_positions=max_positions, d_model=d_model, arguments=positions_arguments
+        )
         self.reads_bos = reads_bos
         self.reach = neighbourhood // 2 if neighbourhood and attention == "restricted" else None
         self.dropout = Dropout(dropout)

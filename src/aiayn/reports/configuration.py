@@ -22,6 +22,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.resolvers import RESOLVERS
 from aiayn.config.sweep_schema import SlurmConfig, SweeperConfig
+from aiayn.config.values import NameOrClass
 from aiayn.system import files
 
 MISSING = "???"
@@ -251,6 +252,9 @@ def meanings(kind: type) -> dict[str, str]:
 
 def _type(hint: Any) -> str:
     """A type in words."""
+    names = [each.names for each in getattr(hint, "__metadata__", ()) if isinstance(each, NameOrClass)]
+    if names:
+        return f"{_type(names[0])}, or `module:Class`"
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(map(_type, get_args(hint)))
     if isinstance(hint, type) and issubclass(hint, Enum):

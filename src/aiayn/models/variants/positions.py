@@ -1,10 +1,14 @@
 """Positional encodings beside the paper's, and the choice of `model.positions`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from aiayn.models.initialization import projection
 from aiayn.models.positions import LearnedPositions, PositionalEncoding, SinusoidalPositions, wavelengths
+from aiayn.system.plugins import create
 
 
 class NoPositions(PositionalEncoding):
@@ -45,9 +49,16 @@ class RotaryPositions(nn.Module):
         return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1).flatten(-2)
 
 
-def positional_encoding(name: str, *, max_positions: int, d_model: int) -> PositionalEncoding:
-    """The positional encoding of `model.positions`, initialised with torch's generator."""
+def positional_encoding(
+    name: str, *, max_positions: int, d_model: int, arguments: Mapping[str, Any] | None = None
+) -> PositionalEncoding:
+    """The positional encoding of `model.positions`, initialised with torch's generator.
+
+    `arguments` are further ones of a class of the user's own, named as `module:Class`.
+    """
     match name:
+        case "sinusoidal":
+            return SinusoidalPositions(max_positions=max_positions, d_model=d_model)
         case "none" | "rotary":  # rotary positions are applied by self-attention
             return NoPositions()
         case "learned":
@@ -56,7 +67,8 @@ def positional_encoding(name: str, *, max_positions: int, d_model: int) -> Posit
             return ConcatenatedPositions(max_positions=max_positions, d_model=d_model)
         case "sinusoidal_blocks":
             return SinusoidalPositions(max_positions=max_positions, d_model=d_model, formula=sinusoids_in_blocks)
-    return SinusoidalPositions(max_positions=max_positions, d_model=d_model)
+    given = {"max_positions": max_positions, "d_model": d_model}
+    return create(name, key="model.positions", base=PositionalEncoding, given=given, own=arguments or {})  # type: ignore[type-abstract]
 
 
 def sinusoids_in_blocks(positions: Tensor, d_model: int) -> Tensor:

@@ -1,0 +1,16 @@
+"""`aiayn check`."""
+
+from aiayn.config.schema import TrainConfig
+from aiayn.config.validation import validate_model
+
+
+def check(config: TrainConfig) -> None:
+    """Refuse values of the model that `aiayn train` would refuse."""
+    validate_model(config.model)
+
+
+def main(config: TrainConfig) -> None:
+    """Check the properties of the configuration's model and print them; RunFailedError if it lacks one."""
+    from aiayn.reports.contract import print_contract  # imports torch
+
+    print_contract(config)

@@ -1,0 +1,17 @@
+"""`aiayn check`: the properties of a model as a table."""
+
+from aiayn.builders.contract import check_model
+from aiayn.config.schema import TrainConfig
+from aiayn.errors import RunFailedError
+from aiayn.reports.formats import Document, Grid, show
+
+
+def print_contract(config: TrainConfig) -> None:
+    """Check the configuration's model; RunFailedError if it lacks a property."""
+    found = check_model(config)
+    lines = tuple((each.name, "ok" if each.passed else "FAILED", each.detail) for each in found)
+    grid = Grid("", ("<check", "<result", "<found"), (lines,))
+    show(Document(f"Contract of model.kind={config.model.kind}", "aiayn check", grids=(grid,)), None)
+    failed = [each.name for each in found if not each.passed]
+    if failed:
+        raise RunFailedError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}")

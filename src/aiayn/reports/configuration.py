@@ -10,7 +10,7 @@ from enum import Enum
 from itertools import pairwise, takewhile
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import yaml
 from hydra.core.hydra_config import HydraConfig
@@ -119,7 +119,7 @@ class _Values:
     def rows(self, prefix: str, kind: Any, *, without: Collection[str] = ()) -> Iterator[Row]:
         """The keys of a dataclass and of those inside it."""
         explained = meanings(kind)
-        for name, hint in get_type_hints(kind).items():
+        for name, hint in get_type_hints(kind, include_extras=True).items():
             key = f"{prefix}.{name}".removeprefix(".")
             if name not in without and dataclasses.is_dataclass(hint):
                 yield from self.rows(key, hint)
@@ -255,6 +255,8 @@ def _type(hint: Any) -> str:
     names = [each.names for each in getattr(hint, "__metadata__", ()) if isinstance(each, NameOrClass)]
     if names:
         return f"{_type(names[0])}, or `module:Class`"
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
     if get_origin(hint) in (Union, UnionType):
         return " or ".join(map(_type, get_args(hint)))
     if isinstance(hint, type) and issubclass(hint, Enum):
@@ -266,6 +268,7 @@ def _code(value: Any) -> str:
     """A value as one would write it in YAML."""
     if value == MISSING:
         return "*required*"
+    value = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
     return f"`{text}`"
 

@@ -25,7 +25,7 @@ def build_model(config: TrainConfig, *, vocabulary_size: int) -> TranslationMode
         digest = source_digest(name)
         if digest is None:
             raise UserError(no_module(name, key=key))
-        if digest != config.identity.sources.get(name):
+        if f"{name}={digest}" not in config.identity.sources.split():
             module = name.partition(":")[0]
             raise UserError(f"{key}={name}: {module} has changed since the run began; restore it, or train anew")
     rows = embedding_rows(config.model, vocabulary_size=vocabulary_size)

@@ -35,12 +35,13 @@ NEUTRAL_KEYS = frozenset(
 """Keys inside the other groups that never change a result."""
 
 
-def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: Mapping[str, str] | None = None) -> str:
+def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: str = "") -> str:
     """Eight hexadecimal digits of the resolved configuration, shared exactly by the attempts of one run.
 
-    `sources` are digests of plugged-in code, by the name of the class.
+    `sources` has the digests of the user's own classes; empty: there are none.
     """
-    text = json.dumps({"fidelity": fidelity, **result_leaves(content), **(sources or {})}, sort_keys=True)
+    code = {"sources": sources} if sources else {}
+    text = json.dumps({"fidelity": fidelity, **result_leaves(content), **code}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

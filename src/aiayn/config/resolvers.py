@@ -81,9 +81,10 @@ def run_hash(*, _root_: DictConfig) -> str:
     return configuration_hash(content, fidelity=_root_.identity.fidelity, sources=_root_.identity.sources)
 
 
-def plugin_sources(*, _root_: DictConfig) -> DictConfig:
-    """The digest of the file of each class of the user's own in the group `model`; empty: there is none."""
-    return OmegaConf.create({name: source_digest(name) or "" for name in plugins(_root_.model).values()})
+def plugin_sources(*, _root_: DictConfig) -> str:
+    """Each class of the user's own in the group `model` with the digest of its file; empty: there is none."""
+    # Text, since Hydra resolves interpolations to mappings while it merges schemas, too early.
+    return " ".join(f"{name}={source_digest(name)}" for name in plugins(_root_.model).values())
 
 
 @cache

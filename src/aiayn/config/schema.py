@@ -217,8 +217,8 @@ class IdentityConfig:
     """The fidelity profile chosen."""
     sweep: str | None = MISSING
     """Name of the multirun, the group of its runs in W&B; null for a single run."""
-    sources: dict[str, str] = MISSING
-    """Digest of the file of each class of the user's own, by its name."""
+    sources: MayBeEmpty = MISSING
+    """Each class of the user's own with the digest of its file, as in my_ideas:MyAttention=0123456789abcdef."""
     hash: str = MISSING
     """Hash of everything in the configuration that can change a result."""
     name: str = MISSING

@@ -9,7 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.cost import Kept, ModelCost
-from aiayn.models.translation_model import TranslationModel
+from aiayn.models.translation_model import TranslationModel, count_parameters
 
 SENTENCES, LENGTH = 4, 16
 """Sentences whose kept values are counted, and their tokens."""
@@ -27,9 +27,9 @@ def measured_cost(build: Callable[[int], TranslationModel[Any]], *, vocabulary_s
     `build` makes the model with this many rows of its vocabulary.
     """
     with torch.device("meta"):
-        parameters = sum(parameter.numel() for parameter in build(vocabulary_size).parameters())
-        model = build(ROWS)
-    model = model.double().to_empty(device="cpu")  # its values do not matter; torch's counter knows products of doubles
+        parameters = count_parameters(build(vocabulary_size))
+    with torch.random.fork_rng(devices=[]):
+        model = build(ROWS).double()  # torch's counter knows products of doubles
     d_model = model.output_weight.shape[1]
     # Differences between two lengths leave out what is done once a sentence.
     met, met_source, met_target = (_weights_met(model, *lengths) for lengths in ((1, 1), (2, 1), (1, 2)))

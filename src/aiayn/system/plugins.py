@@ -22,12 +22,20 @@ def is_plugin(name: str) -> bool:
 
 
 def source_digest(name: str) -> str | None:
-    """Sixteen hexadecimal digits of the file that defines a class, which is not run; None: there is no module."""
+    """Sixteen hexadecimal digits of the file that defines a class, which is not run; None: there is no module.
+
+    Raises:
+        UserError: a package of the module, which is run, raises something.
+    """
     module = name.partition(":")[0]
     try:
         spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
+    except (ModuleNotFoundError, ValueError) as error:
+        if isinstance(error, ModuleNotFoundError) and not module.startswith(error.name or module):
+            raise UserError(no_module(name, key="model", module=error.name)) from error
         spec = None
+    except Exception as error:
+        raise UserError(f"{name}: importing its package raised {_said(error)}") from error
     if spec is None or spec.origin is None or not Path(spec.origin).is_file():
         return None
     return hashlib.sha256(Path(spec.origin).read_bytes()).hexdigest()[:16]
@@ -54,16 +62,21 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
     """
     module, _, attribute = name.partition(":")
     try:
-        kind = getattr(import_module(module), attribute)
+        imported = import_module(module)
     except ModuleNotFoundError as error:
         raise UserError(no_module(name, key=key, module=error.name)) from error
-    except AttributeError:
-        raise UserError(f"{key}={name}: {module} has no {attribute}") from None
+    except Exception as error:
+        raise UserError(f"{key}={name}: importing {module} raised {_said(error)}") from error
+    kind = getattr(imported, attribute, None)
+    if kind is None:
+        raise UserError(f"{key}={name}: {module} has no {attribute}")
     if not (isinstance(kind, type) and issubclass(kind, base)):
         raise UserError(f"{key}={name}: must be a subclass of {base.__module__}.{base.__qualname__}")
     if inspect.isabstract(kind):
         missing = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
         raise UserError(f"{key}={name}: does not define {missing}")
+    if twice := ", ".join(given.keys() & own.keys()):
+        raise UserError(f"{key}={name}: it is given {twice} in any case; leave it out of its arguments")
     try:
         inspect.signature(kind).bind(**given, **own)
     except TypeError as error:
@@ -71,6 +84,11 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
         raise UserError(f"{key}={name}: {error}; it takes {takes}, and is given {', '.join([*given, *own])}") from None
     try:
         return kind(**given, **own)
-    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        said = " ".join(str(error).split())
-        raise UserError(f"{key}={name}: its constructor raised {type(error).__name__}: {said}") from error
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"{key}={name}: its constructor raised {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

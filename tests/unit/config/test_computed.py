@@ -18,6 +18,8 @@ from aiayn.sweep.jobs import checked
 @pytest.mark.parametrize("group", ModelKind)
 def test_the_kind_of_a_model_is_that_of_its_group(kind: ModelKind, group: ModelKind) -> None:
     words = [f"model={group}", f"model.kind={kind}"]
+    if group is ModelKind.plugin:
+        words.append("model.target=aiayn.models.transformer:Transformer")
     if kind is group:
         validated(*words)
         return
@@ -35,7 +37,7 @@ def test_the_kind_of_a_corpus_is_that_of_its_group(kind: CorpusKind) -> None:
         checked("prepare", composed)
 
 
-@pytest.mark.parametrize("command", ["train", "prepare", "plan"])
+@pytest.mark.parametrize("command", ["train", "prepare", "plan", "check"])
 def test_the_identity_of_a_run_is_not_stated(command: str) -> None:
     composed = compose_command(command)
     assert set(composed.identity) == {*IDENTITY}

@@ -42,7 +42,7 @@ def test_every_key_has_a_row(page: str, verb: str) -> None:
         keys = list(flatten({str(key): value for key, value in content.items()}))
         assert keys
         for key in keys:
-            is_of_train = verb in ("prepare", "plan") and not key.startswith("hardware.")
+            is_of_train = verb in ("prepare", "plan", "check") and not key.startswith("hardware.")
             assert f"\n| `{key}` | " in section(page, "train" if is_of_train else verb)
 
 

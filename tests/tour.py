@@ -23,6 +23,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+OWN_IDEAS = DOCS / "own-ideas.md"
+"""Has the user's own classes, and a row of them."""
+
 NOT_RUN = ("configuration.md", "log.md", "performance.md")
 """Generated pages, and commands of the past."""
 
@@ -59,6 +62,7 @@ RULES = (
     Rule(r"aiayn plan .*", r"\g<0>"),
     Rule(r"make (demo|test|test-long)", None, "a stage of its own"),
     Rule(r"pip install .*|\. \.venv/bin/activate", None, "the environment is there already"),
+    Rule(r"export PYTHONPATH=\.", None, "the tour's environment has it"),
     Rule(r"export .*|torchrun .*", None, "needs two hosts"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
@@ -103,6 +107,11 @@ RULES = (
         r"aiayn train sweeps=heads_dk .*",
         rf"aiayn train sweeps=smoothing_dropout optimization.label_smoothing=0.1 model.dropout=0.0,0.1 {TINY}",
         "two runs of a grid",
+    ),
+    Rule(
+        r"aiayn report comparison (.*cosine.*)",
+        r"aiayn report comparison \1 only.data=grammar against=@RUN@",
+        "the tour's runs are of several corpora",
     ),
     Rule(
         r"aiayn report (comparison|sharpness) .*",
@@ -154,7 +163,7 @@ RULES = (
     ),
     Rule(r"aiayn attention (.*)", r"aiayn attention max_sentences=1 \1", "one sentence"),
     Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
-    Rule(r"aiayn (average|compare|evaluate|export|report|score|status|translate|tune)( .*)?", r"\g<0>"),
+    Rule(r"aiayn (average|check|compare|evaluate|export|report|score|status|translate|tune)( .*)?", r"\g<0>"),
     Rule(r"echo .* \| aiayn translate .*", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )
@@ -196,7 +205,7 @@ def adapted(command: str, run: str) -> str | None:
 
 
 def write_files(folder: Path) -> None:
-    """The files that the README's commands name: a corpus, and a row of one's own."""
+    """The files that commands of the documents name: a corpus, rows and classes of the user's own."""
     from aiayn.data.grammar.corpora import sentence_pairs
 
     (folder / "hub").mkdir()
@@ -213,11 +222,20 @@ def write_files(folder: Path) -> None:
     row = folder / "my_conf" / "experiment" / "mine.yaml"
     row.parent.mkdir(parents=True)
     row.write_text("# @package _global_\n# A row of one's own.\nmodel:\n  num_heads: 4\n")
+    (folder / "my_ideas.py").write_text(code_blocks(OWN_IDEAS, "python"), encoding="utf-8")
+    row.with_name("cosine.yaml").write_text(code_blocks(OWN_IDEAS, "yaml"), encoding="utf-8")
+
+
+def code_blocks(page: Path, language: str) -> str:
+    """The blocks of a language of a Markdown page, one after another."""
+    text = page.read_text(encoding="utf-8")
+    return "\n\n".join(re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
 
 
 def execute(command: str, folder: Path) -> tuple[int, str]:
     """Run a line in bash, end all its processes, and return its exit code and its output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("AIAYN_")}
+    environment["PYTHONPATH"] = str(folder)
     environment["PATH"] = f"{sysconfig.get_path('scripts')}{os.pathsep}{environment['PATH']}"
     with (
         tempfile.TemporaryFile() as said,

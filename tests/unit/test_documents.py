@@ -23,7 +23,7 @@ HAND_WRITTEN = [path for path in DOCUMENTS if path.name not in RECORDS]
 PLACES = (ROOT, ROOT / "src", ROOT / "src/aiayn", ROOT / "src/aiayn/reports/page")
 """Folders that a path of a document is relative to."""
 
-EXAMPLES = ("my_conf/experiment/mine.yaml",)
+EXAMPLES = ("my_conf/experiment/mine.yaml", "my_conf/experiment/cosine.yaml")
 """Files of the user."""
 
 
@@ -109,7 +109,19 @@ def error_of(line: Line) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def errors() -> dict[Line, str]:
+def own_ideas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The user's own classes of own-ideas.md can be imported."""
+    folder = tmp_path_factory.mktemp("own_ideas")
+    page = (ROOT / "docs/own-ideas.md").read_text(encoding="utf-8")
+    code = "\n\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    (folder / "my_ideas.py").write_text(code, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield
+
+
+@pytest.fixture(scope="module")
+def errors(own_ideas: None) -> dict[Line, str]:
     """The messages of all lines that are refused.
 
     A composition takes 0.1 s. Lines that choose the same options and agree in their keys are composed together,

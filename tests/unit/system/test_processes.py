@@ -90,10 +90,26 @@ def test_more_processes_than_the_cores_can_serve_are_refused(accelerator: str, m
 
 
 def test_the_limit_is_for_processors_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    processes.check_group_size({"devices": 10_000, "accelerator": "gpu"})
     for name, value in (GROUPS[0] | {"WORLD_SIZE": "10000"}).items():
         monkeypatch.setenv(name, value)
     processes.check_group_size({"devices": 10_000, "accelerator": "cpu"})
+
+
+@given(visible=st.integers(1, 100), asked=st.integers(1, 100))
+def test_a_run_asks_for_no_more_gpus_than_there_are(visible: int, asked: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(visible))))
+        if asked <= visible:
+            processes.check_group_size({"devices": asked, "accelerator": "gpu"})
+        else:
+            with pytest.raises(UserError, match=rf"^trainer\.devices={asked}: this machine shows {visible} GPUs"):
+                processes.check_group_size({"devices": asked, "accelerator": "gpu"})
+
+
+def test_without_a_gpu_the_cpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(UserError, match=r"^trainer\.accelerator=gpu: no GPU is here; take trainer=cpu$"):
+        processes.check_group_size({"devices": 1, "accelerator": "gpu"})
 
 
 @pytest.mark.parametrize("environment", GROUPS)

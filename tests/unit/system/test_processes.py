@@ -108,7 +108,7 @@ def test_a_run_asks_for_no_more_gpus_than_there_are(visible: int, asked: int) ->
 
 def test_without_a_gpu_the_cpu_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with pytest.raises(UserError, match=r"^trainer\.accelerator=gpu: no GPU is here; take trainer=cpu$"):
+    with pytest.raises(UserError, match=r"^trainer\.accelerator=gpu: this machine shows no GPU; take trainer=cpu$"):
         processes.check_group_size({"devices": 1, "accelerator": "gpu"})
 
 

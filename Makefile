@@ -11,12 +11,13 @@ PYTEST_ARGS =
 WORKERS = auto
 SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 BENCH =
+STAGES =
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test smoke test-long test-slurm check format docs bench tour clean
+.PHONY: help demo test smoke test-long test-slurm check format docs bench gpu tour clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -52,6 +53,10 @@ docs: $(INSTALLED)  ## regenerate docs/configuration.md from the schema and conf
 
 bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training decoding" narrows it
 	@$(BIN)/python benchmarks/run.py $(BENCH)
+
+# On a machine without an index: the interpreter that is there, with the packages of pyproject.toml.
+gpu:  ## measure on a GPU, without installing: STAGES="agreement speed" narrows it, PYTHON= names the interpreter
+	@PYTHONPATH=src:benchmarks $(PYTHON) benchmarks/gpu.py $(STAGES)
 
 tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes
 	@$(BIN)/python tests/tour.py

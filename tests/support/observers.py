@@ -64,6 +64,28 @@ class SwallowedSignal(Callback):
             signal.raise_signal(signal.SIGTERM)
 
 
+class BroadcastCounter(Callback):
+    """Counts the collective broadcasts between the first micro-batch of training and its end, by rank."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        self.count = 0
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == 0:
+            broadcast = torch.distributed.broadcast
+
+            def counted(*arguments: Any, **options: Any) -> Any:
+                self.count += 1
+                return broadcast(*arguments, **options)
+
+            torch.distributed.broadcast = counted
+
+    def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"rank-{trainer.global_rank}.json").write_text(json.dumps(self.count))
+
+
 class SignalAt(Callback):
     """Sends this process, the last of its group, a signal in the middle of the micro-batch with a given number."""
 

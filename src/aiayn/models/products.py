@@ -36,8 +36,11 @@ def linear(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor
     if not _HAS_ONE_DNN or not _is_plain(states):
         return F.linear(states, weight, bias)
     if torch.is_grad_enabled() and (states.requires_grad or weight.requires_grad):
-        rows: Tensor = _Linear.apply(states.reshape(-1, states.shape[-1]), weight, bias)  # type: ignore[no-untyped-call]
-        return rows.view(*states.shape[:-1], len(weight))
+        if states.dim() == 2:  # no view of the result: autograd copies one that is changed in place
+            result: Tensor = _Linear.apply(states, weight, bias)  # type: ignore[no-untyped-call]
+            return result
+        rows: Tensor = _Linear.apply(states.flatten(0, -2), weight, bias)  # type: ignore[no-untyped-call]
+        return torch.unflatten(rows, 0, states.shape[:-1])
     return _one_dnn(states, _packed.get(id(weight), weight), bias)
 
 

@@ -61,6 +61,9 @@ class ReportedRun:
     def settings(self) -> dict[str, Any]:
         """Everything in its configuration that can change a result, except the seed."""
         leaves = {"fidelity": self.record.fidelity, **result_leaves(self.content)}
+        sources = (self.content.get("identity") or {}).get("sources")
+        if sources:  # code of the user's own
+            leaves["identity.sources"] = sources
         return {key: value for key, value in leaves.items() if key != "seed"}
 
     @property

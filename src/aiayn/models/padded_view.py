@@ -71,11 +71,12 @@ class _Flatten(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, padded: Tensor, view: PaddedView) -> Tensor:
-        ctx.view, ctx.places = view, len(padded)
+        ctx.view = view
         return padded.index_select(0, view.to_flat)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        padded, count = gradient.new_zeros(ctx.places, *gradient.shape[1:]), ctx.view.count
-        return padded.index_copy_(0, ctx.view.to_flat[:count], gradient[:count]), None
+        padded = gradient.index_select(0, ctx.view.to_padded)
+        is_pad = ~ctx.view.is_token.view(-1, *[1] * (padded.dim() - 1))
+        return padded.masked_fill_(is_pad, 0), None

@@ -72,9 +72,17 @@ class _Linear(torch.autograd.Function):
         for_states, for_weight, for_bias = ctx.needs_input_grad
         return (
             _one_dnn(gradient, weight.t()) if for_states else None,
-            _one_dnn(gradient.t(), states.t()) if for_weight else None,
+            _outer(gradient, states) if for_weight else None,
             gradient.sum(dim=0) if for_bias else None,
         )
+
+
+def _outer(gradient: Tensor, states: Tensor) -> Tensor:
+    """`gradient.T @ states`; oneDNN copies the transposed one that is its first operand, so it gets the narrower."""
+    rows, out, width = len(gradient), gradient.shape[1], states.shape[1]
+    if out * rows <= width * rows + out * width:
+        return _one_dnn(gradient.t(), states.t())
+    return _one_dnn(states.t(), gradient.t()).t().contiguous()
 
 
 def _one_dnn(states: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from aiayn.data.batches.collation import TranslationBatch
-from aiayn.models import products
+from aiayn.models import matmul
 from token_batches import PAD, PaddedBatch, read_batches, read_padded, trainer
 
 GEMM_SIZE = 2048
@@ -123,7 +123,7 @@ def gemm(*, library: str, **_: object) -> Callable[[int], float]:
         library: "torch" for `torch.mm`, "aiayn" for what multiplies in our steps.
     """
     left, right = (torch.rand(GEMM_SIZE, GEMM_SIZE) for _ in range(2))
-    libraries: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"torch": torch.mm, "aiayn": products.linear}
+    libraries: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"torch": torch.mm, "aiayn": matmul.linear}
     multiply = libraries[library]
 
     @torch.no_grad()

@@ -14,7 +14,7 @@ from aiayn.config.freeze import plain
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.models.products import ROWS_MULTIPLE
+from aiayn.models.matmul import ROWS_MULTIPLE
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout

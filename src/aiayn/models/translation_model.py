@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.products import linear
+from aiayn.models.matmul import linear
 
 State = TypeVar("State")
 """See `decoding.step.DecodingState`."""

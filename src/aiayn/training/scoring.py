@@ -23,7 +23,7 @@ from aiayn.decoding.constraint import ConstrainedState, constrained
 from aiayn.decoding.open_brackets import BracketVocabulary
 from aiayn.decoding.step import Hypothesis, StepFunction
 from aiayn.models.ensemble import Ensemble, log_mean
-from aiayn.models.products import packed
+from aiayn.models.matmul import packed
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup

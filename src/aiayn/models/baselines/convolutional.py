@@ -13,9 +13,9 @@ from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.initialization import projection
 from aiayn.models.log_sum_exp import log_sum_exp
+from aiayn.models.matmul import linear
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.positions import LearnedPositions
-from aiayn.models.products import linear
 from aiayn.models.translation_model import TranslationModel
 
 HALVED = math.sqrt(0.5)

@@ -44,13 +44,15 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         self.dropout = Dropout(dropout)
         kernel = nn.GRU if cell == "gru" else nn.LSTM
-        between = dropout if layers > 1 else 0.0
+        layer_dropout = dropout if layers > 1 else 0.0
         per_direction = width // 2 if is_attentive else width
         self.encoder = kernel(
-            width, per_direction, layers, batch_first=True, bidirectional=is_attentive, dropout=between
+            width, per_direction, layers, batch_first=True, bidirectional=is_attentive, dropout=layer_dropout
         )
         reads_found = attention != "dot"
-        self.decoder = kernel(2 * width if reads_found else width, width, layers, batch_first=True, dropout=between)
+        self.decoder = kernel(
+            2 * width if reads_found else width, width, layers, batch_first=True, dropout=layer_dropout
+        )
         self.beginning = projection(width, layers * width, bias=True) if is_attentive else None
         is_additive = attention == "additive"
         self.query = projection(width, width, bias=False) if is_additive else None

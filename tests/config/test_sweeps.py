@@ -96,7 +96,7 @@ def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -
     assert int(count) == (trials(path) or math.prod(map(len, swept(path).values())))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(TABLE2 | TABLE3 | TABLE4))
 def test_the_cost_is_that_of_the_rows(name: str) -> None:
     path = sweeps_directory() / f"{name}.yaml"

@@ -42,7 +42,7 @@ def test_the_papers_hours_are_met_within_a_third(model: str) -> None:
     assert hours == pytest.approx(load_recipe().training[model].hours, rel=1 / 3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rows_of_a_table_are_planned_and_nothing_is_written(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     rows = "experiment=table3/base,table3/big"
     assert main(["plan", "sweeps=table3", rows, *PAPER]) == 0

@@ -41,8 +41,9 @@ def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share:
         share: the part of the machine to lease first; None: all of it, without a lease.
     """
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
-    processes.check_group_size(config.trainer)
     is_done = not config.force and is_finished(directory)
+    if not is_done:  # a finished run is shown on any machine
+        processes.check_group_size(config.trainer)
     if processes.rank() > 0:  # the first rank locks the directory
         return read_record(directory.record) if is_done else _run_here(config, directory, command)
     if share is None or processes.is_rank() or is_done:

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,18 +99,18 @@ class Bench:
         chosen = ("table3/base", "baselines/luong") if self.is_tiny else store.options("experiment")
         for name in chosen:
             if not name.startswith(NEED_FILES):
-                yield name, lambda name=name: self.train(name, [f"experiment={name}", *SHORT])  # type: ignore[misc]
+                yield name, partial(self.train, name, [f"experiment={name}", *SHORT])
 
     def compiled(self) -> Iterator[Measurement]:
         """Some of them as compiled models."""
         for name in COMPILED[: 1 if self.is_tiny else None]:
             words = [f"experiment={name}", *SHORT, "launch.compile=true"]
-            yield name, lambda name=name, words=words: self.train(f"compiled {name}", words)  # type: ignore[misc]
+            yield name, partial(self.train, f"compiled {name}", words)
 
     def agreement(self) -> Iterator[Measurement]:
         """Loss and gradients in single precision: this device beside the CPU."""
         for name in AGREEING[: 1 if self.is_tiny else None]:
-            yield name, lambda name=name: _agreement(name, self.device)  # type: ignore[misc]
+            yield name, partial(_agreement, name, self.device)
 
     def speed(self) -> Iterator[Measurement]:
         """Base and big on batches of unequal sentences, by the real command."""
@@ -134,7 +135,7 @@ class Bench:
                 if self.device == "cuda" or mode == "fp32":
                     name = f"{row} {mode}"
                     all_words = [f"experiment=table3/{row}", *shape, *words]
-                    yield name, lambda name=name, words=all_words: self._speed(name, words)  # type: ignore[misc]
+                    yield name, partial(self._speed, name, all_words)
 
     def _speed(self, name: str, words: Sequence[str]) -> Figures:
         figures = self.train(name, words)
@@ -151,14 +152,14 @@ class Bench:
 
     def decoding(self) -> Iterator[Measurement]:
         """The search of a run of `speed`, by the real command."""
-        for path in sorted((self.work / "runs").rglob("run.json")):
-            if path.parts[len(self.work.parts) + 1].startswith("base-"):
-                yield str(path.parts[len(self.work.parts) + 1]), lambda run=path.parent: self._decode(run)  # type: ignore[misc]
+        for folder in sorted((self.work / "runs").glob("base-*")):
+            for path in folder.rglob("run.json"):
+                yield folder.name, partial(self._decode, path.parent)
 
     def _decode(self, run: Path) -> Figures:
         began = time.perf_counter()
         words = [f"run={run}", "decoding.beam_size=4", f"decoding.limit_sentences={8 if self.is_tiny else 2000}"]
-        code = aiayn(["evaluate", *words, f"paths.cache={self.work / 'cache'}"])
+        code = aiayn(["evaluate", *words])
         return {"exit code": code, "seconds": round(time.perf_counter() - began, 1)}
 
 

@@ -31,7 +31,7 @@ class Cache(NamedTuple):
 
 
 class PastContext(NamedTuple):
-    """New positions `[sentences, beam]` see the past of their own beam, and themselves; see `attention.Context`."""
+    """New positions `[sentences, beam]` see the past of their own beam, and themselves; see `attention_context.Context`."""
 
     cache: Cache
     slots: int
@@ -49,7 +49,7 @@ class PastContext(NamedTuple):
 
 
 class SourceContext(NamedTuple):
-    """New positions `[sentences, beam]` see their source; see `attention.Context`."""
+    """New positions `[sentences, beam]` see their source; see `attention_context.Context`."""
 
     bias: Tensor | None
     """Added to the scores, `[sentences, 1, 1, source_len]`: -inf at pads; None without pads."""

@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from aiayn.flat_tokens import Layout
 from aiayn.models.attention_functions import AttentionFunction
-from aiayn.models.padded_view import PaddedView
 
 torch.backends.cuda.enable_cudnn_sdp(False)
 """cuDNN's attention builds a plan for each new shape, which takes longer than the step; no two batches are alike."""
@@ -20,92 +20,63 @@ VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""
 
 
-def attend(
+def padded_attention(
     function: AttentionFunction,
     query: Tensor,
     keys: Tensor,
     values: Tensor,
     *,
-    queries: PaddedView,
-    sources: PaddedView,
-    is_causal: bool = False,
-    reach: int | None = None,
-    dropout: float = 0.0,
+    is_token: Tensor | None,
+    is_causal: bool,
+    reach: int | None,
+    dropout: float,
 ) -> Tensor:
-    """Attend within each sentence of flat tensors.
+    """Attend from `[batch, num_heads, queries, d_k]` to keys `[batch, num_heads, keys, d_k]` and values d_v wide.
 
     Args:
         function: of queries and keys.
-        query: `[tokens, num_heads, d_k]`.
-        keys: `[source_tokens, num_heads, d_k]`.
-        values: `[source_tokens, num_heads, d_v]`.
-        queries: layout of the queries.
-        sources: layout of keys and values; the same sentences.
-        is_causal: a query sees the keys up to its own position alone, of the same sentences in the same layout.
+        query: see above.
+        keys: see above.
+        values: see above.
+        is_token: bool `[batch, keys]`, False at pads, which follow a sentence's tokens; None without pads.
+        is_causal: a query sees the keys up to its own position alone, of the same sentences.
         reach: the largest distance of a key that a query sees, for dot products; None: any.
         dropout: probability that a weight is set to zero.
 
     Returns:
-        `[tokens, num_heads, d_v]`.
+        `[batch, num_heads, queries, d_v]`; undefined for queries at pads.
     """
-    if function.scale is not None and reach is None and takes_varlen(query, values, dropout=dropout):
-        query = function.transform(query.transpose(0, 1)).transpose(0, 1)
-        return _varlen(query, keys, values, queries, sources, is_causal=is_causal, scale=function.scale)
-    query, keys, values = (
-        view.pad(each).transpose(1, 2) for view, each in ((queries, query), (sources, keys), (sources, values))
-    )
-    # A causal mask hides pads, too, which are at the ends of sentences.
-    is_token = None if is_causal and reach is None else sources.mask
     if reach is not None:
         assert function.scale is not None, "restricted attention is a dot product"
-        heads = local_attention(
-            function.transform(query),
-            keys,
-            values,
-            reach=reach,
-            is_token=is_token,
-            is_causal=is_causal,
-            scale=function.scale,
-            dropout=dropout,
+        query, scale = function.transform(query), function.scale
+        shown: dict[str, Any] = {"reach": reach, "is_token": is_token, "is_causal": is_causal}
+        return local_attention(query, keys, values, **shown, scale=scale, dropout=dropout)
+    if function.scale is not None:
+        query = function.transform(query)
+        # A causal mask hides pads, too.
+        mask = None if is_causal or is_token is None else is_token[:, None, None]
+        return F.scaled_dot_product_attention(
+            query, keys, values, attn_mask=mask, is_causal=is_causal, scale=function.scale, dropout_p=dropout
         )
-    elif function.scale is not None:
-        mask = None if is_token is None else is_token[:, None, None]
-        heads = F.scaled_dot_product_attention(
-            function.transform(query),
-            keys,
-            values,
-            attn_mask=mask,
-            is_causal=is_causal,
-            scale=function.scale,
-            dropout_p=dropout,
-        )
-    else:
-        # Scores are computed again in the backward pass: sums of queries and keys would take d_k times their memory.
-        scores: Tensor = (
-            checkpoint(function.scores, query, keys, use_reentrant=False, preserve_rng_state=False)
-            if torch.is_grad_enabled()
-            else function.scores(query, keys)
-        )
-        weights = torch.softmax(_masked(scores, is_token, is_causal=is_causal), dim=-1)
-        heads = torch.matmul(F.dropout(weights, dropout), values)
-    return queries.flatten(heads.transpose(1, 2))
+    # Scores are computed again in the backward pass: sums of queries and keys would take d_k times their memory.
+    scores: Tensor = (
+        checkpoint(function.scores, query, keys, use_reentrant=False, preserve_rng_state=False)
+        if torch.is_grad_enabled()
+        else function.scores(query, keys)
+    )
+    weights = torch.softmax(masked(scores, is_token, is_causal=is_causal), dim=-1)
+    return torch.matmul(F.dropout(weights, dropout), values)
 
 
-def padded_scores(
-    function: AttentionFunction,
-    query: Tensor,
-    keys: Tensor,
-    *,
-    queries: PaddedView,
-    sources: PaddedView,
-    is_causal: bool = False,
-    reach: int | None = None,
-) -> Tensor:
-    """The logits of the softmax of `attend`, `[sentences, num_heads, queries, keys]`, -inf at hidden keys."""
-    scores = function.scores(queries.pad(query).transpose(1, 2), sources.pad(keys).transpose(1, 2))
+def masked(scores: Tensor, is_token: Tensor | None, *, is_causal: bool, reach: int | None = None) -> Tensor:
+    """Scores `[batch, num_heads, queries, keys]` with -inf at the keys that `padded_attention` hides."""
+    queries, keys = (torch.arange(length, device=scores.device) for length in scores.shape[-2:])
+    distance = keys - queries[:, None]
     if reach is not None:
-        scores = scores.masked_fill(_distances(scores).abs() > reach, -torch.inf)
-    return _masked(scores, sources.mask, is_causal=is_causal)
+        scores = scores.masked_fill(distance.abs() > reach, -torch.inf)
+    if is_causal:
+        return scores.masked_fill(distance > 0, -torch.inf)
+    return scores if is_token is None else scores.masked_fill(~is_token[:, None, None], -torch.inf)
 
 
 def attend_few(function: AttentionFunction, query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
@@ -166,15 +137,45 @@ def local_attention(
     return torch.unflatten(found, 0, (batch, blocks)).transpose(1, 2).flatten(2, 3)[:, :, :length]
 
 
-def takes_varlen(query: Tensor, values: Tensor, *, dropout: float) -> bool:
-    """Whether torch's attention for flat tensors takes these: GPUs, half precision, equal widths, no dropout."""
+def takes_flat(function: AttentionFunction, query: Tensor, values: Tensor, *, dropout: float) -> bool:
+    """Whether `flat_attention` takes these: dot products on GPUs, half precision, equal widths, no dropout."""
     return (
-        query.device.type == "cuda"
+        function.scale is not None
+        and query.device.type == "cuda"
         and query.dtype in (torch.float16, torch.bfloat16)
         and query.shape[-1] == values.shape[-1] <= VARLEN_WIDTH
         and dropout == 0.0
         and _varlen_attention() is not None
     )
+
+
+def flat_attention(
+    function: AttentionFunction,
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    queries: Layout,
+    sources: Layout,
+    *,
+    is_causal: bool,
+) -> Tensor:
+    """Attend within the sentences of flat tensors `[tokens, num_heads, d]`, by torch's kernel without padding."""
+    varlen = _varlen_attention()
+    assert varlen is not None
+    has_flag = "is_causal" in inspect.signature(varlen).parameters  # later versions take a window instead
+    causal: dict[str, Any] = {"is_causal": is_causal} if has_flag else {"window_size": (-1, 0 if is_causal else -1)}
+    result: Tensor = varlen(
+        function.transform(query.transpose(0, 1)).transpose(0, 1),
+        keys,
+        values,
+        queries.offsets,
+        sources.offsets,
+        max(queries.longest, queries.fillers),
+        max(sources.longest, sources.fillers),
+        scale=function.scale,
+        **causal,
+    )
+    return result
 
 
 @cache
@@ -185,45 +186,3 @@ def _varlen_attention() -> Callable[..., Any] | None:
     except ImportError:
         return None
     return varlen_attn
-
-
-def _varlen(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    queries: PaddedView,
-    sources: PaddedView,
-    *,
-    is_causal: bool,
-    scale: float,
-) -> Tensor:
-    varlen = _varlen_attention()
-    assert varlen is not None
-    of_queries, of_sources = queries.layout, sources.layout
-    has_flag = "is_causal" in inspect.signature(varlen).parameters  # later versions take a window instead
-    causal: dict[str, Any] = {"is_causal": is_causal} if has_flag else {"window_size": (-1, 0 if is_causal else -1)}
-    result: Tensor = varlen(
-        query,
-        keys,
-        values,
-        of_queries.offsets,
-        of_sources.offsets,
-        max(of_queries.longest, of_queries.fillers),
-        max(of_sources.longest, of_sources.fillers),
-        scale=scale,
-        **causal,
-    )
-    return result
-
-
-def _masked(scores: Tensor, is_token: Tensor | None, *, is_causal: bool) -> Tensor:
-    """Scores with -inf at hidden keys."""
-    if is_causal:
-        return scores.masked_fill(_distances(scores) > 0, -torch.inf)
-    return scores if is_token is None else scores.masked_fill(~is_token[:, None, None], -torch.inf)
-
-
-def _distances(scores: Tensor) -> Tensor:
-    """Each key's position less each query's, `[queries, keys]`."""
-    queries, keys = (torch.arange(length, device=scores.device) for length in scores.shape[-2:])
-    return keys - queries[:, None]

@@ -4,7 +4,7 @@ from typing import NamedTuple, Protocol
 
 from torch import Tensor
 
-from aiayn.models.attention_backends import attend, padded_scores
+from aiayn.models.attention_backends import flat_attention, masked, padded_attention, takes_flat
 from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.padded_view import PaddedView
 
@@ -44,27 +44,22 @@ class SentenceContext:
         return self.queries.layout.positions
 
     def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """See `Context`."""
-        return attend(
+        """See `Context`; without padding where the kernel for flat tensors takes it."""
+        if self.reach is None and takes_flat(function, query, memory.values, dropout=dropout):
+            layouts = self.queries.layout, self.keys.layout
+            return flat_attention(function, query, *memory, *layouts, is_causal=self.is_causal)
+        heads = padded_attention(
             function,
-            query,
-            memory.keys,
-            memory.values,
-            queries=self.queries,
-            sources=self.keys,
+            self.queries.pad(query).transpose(1, 2),
+            *(self.keys.pad(each).transpose(1, 2) for each in memory),
+            is_token=self.keys.mask,
             is_causal=self.is_causal,
             reach=self.reach,
             dropout=dropout,
         )
+        return self.queries.flatten(heads.transpose(1, 2))
 
     def scores(self, function: AttentionFunction, query: Tensor, memory: KeysValues) -> Tensor:
         """The softmax's logits `[sentences, num_heads, queries, keys]`, -inf at hidden keys, for inspection."""
-        return padded_scores(
-            function,
-            query,
-            memory.keys,
-            queries=self.queries,
-            sources=self.keys,
-            is_causal=self.is_causal,
-            reach=self.reach,
-        )
+        scores = function.scores(self.queries.pad(query).transpose(1, 2), self.keys.pad(memory.keys).transpose(1, 2))
+        return masked(scores, self.keys.mask, is_causal=self.is_causal, reach=self.reach)

@@ -31,7 +31,7 @@ class Cache(NamedTuple):
 
 
 class PastContext(NamedTuple):
-    """New positions `[sentences, beam]` see the past of their own beam, and themselves; see `attention_context.Context`."""
+    """New positions `[sentences, beam]` see the past of their beam, and themselves; see `attention_context.Context`."""
 
     cache: Cache
     slots: int

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import Layout
-from aiayn.models.attention_backends import attend, attend_few, local_attention, padded_scores
+from aiayn.models.attention_backends import attend_few, local_attention
+from aiayn.models.attention_context import KeysValues, SentenceContext
 from aiayn.models.attention_functions import AttentionFunction, attention_function
 from aiayn.models.padded_view import PaddedView
 
@@ -53,6 +54,29 @@ class Heads(NamedTuple):
         shapes = ((queries, d_k), (sources, d_k), (sources, d_v))
         each = (torch.randn(len(of.positions), num_heads, d, dtype=torch.float64) for of, d in shapes)
         return cls(*(one.requires_grad_() for one in each))
+
+
+def attend(
+    function: AttentionFunction,
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    queries: PaddedView,
+    sources: PaddedView,
+    dropout: float = 0.0,
+    is_causal: bool = False,
+    reach: int | None = None,
+) -> Tensor:
+    context = SentenceContext(queries, sources, is_causal=is_causal, reach=reach)
+    return context.attend(function, query, KeysValues(keys, values), dropout=dropout)
+
+
+def padded_scores(
+    function: AttentionFunction, heads: Heads, view: PaddedView, *, is_causal: bool = False, reach: int | None = None
+) -> Tensor:
+    context = SentenceContext(view, view, is_causal=is_causal, reach=reach)
+    return context.scores(function, heads.query, KeysValues(heads.keys, heads.values))
 
 
 def attend_naively(
@@ -162,7 +186,7 @@ def test_each_sentence_attends_to_itself(
     expected = attend_naively(name, function, heads, both, is_causal=is_causal)
     assert_same(result, expected, [*heads, *function.parameters()])
 
-    scores = padded_scores(function, heads.query, heads.keys, queries=view, sources=view, is_causal=is_causal)
+    scores = padded_scores(function, heads, view, is_causal=is_causal)
     weighed = torch.matmul(torch.softmax(scores, dim=-1), view.pad(heads.values).transpose(1, 2))
     torch.testing.assert_close(view.flatten(weighed.transpose(1, 2))[: view.count], expected, rtol=0, atol=1e-12)
 
@@ -182,9 +206,7 @@ def test_within_reach_each_sentence_attends_to_itself(
     expected = attend_naively("scaled_dot", function, heads, both, is_causal=is_causal, reach=reach)
     assert_same(result, expected, [*heads])
 
-    scores = padded_scores(
-        function, heads.query, heads.keys, queries=view, sources=view, is_causal=is_causal, reach=reach
-    )
+    scores = padded_scores(function, heads, view, is_causal=is_causal, reach=reach)
     assert bool((scores > -torch.inf).any(dim=-1)[view.is_token[:, None].expand(-1, 2, -1)].all())
     weighed = torch.matmul(torch.softmax(scores, dim=-1), view.pad(heads.values).transpose(1, 2))
     torch.testing.assert_close(view.flatten(weighed.transpose(1, 2))[: view.count], expected, rtol=0, atol=1e-12)

@@ -1,8 +1,9 @@
 """A command line in this process, in an empty folder of its own."""
 
+import logging
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,9 @@ CommandLine = Callable[..., Said]
 
 
 @pytest.fixture
-def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[CommandLine]:
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
     monkeypatch.chdir(tmp_path)
     # The front end sets these for Hydra; they are restored after the test.
     monkeypatch.setattr(sys, "argv", sys.argv)
@@ -37,4 +40,7 @@ def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         code = main(words)
         return Said(code, *capsys.readouterr())
 
-    return call
+    yield call
+    # `--info` has Hydra log all that it does, from then on.
+    root.setLevel(level)
+    root.handlers[:] = handlers

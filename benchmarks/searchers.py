@@ -1,6 +1,8 @@
 """Contenders of the decoding contest. Their random weights never end a sentence before its limit."""
 
+import atexit
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +40,17 @@ def endless_model(architecture: Architecture, *, vocabulary_size: int) -> Transf
 def aiayn(
     *, architecture: Mapping[str, Any], vocabulary_size: int, sentences: int, length: int, beam: int, **_: object
 ) -> Callable[[int], float]:
-    """Our own search, as `aiayn translate` calls it; its work is counted in sentences."""
+    """Our own search, as `aiayn translate` calls it: matrices are packed once. Its work is counted in sentences."""
     from aiayn.config.schema import BeamSearchConfig, EosWithin
+    from aiayn.models.matmul import packed
     from aiayn.system import allocator
     from aiayn.training.scoring import search_all
 
     allocator.keep_memory()
     model = endless_model(Architecture(**architecture), vocabulary_size=vocabulary_size)
+    held = ExitStack()
+    held.enter_context(packed(model))
+    atexit.register(held.close)
     texts = random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
     search = BeamSearchConfig(
         beam_size=beam,

@@ -10,8 +10,9 @@ from torch import Tensor
 class Layout(NamedTuple):
     """The places of sentences in a flat tensor `[tokens, ...]`, one after another.
 
-    The last `fillers` tokens belong to no sentence; they make the number of tokens a convenient one. The sizes are
-    Python numbers, so that reading them never synchronises with a device.
+    The last `fillers` tokens belong to no sentence; they make the number of tokens a convenient one. Only batches of
+    static shape have empty sentences, of which none is the first. The sizes are Python numbers, so that reading them
+    never synchronises with a device.
     """
 
     positions: Tensor
@@ -21,7 +22,7 @@ class Layout(NamedTuple):
     attention kernels."""
     sentences: int
     longest: int
-    """Tokens of the longest sentence."""
+    """At least the tokens of the longest sentence."""
     fillers: int = 0
 
     @classmethod

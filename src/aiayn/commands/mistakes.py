@@ -94,6 +94,8 @@ def _no_such_key(key: str, verb: str, overrides: Sequence[str]) -> str:
         return f"{key}: {STATED_ELSEWHERE[name]}"
     if group == "trainer" and _is_trainer_argument(name):
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
+    if _split(key)[0] in ("model.attention_arguments", "model.positions_arguments", "model.arguments"):
+        return f"{key}: arguments of your own class are added with a plus sign: +{key}=..."
     if key in _keys_of_other_kinds():
         choose = f"choose that with {group}=, or leave it out"
         return f"{key}: a key of another kind of {group} than the one chosen; {choose}"

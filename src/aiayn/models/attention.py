@@ -29,13 +29,14 @@ class MultiHeadAttention(nn.Module):
         rotary: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        self.num_heads, self.d_k, self.d_v, self.dropout = num_heads, d_k, d_v, dropout
+        self.num_heads, self.d_k, self.dropout = num_heads, d_k, dropout
         self.function, self.rotary = function, rotary
-        keys, values = num_heads * d_k, num_heads * d_v
-        self.query_key_value = projection(d_model, keys + keys + values, bias=bias) if is_self else None
-        self.query = None if is_self else projection(d_model, keys, bias=bias)
-        self.key_value = None if is_self else projection(d_model, keys + values, bias=bias)
-        self.output = projection(values, d_model, bias=bias)
+        self.key_width, self.value_width = num_heads * d_k, num_heads * d_v
+        joint = self.key_width + self.value_width
+        self.query_key_value = projection(d_model, self.key_width + joint, bias=bias) if is_self else None
+        self.query = None if is_self else projection(d_model, self.key_width, bias=bias)
+        self.key_value = None if is_self else projection(d_model, joint, bias=bias)
+        self.output = projection(self.value_width, d_model, bias=bias)
 
     def forward(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> Tensor:
         """Attend from states `[..., d_model]` to those that `context` shows, or to their memory: the same shape."""
@@ -50,8 +51,8 @@ class MultiHeadAttention(nn.Module):
             assert self.query is not None, "self-attention has no memory"
             return torch.unflatten(self.query(states), -1, (self.num_heads, self.d_k)), memory
         assert self.query_key_value is not None, "cross-attention needs the memory's keys and values"
-        keys, values = self.num_heads * self.d_k, self.num_heads * self.d_v
-        query, *rest = self.query_key_value(states).split([keys, keys, values], dim=-1)
+        widths = [self.key_width, self.key_width, self.value_width]
+        query, *rest = self.query_key_value(states).split(widths, dim=-1)
         query, memory = torch.unflatten(query, -1, (self.num_heads, self.d_k)), self._split(*rest)
         if self.rotary is not None:
             query = self.rotary(query, context.positions)
@@ -61,8 +62,7 @@ class MultiHeadAttention(nn.Module):
     def keys_values(self, states: Tensor) -> KeysValues:
         """K W_i^K and V W_i^V of the encoder's output `[..., d_model]`."""
         assert self.key_value is not None, "self-attention has no memory"
-        keys, values = self.num_heads * self.d_k, self.num_heads * self.d_v
-        return self._split(*self.key_value(states).split([keys, values], dim=-1))
+        return self._split(*self.key_value(states).split([self.key_width, self.value_width], dim=-1))
 
     def _split(self, keys: Tensor, values: Tensor) -> KeysValues:
         return KeysValues(*(torch.unflatten(each, -1, (self.num_heads, -1)) for each in (keys, values)))

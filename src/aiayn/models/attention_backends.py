@@ -19,6 +19,9 @@ torch.backends.cuda.enable_cudnn_sdp(False)
 VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""
 
+VARLEN_MULTIPLE = 8
+"""Widths that the kernel takes; unlike `scaled_dot_product_attention` it does not pad others."""
+
 
 def padded_attention(
     function: AttentionFunction,
@@ -55,17 +58,36 @@ def padded_attention(
         query = function.transform(query)
         # A causal mask hides pads, too.
         mask = None if is_causal or is_token is None else is_token[:, None, None]
-        return F.scaled_dot_product_attention(
-            query, keys, values, attn_mask=mask, is_causal=is_causal, scale=function.scale, dropout_p=dropout
-        )
+        # Equation 1: softmax(scale Q K^T) V; is_causal sets the scores of later keys to -inf (section 3.2.3).
+        return _fused(query, keys, values, mask=mask, is_causal=is_causal, scale=function.scale, dropout=dropout)
     # Scores are computed again in the backward pass: sums of queries and keys would take d_k times their memory.
     scores: Tensor = (
-        checkpoint(function.scores, query, keys, use_reentrant=False, preserve_rng_state=False)
+        checkpoint(function.scores, query, keys, use_reentrant=False)
         if torch.is_grad_enabled()
         else function.scores(query, keys)
     )
     weights = torch.softmax(masked(scores, is_token, is_causal=is_causal), dim=-1)
     return torch.matmul(F.dropout(weights, dropout), values)
+
+
+def _fused(
+    query: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    mask: Tensor | None,
+    scale: float | None,
+    dropout: float,
+    is_causal: bool = False,
+) -> Tensor:
+    """The fused kernel; on CPUs in single precision: in bf16, its backward pass takes up to eight times as long."""
+    if query.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+        query, keys, values = query.float(), keys.float(), values.float()
+        with torch.autocast("cpu", enabled=False):
+            return _fused(query, keys, values, mask=mask, scale=scale, dropout=dropout, is_causal=is_causal)
+    return F.scaled_dot_product_attention(
+        query, keys, values, attn_mask=mask, dropout_p=dropout, is_causal=is_causal, scale=scale
+    )
 
 
 def masked(scores: Tensor, is_token: Tensor | None, *, is_causal: bool, reach: int | None = None) -> Tensor:
@@ -86,8 +108,8 @@ def attend_few(function: AttentionFunction, query: Tensor, keys: Tensor, values:
     ms instead of 0.9. `bias` is added to the scores and broadcast to `[sentences, num_heads, few, keys]`.
     """
     scores = function.scores(query, keys)
-    if bias is not None:
-        scores += bias
+    if bias is not None:  # in place only where the scores are a tensor of their own
+        scores = scores + bias if function.scale is None else scores.add_(bias)
     return torch.matmul(torch.softmax(scores, dim=-1), values)
 
 
@@ -125,13 +147,13 @@ def local_attention(
         padded = F.pad(heads, (0, 0, reach, reach + tail))
         return padded.unfold(2, 3 * reach, reach).permute(0, 2, 1, 4, 3).flatten(0, 1)
 
-    found = F.scaled_dot_product_attention(
+    found = _fused(
         torch.unflatten(F.pad(query, (0, 0, 0, tail)), 2, (blocks, reach)).transpose(1, 2).flatten(0, 1),
         around(keys),
         around(values),
-        attn_mask=(allowed | sees_nothing).flatten(0, 1).unsqueeze(1),
+        mask=(allowed | sees_nothing).flatten(0, 1).unsqueeze(1),
         scale=scale,
-        dropout_p=dropout,
+        dropout=dropout,
     )  # [batch * blocks, num_heads, reach, d_v]
     found = found.masked_fill(sees_nothing.flatten(0, 1).unsqueeze(1), 0.0)
     return torch.unflatten(found, 0, (batch, blocks)).transpose(1, 2).flatten(2, 3)[:, :, :length]
@@ -139,11 +161,19 @@ def local_attention(
 
 def takes_flat(function: AttentionFunction, query: Tensor, values: Tensor, *, dropout: float) -> bool:
     """Whether `flat_attention` takes these: dot products on GPUs, half precision, equal widths, no dropout."""
+    widths = query.shape[-1], values.shape[-1]
+    return query.device.type == "cuda" and has_flat_kernel(function, query.dtype, widths=widths, dropout=dropout)
+
+
+def has_flat_kernel(
+    function: AttentionFunction, dtype: torch.dtype, *, widths: tuple[int, int], dropout: float
+) -> bool:
+    """Whether a GPU has a kernel for flat tensors, given d_k and d_v as `widths`."""
     return (
         function.scale is not None
-        and query.device.type == "cuda"
-        and query.dtype in (torch.float16, torch.bfloat16)
-        and query.shape[-1] == values.shape[-1] <= VARLEN_WIDTH
+        and dtype in (torch.float16, torch.bfloat16)
+        and widths[0] == widths[1] <= VARLEN_WIDTH
+        and widths[0] % VARLEN_MULTIPLE == 0
         and dropout == 0.0
         and _varlen_attention() is not None
     )

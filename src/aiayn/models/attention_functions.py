@@ -1,6 +1,7 @@
-"""The attention functions that section 3.2.1 compares, for all heads at once.
+"""The scores of section 3.2.1, for all heads at once: Q K^T / sqrt(d_k) in equation 1, and others.
 
-A new one is a class with one method, `scores`: named as `model.attention=my_module:MyAttention`, or added here.
+Masks, softmax and the sum of the values are in `attention_backends.padded_attention`. A new function is a class with
+one method, `scores`: named as `model.attention=my_module:MyAttention`, or added here.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +15,7 @@ from aiayn.system.plugins import create
 
 
 class AttentionFunction(nn.Module, ABC):
-    """How well each key fits each query; values are summed by the softmax of these scores."""
+    """Scores of keys for queries; the values are weighted by their softmax."""
 
     scale: float | None = None
     """If it is set, the scores are scale * f(Q) K^T, and fused kernels compute them instead of `scores`."""

@@ -14,7 +14,7 @@ class Residual(nn.Module):
     """LayerNorm(x + Dropout(Sublayer(x))), as in the paper (sections 3.1 and 5.4).
 
     `is_pre` gives x + Dropout(Sublayer(LayerNorm(x))), as in the authors' later code, where the stack needs one more
-    normalisation at its end. Without `adds` there is no connection: x is left out of the sum.
+    normalisation at its end. With `adds=False`, x is left out of the sum.
     """
 
     def __init__(self, norm: nn.Module, *, dropout: float, is_pre: bool = False, adds: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -13,11 +14,24 @@ _HAS_ONE_DNN = torch.backends.cpu.get_cpu_capability() == "AVX512" and all(
     hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
 )
 """torch multiplies float32 on CPUs with MKL, which runs AVX2 code on AMD's processors: 109 GFLOP/s on a core that
-reaches 240 with AVX-512 through oneDNN. Most builds of torch have oneDNN, too, but without a public name."""
+reaches 240 with AVX-512 through oneDNN (Zen 5; 95 and 105 with Zen 4). Most builds of torch have oneDNN, too, but
+without a public name."""
 
 ROWS_MULTIPLE = 64 if _HAS_ONE_DNN else 1
 """The best multiple for rows of training's products. oneDNN compiles code for every new shape, which takes a
 millisecond or two and a megabyte, and no two batches have equally many tokens."""
+
+
+def _is_intel() -> bool:
+    try:
+        return "GenuineIntel" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:  # not Linux
+        return False
+
+
+_HAS_FAST_MKL = _is_intel()
+"""Whether MKL is as fast as oneDNN. Then it makes the gradients of weights: it reads both operands transposed, of which
+oneDNN copies one."""
 
 _packed: dict[int, Tensor] = {}
 """The weights that `packed` holds, by the identity of the plain ones."""
@@ -49,7 +63,7 @@ def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 
     `left` is `[width, rows]`, `right` is `[width, columns]`.
     """
-    if _HAS_ONE_DNN and _is_plain(left):
+    if _HAS_ONE_DNN and not _HAS_FAST_MKL and _is_plain(left):
         total += _one_dnn(right.t(), left.t()).t()  # the way round that is faster where rows are many
     elif left.dtype == total.dtype:
         total.addmm_(left.t(), right)
@@ -79,6 +93,8 @@ class _Linear(torch.autograd.Function):
 
 def _outer(gradient: Tensor, states: Tensor) -> Tensor:
     """`gradient.T @ states`; oneDNN copies the transposed one that is its first operand, so it gets the narrower."""
+    if _HAS_FAST_MKL:
+        return torch.mm(gradient.t(), states)
     rows, out, width = len(gradient), gradient.shape[1], states.shape[1]
     if out * rows <= width * rows + out * width:
         return _one_dnn(gradient.t(), states.t())

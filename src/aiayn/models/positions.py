@@ -12,7 +12,7 @@ from aiayn.models.initialization import table
 
 
 class PositionalEncoding(nn.Module, ABC):
-    """Tells embeddings where in their sentence they stand."""
+    """Adds or joins the positions of tokens to their embeddings."""
 
     end: int | None = None
     """The most tokens of a sentence; None: any number."""
@@ -81,5 +81,5 @@ def sinusoids(positions: Tensor, d_model: int) -> Tensor:
 
 
 def wavelengths(width: int) -> Tensor:
-    """10000^(2i / width), float64 `[width / 2]`, without the factor 2 pi."""
+    """10000^(2i / width), the wavelengths divided by 2 pi, float64 `[width / 2]`."""
     return 10000.0 ** (torch.arange(0, width, 2, dtype=torch.float64) / width)

@@ -67,7 +67,7 @@ class Transformer(TranslationModel[DecoderState]):
     ) -> None:
         super().__init__()
 
-        def attend(*, is_self: bool) -> MultiHeadAttention:
+        def attention_layer(*, is_self: bool) -> MultiHeadAttention:
             return MultiHeadAttention(
                 d_model=d_model,
                 num_heads=num_heads,
@@ -86,11 +86,11 @@ class Transformer(TranslationModel[DecoderState]):
         def normalize() -> nn.Module:
             return (nn.LayerNorm if normalization == "layer" else nn.RMSNorm)(d_model, eps=layer_norm_epsilon)
 
-        def connect() -> Residual:
+        def connection() -> Residual:
             return Residual(normalize(), dropout=dropout, is_pre=norm == "pre", adds=residual)
 
         self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
-        self.own_target_embedding, self.own_output = (
+        self.untied_target_embedding, self.untied_output = (
             None if tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
             for _ in range(2)
         )
@@ -101,10 +101,10 @@ class Transformer(TranslationModel[DecoderState]):
         self.reach = neighbourhood // 2 if neighbourhood and attention == "restricted" else None
         self.dropout = Dropout(dropout)
         self.encoder = nn.ModuleList(
-            EncoderLayer(attend(is_self=True), feed_forward(), connect) for _ in range(num_layers)
+            EncoderLayer(attention_layer(is_self=True), feed_forward(), connection) for _ in range(num_layers)
         )
         self.decoder = nn.ModuleList(
-            DecoderLayer(attend(is_self=True), attend(is_self=False), feed_forward(), connect)
+            DecoderLayer(attention_layer(is_self=True), attention_layer(is_self=False), feed_forward(), connection)
             for _ in range(num_layers)
         )
         self.encoder_norm, self.decoder_norm = (normalize() if norm == "pre" else nn.Identity() for _ in range(2))
@@ -112,7 +112,7 @@ class Transformer(TranslationModel[DecoderState]):
     @property
     def output_weight(self) -> Tensor:
         """The matrix of the output layer, `[vocabulary_size, d_model]`: the embeddings' own if they are tied."""
-        return (self.own_output or self.embedding).weight
+        return (self.untied_output or self.embedding).weight
 
     @property
     def max_length(self) -> int | None:
@@ -171,8 +171,8 @@ class Transformer(TranslationModel[DecoderState]):
 
     def _embed(self, tokens: Tensor, positions: Tensor, *, longest: int, is_target: bool = False) -> Tensor:
         """Embeddings and positions (sections 3.4, 3.5) of ids `[...]` at positions that broadcast: `[..., d_model]`."""
-        own = self.own_target_embedding if is_target else None
-        embedded: Tensor = (own or self.embedding)(tokens)
+        untied = self.untied_target_embedding if is_target else None
+        embedded: Tensor = (untied or self.embedding)(tokens)
         if is_target and not self.reads_bos:
             embedded = embedded.masked_fill((positions == 0).unsqueeze(-1), 0.0)
         placed: Tensor = self.positions(embedded, positions, longest=longest)

@@ -42,6 +42,9 @@ BASE = "table3/base"
 EXPERIMENT = "experiment"
 """The column of experiments, beside those of keys."""
 
+OWN_SOURCES = "identity.sources"
+"""The setting of a run with a class of the user's own: no reference, whatever its experiment."""
+
 Settings = Mapping[str, Any]
 """The experiment, and everything in the configuration that can change a result, by key."""
 
@@ -238,7 +241,8 @@ def sort_key(value: Any) -> tuple[int, float, str]:
 
 def _reference(systems: Sequence[System], against: str | None) -> int | None:
     if against is None:
-        return next((n for n, system in enumerate(systems) if system.settings[EXPERIMENT] == BASE), None)
+        bases = (n for n, system in enumerate(systems) if system.settings[EXPERIMENT] == BASE)
+        return next((n for n in bases if OWN_SOURCES not in systems[n].settings), None)
     path = open_run(against, key="against").path.resolve()
     for number, system in enumerate(systems):
         if any(run.path.resolve() == path for run in system.runs):

@@ -21,7 +21,7 @@ class TranslationDataModule(LightningDataModule):
 
     `source_tokens` and `target_tokens` are the budgets of an optimizer step over all ranks, `evaluation_tokens` that of
     a validation batch per side. The number of tokens of a training batch is a
-    multiple of `multiple`.
+    multiple of `multiple`; with `is_static`, all training batches have one shape.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class TranslationDataModule(LightningDataModule):
         evaluation_tokens: int,
         seed: int,
         multiple: int = 1,
+        is_static: bool = False,
     ) -> None:
         super().__init__()
         self.data = data
@@ -41,6 +42,7 @@ class TranslationDataModule(LightningDataModule):
         self.evaluation_tokens = evaluation_tokens
         self.seed = seed
         self._multiple = multiple
+        self._is_static = is_static
 
     def train_dataloader(self) -> "TrainingLoader":
         """The micro-batches of this rank from the trainer's current step."""
@@ -55,6 +57,7 @@ class TranslationDataModule(LightningDataModule):
             start_step=trainer.global_step,
             max_steps=trainer.max_steps,
             multiple=self._multiple,
+            is_static=self._is_static,
             **self._shared(trainer),
         )
         return TrainingLoader(stream, trainer)

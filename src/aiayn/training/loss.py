@@ -81,7 +81,8 @@ class _OutputLosses(torch.autograd.Function):
                 logits = linear(part.to(dtype), matrix)
                 at_target = logits.gather(1, chosen)
                 surprise = _to_probabilities(logits, chosen, exact)
-                uniform = at_target + surprise - (part @ mean_weight).unsqueeze(1)  # the normalizer less the mean logit
+                mean_logit = (part.to(mean_weight.dtype) @ mean_weight).unsqueeze(1)
+                uniform = at_target + surprise - mean_logit  # the normalizer less the mean logit
                 nll += (surprise * weighs).sum()
                 smoothed += ((1.0 - label_smoothing) * surprise + label_smoothing * uniform).mul(weighs).sum()
                 if not is_differentiated:

@@ -29,6 +29,7 @@ MISTAKES = {
     "train model.d_modell=3": "model.d_modell: no such key; did you mean model.d_model?",
     "train -m model.d_modell=3,4": "model.d_modell: no such key; did you mean model.d_model?",
     "train max_steps=3": "max_steps: no such key; did you mean optimization.max_steps?",
+    "train model.attention_arguments.heat=3": "model.attention_arguments.heat: arguments of your own class are added",
     "train trainer.foo=3": "trainer.foo: no such key; it has accelerator, ",
     "train trainer.max_steps=3": "trainer.max_steps: state optimization.max_steps instead",
     "train trainer.model_registry=x": "trainer.model_registry: not in conf/trainer; write +trainer.model_registry",

@@ -32,6 +32,7 @@ REFUSED: dict[tuple[str, ...], str] = {
         "model=recurrent",
         "launch.compile=true",
     ): r"launch\.compile=true: made for model\.kind=transformer",
+    ("launch.static_shapes=true",): r"launch\.static_shapes=true: is for launch\.compile=true; add that",
     ("tokenizer.vocabulary_size=258",): r"tokenizer\.vocabulary_size=258: must be at least 259",
     ("model.vocabulary_rows=10",): r"model\.vocabulary_rows=10: any vocabulary of tokenizer\.kind=byte_pair has 259",
     ("tokenizer=symbols",): r"tokenizer\.kind=symbols: made for trees, and data\.kind=grammar is text, ",
@@ -54,6 +55,7 @@ def test_a_contradiction_is_refused(overrides: tuple[str, ...]) -> None:
         [*AVERAGED, "averaging.interval=2"],
         ["model.d_model=127", "model.positions=learned"],
         [*PARSING, "decoding.constrained=true", "decoding.max_extra_length=2"],
+        ["launch.compile=true", "launch.static_shapes=true"],
     ],
     ids=" ".join,
 )

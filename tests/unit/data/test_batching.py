@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -214,8 +215,8 @@ def test_a_step_is_the_same_for_any_ranks_and_accumulations(
     """Whatever the lengths: passes end within the steps, and some of these have fewer sentences than ranks."""
 
     def stream(**shape: int) -> TrainingStream:
-        budget = {"source_tokens": tokens, "target_tokens": tokens, "start_step": start_step, "max_steps": 20}
-        return TrainingStream(pairs, **budget, **shape, seed=3, bos_id=1)
+        options: dict[str, Any] = {**shape, "start_step": start_step, "max_steps": 20, "seed": 3, "bos_id": 1}
+        return TrainingStream(pairs, source_tokens=tokens, target_tokens=tokens, **options)
 
     ranks = [list(stream(rank=rank, world_size=world_size, accumulation=accumulation)) for rank in range(world_size)]
     in_turn = [step for step in range(start_step, 20) for _ in range(accumulation)]

@@ -243,6 +243,53 @@ def test_dropout_drops_weights_and_scales_the_others(name: str) -> None:
     assert abs(float(is_dropped.double().mean()) - 0.25) < 0.04  # 4,000 draws: six standard deviations
 
 
+@pytest.mark.parametrize("reach", [None, 2])
+def test_under_autocast_a_cpu_attends_in_single_precision(reach: int | None) -> None:
+    torch.manual_seed(0)
+    layout = Layout.of([4, 3])
+    view = PaddedView(layout)
+    heads = [torch.randn(7, 2, 8).bfloat16() for _ in range(3)]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        result = attend(made("scaled_dot", num_heads=2, d_k=8), *heads, queries=view, sources=view, reach=reach)
+    exact = (each.float() for each in heads)
+    expected = attend(made("scaled_dot", num_heads=2, d_k=8), *exact, queries=view, sources=view, reach=reach)
+    torch.testing.assert_close(result, expected, rtol=0, atol=0)
+
+
+class Noisy(AttentionFunction):
+    """Dropout on the scores."""
+
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        return torch.nn.functional.dropout(torch.matmul(query, keys.transpose(-1, -2)), 0.5)
+
+
+def test_gradients_of_random_scores_are_those_of_the_scores_that_were_drawn() -> None:
+    layout = Layout.of([4, 3])
+    torch.manual_seed(0)
+    heads, view = Heads.drawn(layout, layout, num_heads=2, d_k=3, d_v=2), PaddedView(layout)
+
+    def result(query: Tensor) -> Tensor:
+        torch.manual_seed(1)
+        return attend(Noisy(), query, heads.keys, heads.values, queries=view, sources=view)
+
+    assert torch.autograd.gradcheck(result, heads.query)
+
+
+class OnlyKeys(AttentionFunction):
+    """Scores that ignore the query, as a view: all queries share their memory."""
+
+    def scores(self, query: Tensor, keys: Tensor) -> Tensor:
+        return keys.sum(dim=-1).unsqueeze(-2).expand(*query.shape[:-1], keys.shape[-2])
+
+
+def test_few_queries_may_get_scores_that_share_memory() -> None:
+    torch.manual_seed(0)
+    query, keys, values = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 6, 4), torch.randn(2, 3, 6, 4)
+    bias = torch.randn(5, 6)
+    weights = torch.softmax(keys.sum(dim=-1).unsqueeze(-2) + bias, dim=-1)
+    torch.testing.assert_close(attend_few(OnlyKeys(), query, keys, values, bias), weights @ values)
+
+
 @given(SIZES, SIZES, st.integers(1, 19), st.integers(1, 7), st.booleans(), SEEDS)
 @settings(max_examples=40)
 def test_a_restricted_neighbourhood_is_a_band_of_the_whole(

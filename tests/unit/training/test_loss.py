@@ -102,6 +102,21 @@ def test_half_precision_products_are_summed_in_full_precision(vocabulary: int, e
         torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.1)
 
 
+@given(vocabularies, epsilons, seeds)
+def test_states_of_half_precision_have_the_losses_of_the_same_states(
+    vocabulary: int, epsilon: float, seed: int
+) -> None:
+    """As models have whose last layer is a product; others end in a normalization, which stays in single precision."""
+    layer = Layer(7, vocabulary, seed)
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        half = layer.states.bfloat16()
+        expected, found = (
+            output_losses(states, layer.weight, layer.targets, label_smoothing=epsilon)
+            for states in (half.float(), half)
+        )
+    torch.testing.assert_close(found, expected)
+
+
 def test_no_gradients_are_computed_without_need() -> None:
     layer = Layer(5, 11, 0)
     with torch.no_grad():

@@ -13,16 +13,22 @@ from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.epoch_plan import EpochPlan, Indices, Lengths, batch_borders, plan_epoch
 from aiayn.data.batches.prefetch import prefetch
 from aiayn.data.batches.sentences import SentencePairs
+from aiayn.data.batches.static_shapes import static_shapes
 
 
-def micro_batches(batch: Indices, source_lengths: Lengths, target_lengths: Lengths, *, parts: int) -> list[Indices]:
+def micro_batches(
+    batch: Indices, source_lengths: Lengths, target_lengths: Lengths, *, parts: int, is_static: bool = False
+) -> list[Indices]:
     """Split a global batch into micro-batches of about equal cost, padding included.
 
     `parts` is the number of ranks times that of accumulations; a rank gets part `a * world_size + rank` in accumulation
     a. So the optimizer step has the same sentences for any factors. With fewer sentences than parts, some are empty.
+    Those of static shape have equally many sentences, which bounds their tokens.
     """
     tokens = source_lengths[batch].astype(np.int64) + target_lengths[batch]
     longest_first = np.argsort(-tokens, kind="stable")
+    if is_static:
+        return [batch[longest_first[part::parts]] for part in range(parts)]
     batch, tokens = batch[longest_first], tokens[longest_first]
     starts = _even_starts(tokens.tolist(), parts)
     return [batch[start:end] for start, end in zip(starts, [*starts[1:], len(batch)], strict=True)]
@@ -43,7 +49,8 @@ class TrainingStream:
     """The micro-batches of one rank from `start_step` to `max_steps`: a pure function of its arguments.
 
     A stream from step k yields what a stream from step 0 yields after k steps, so resuming needs only the step.
-    `multiple` is that of `collate`; fillers do not count towards the budgets.
+    `multiple` is that of `collate`; fillers do not count towards the budgets. With `is_static` all micro-batches have
+    one shape.
     """
 
     def __init__(
@@ -60,6 +67,7 @@ class TrainingStream:
         max_steps: int,
         bos_id: int,
         multiple: int = 1,
+        is_static: bool = False,
     ) -> None:
         assert 0 <= rank < world_size, f"rank {rank} of {world_size}"
         assert accumulation > 0, f"{accumulation} accumulations"
@@ -70,14 +78,24 @@ class TrainingStream:
         self._start_step, self._max_steps = start_step, max_steps
         self._multiple = multiple
         self._bos_id = bos_id
+        self._shapes = None
+        if is_static:
+            self._shapes = static_shapes(
+                pairs.source.lengths,
+                pairs.target.lengths,
+                source_tokens=source_tokens,
+                target_tokens=target_tokens,
+                parts=world_size * accumulation,
+            )
 
     def __len__(self) -> int:
         return max(0, self._max_steps - self._start_step) * self._accumulation
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         lengths = self._pairs.source.lengths, self._pairs.target.lengths
+        count, is_static = self._world_size * self._accumulation, self._shapes is not None
         for step, epoch, batch in self._global_batches():
-            parts = micro_batches(batch, *lengths, parts=self._world_size * self._accumulation)
+            parts = micro_batches(batch, *lengths, parts=count, is_static=is_static)
             step_tokens = [int(side[batch].sum()) for side in lengths]
             for part in parts[self._rank :: self._world_size]:
                 yield collate(
@@ -89,6 +107,7 @@ class TrainingStream:
                     epoch=epoch,
                     step=step,
                     multiple=self._multiple,
+                    shapes=self._shapes,
                 )
 
     def _global_batches(self) -> Iterator[tuple[int, int, Indices]]:

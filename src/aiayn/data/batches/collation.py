@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from aiayn.data.batches.sentences import SentencePairs, Sentences
+from aiayn.data.batches.static_shapes import SideShape
 from aiayn.flat_tokens import FlatTokens, Layout
 
 IGNORED = -100
@@ -74,22 +75,24 @@ def collate(
     epoch: int = 0,
     step: int = 0,
     multiple: int = 1,
+    shapes: tuple[SideShape, SideShape] | None = None,
 ) -> TranslationBatch:
     """Gather the pairs with the given indices `[sentences]`; by default the batch is a whole step.
 
     Without indices, the batch is pair 0 with weight zero, so that every rank takes part in every step. Fillers make
-    the number of tokens of each side a multiple of `multiple`.
+    the number of tokens of each side a multiple of `multiple`, or give source and target the static `shapes`.
     """
     weightless = len(indices) == 0
     if weightless:
         indices = np.zeros(1, np.int64)
-    source = flat_tokens(pairs.source, indices, multiple=multiple)
-    target = flat_tokens(pairs.target, indices, multiple=multiple)
+    source_shape, target_shape = shapes or (None, None)
+    source = flat_tokens(pairs.source, indices, multiple=multiple, shape=source_shape)
+    target = flat_tokens(pairs.target, indices, multiple=multiple, shape=target_shape)
     layout, outputs = target.layout, target.ids.numpy()
-    count = len(outputs) - layout.fillers
+    count = int(pairs.target.lengths[indices].sum())
     inputs = np.empty_like(outputs)
     inputs[1:] = outputs[:-1]
-    inputs[layout.offsets[:-2].numpy()] = bos_id
+    inputs[layout.offsets[: len(indices)].numpy()] = bos_id
     inputs[count:] = 0
     outputs[0 if weightless else count :] = IGNORED
     num_source_tokens, num_target_tokens = (
@@ -109,18 +112,21 @@ def collate(
     )
 
 
-def flat_tokens(side: Sentences, indices: NDArray[np.int64], *, multiple: int = 1) -> FlatTokens:
-    """Gather sentences by index `[sentences]`, one or more, and fillers up to a multiple of `multiple`."""
-    lengths = side.lengths[indices]
+def flat_tokens(
+    side: Sentences, indices: NDArray[np.int64], *, multiple: int = 1, shape: SideShape | None = None
+) -> FlatTokens:
+    """Gather sentences by index `[sentences]`, one or more, and fillers up to a multiple of `multiple` or a shape."""
+    own = side.lengths[indices]
+    lengths, longest = (own, int(own.max())) if shape is None else (shape.lengths(own), shape.longest)
     offsets = np.zeros(len(lengths) + 2, np.int32)
     np.cumsum(lengths, out=offsets[1:-1])
     count = int(offsets[-2])
-    fillers = -count % multiple
+    fillers = 0 if shape is not None else -count % multiple
     offsets[-1] = count + fillers
     positions = np.zeros(count + fillers, np.int64)
     positions[:count] = np.arange(count) - np.repeat(offsets[:-2], lengths)
     ids = np.zeros(count + fillers, np.int64)
-    ids[:count] = side.tokens[np.repeat(side.offsets[indices], lengths) + positions[:count]]
-    longest = int(lengths.max())
+    real = int(own.sum())
+    ids[:real] = side.tokens[np.repeat(side.offsets[indices], own) + positions[:real]]
     layout = Layout(torch.from_numpy(positions), torch.from_numpy(offsets), len(lengths), longest, fillers)
     return FlatTokens(torch.from_numpy(ids), layout)

@@ -1,0 +1,67 @@
+"""One shape for all training batches of a run, into which each of them is filled up."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from aiayn.data.batches.epoch_plan import Lengths
+
+TOKENS_MULTIPLE = 64
+"""Of a side's tokens: the products of GPUs are faster than with an odd number of rows."""
+
+_BLOCK = 1 << 18  # pairs
+
+
+class SideShape(NamedTuple):
+    """The sizes of one side of a batch.
+
+    Its `tokens` are those of its own sentences, of empty ones up to `sentences`, and of `fillers` sentences of 1
+    to `longest` filler tokens. Both sides have equally many of each, so that every filler token has a source.
+    """
+
+    tokens: int
+    sentences: int
+    fillers: int
+    longest: int
+
+    def lengths(self, own: Lengths) -> Lengths:
+        """The lengths of all sentences, `[sentences + fillers]`, given those of the batch's own, `[own]`."""
+        each, rest = divmod(self.tokens - int(own.sum()), self.fillers)
+        assert len(own) <= self.sentences, f"{len(own)} sentences in a shape of {self.sentences}"
+        assert 1 <= each <= self.longest - (rest > 0), f"{own.sum()} tokens in a shape of {self.tokens}"
+        filled = np.full(self.fillers, each)
+        filled[:rest] += 1
+        return np.concatenate([own, np.zeros(self.sentences - len(own), np.int64), filled])
+
+
+def static_shapes(
+    source_lengths: Lengths, target_lengths: Lengths, *, source_tokens: int, target_tokens: int, parts: int
+) -> tuple[SideShape, SideShape]:
+    """The shapes of source and target that hold every micro-batch of a run.
+
+    A global batch is within both budgets of padded tokens, and each of its `parts` has equally many of its sentences,
+    but for one. The lengths, `[pairs]`, are those of the corpus.
+    """
+    sentences = -(-_most_sentences(source_lengths, target_lengths, source_tokens, target_tokens) // parts)
+    longest = [max(2, int(lengths.max())) for lengths in (source_lengths, target_lengths)]
+    # n sentences of at most m tokens, n m within the budget: a part has at most (n + parts - 1) / parts of them.
+    budgets = source_tokens, target_tokens
+    own = [(budget + (parts - 1) * most) // parts for budget, most in zip(budgets, longest, strict=True)]
+    # Enough to hold all tokens, also after rounding: fillers * longest >= tokens + fillers + TOKENS_MULTIPLE - 1.
+    fillers = max(-(-(most + TOKENS_MULTIPLE - 1) // (each - 1)) for most, each in zip(own, longest, strict=True))
+    source, target = (
+        SideShape(-(-(most + fillers) // TOKENS_MULTIPLE) * TOKENS_MULTIPLE, max(1, sentences), fillers, each)
+        for most, each in zip(own, longest, strict=True)
+    )
+    return source, target
+
+
+def _most_sentences(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int) -> int:
+    """The largest n for which n pairs are short enough for a global batch of n."""
+    counts = np.zeros(min(source_tokens, target_tokens) + 1, np.int64)  # of pairs, by the largest batch that takes them
+    for start in range(0, len(source_lengths), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        largest = np.minimum(source_tokens // source_lengths[block], target_tokens // target_lengths[block])
+        counts += np.bincount(largest, minlength=len(counts))
+    enough = counts[::-1].cumsum()[::-1] >= np.arange(len(counts))
+    return int(np.flatnonzero(enough)[-1])

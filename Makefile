@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test smoke test-long test-slurm check format docs bench gpu tour clean
+.PHONY: help demo test smoke test-long test-slurm test-gpu check format docs bench gpu tour clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -38,6 +38,9 @@ test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; sa
 	@$(BIN)/python tests/slurm/loopback/cluster.py
 	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
 
+test-gpu: $(INSTALLED)  ## run those that need GPUs; on a machine without they are skipped
+	@$(BIN)/pytest -m gpu tests/gpu $(PYTEST_ARGS)
+
 check: $(INSTALLED)  ## formatting, lint, types and import contracts; changes nothing
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
@@ -56,7 +59,7 @@ bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training 
 
 # On a machine without an index: the interpreter that is there, with the packages of pyproject.toml.
 gpu:  ## measure on a GPU, without installing: STAGES="agreement speed" narrows it, PYTHON= names the interpreter
-	@PYTHONPATH=src:benchmarks $(PYTHON) benchmarks/gpu.py $(STAGES)
+	@PYTHONPATH=src:benchmarks$${PYTHONPATH:+:$$PYTHONPATH} $(PYTHON) benchmarks/gpu.py $(STAGES)
 
 tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes
 	@$(BIN)/python tests/tour.py

@@ -1,17 +1,17 @@
 """A disturbed process group ends as a whole, reports the reason, and can be resumed."""
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from commands import AIAYN, CommandLine, until
+from commands import CommandLine
+from groups import Group, started_group
 
 from aiayn.runs.record import Status, read_record
 from aiayn.system import machine
@@ -20,79 +20,13 @@ pytestmark = pytest.mark.long
 
 
 TWO = "trainer.devices=2"
-ENDLESS = ("optimization.max_steps=100000", "optimization.validation_interval=50000")
-
-REAPED_SECONDS = 75
-"""Longer than the grace period of a group; on an idle machine it ends in a few seconds."""
-
-
-@dataclass
-class Group:
-    """A command whose two workers train."""
-
-    command: subprocess.Popen[str]
-    run: Path
-
-    def process(self, name: str) -> int:
-        """The process id of the command, the agent, or a rank."""
-        if name == "command":
-            return self.command.pid
-        if name == "agent":
-            (agent,) = (number for number, words in self.processes() if "aiayn.launch.group" in words)
-            return agent
-        return next(
-            number
-            for number, _ in self.processes()
-            if f"RANK={name.removeprefix('rank ')}".encode()
-            in Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
-        )
-
-    def processes(self) -> list[tuple[int, str]]:
-        """Every process of the run except the command, with its command line."""
-        found = []
-        for folder in Path("/proc").glob("[0-9]*"):
-            try:
-                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            number = int(folder.name)
-            if str(self.run) in words and "aiayn.launch." in words and machine.is_alive(number):
-                found.append((number, words))
-        return found
-
-    def steps(self) -> list[int]:
-        """The steps logged so far."""
-        path = self.run / "metrics.jsonl"
-        lines = path.read_text().splitlines() if path.exists() else []
-        return [json.loads(line)["step"] for line in lines if line.endswith("}")]
-
-    def end(self) -> tuple[int, str]:
-        """Wait for the command and all its processes; its exit code and standard error."""
-        _, said = self.command.communicate(timeout=REAPED_SECONDS)
-        until(lambda: not self.processes(), seconds=REAPED_SECONDS)
-        return self.command.returncode, said
 
 
 @pytest.fixture
 def start(tmp_path: Path, tiny: tuple[str, ...]) -> Iterator[Callable[..., Group]]:
     """Start a run of two processes, and wait until it has trained a few steps."""
-    groups: list[Group] = []
-
-    def call(*words: str) -> Group:
-        command = [*AIAYN, "train", *tiny, "logger=none", TWO, *ENDLESS, *words]
-        started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        until(lambda: started.poll() is not None or list(tmp_path.glob("runs/*/*/*/metrics.jsonl")))
-        assert started.poll() is None, started.communicate()
-        groups.append(Group(started, next(tmp_path.glob("runs/*/*/*/metrics.jsonl")).parent))
-        until(lambda: len(groups[-1].steps()) >= 4)
-        return groups[-1]
-
-    yield call
-    for group in groups:
-        for number, _ in group.processes():
-            os.kill(number, signal.SIGKILL)
-        group.command.kill()
-        group.command.communicate()
+    with ExitStack() as stack:
+        yield lambda *words: stack.enter_context(started_group(tmp_path, *tiny, *words))
 
 
 @pytest.mark.parametrize(

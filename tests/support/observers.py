@@ -98,6 +98,22 @@ class SignalAt(Callback):
             os.kill(os.getpid(), self.number)
 
 
+class WaitsForbidden(Callback):
+    """Lets CUDA raise an error where the host waits for it, in the micro-batches from `start` to before `end`."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if batch_idx == self.start and torch.cuda.is_available():
+            torch.cuda.set_sync_debug_mode("error")
+
+    def on_train_batch_end(self, trainer: Trainer, *arguments: Any) -> None:
+        if arguments[-1] == self.end - 1 and torch.cuda.is_available():
+            torch.cuda.set_sync_debug_mode("default")
+
+
 class WaitAt(Callback):
     """Waits, before a given micro-batch, until a file is there."""
 

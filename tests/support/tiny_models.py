@@ -6,11 +6,13 @@ from typing import Any
 
 import torch
 from tiny import ARCHITECTURE
-from torch import nn
+from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
+from aiayn.models.translation_model import TranslationModel
+from aiayn.training.loss import output_losses
 
 
 def architecture(**changes: Any) -> Architecture:
@@ -49,3 +51,12 @@ def filled(batch: FlatTokens, fillers: int) -> FlatTokens:
     ids = [token for line in each for token in line]
     layout = Layout.of([len(line) for line in each], fillers=fillers)
     return FlatTokens(torch.tensor([*ids, *torch.randint(23, (fillers,)).tolist()]), layout)
+
+
+def loss_and_gradients(
+    model: TranslationModel[Any], source: FlatTokens, target: FlatTokens
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Of a training step whose target is its own input, summed over tokens."""
+    states = model.states(source, target)
+    loss = output_losses(states, model.output_weight, target.ids, label_smoothing=0.1).smoothed
+    return loss, torch.autograd.grad(loss, list(model.parameters()))

@@ -1,7 +1,8 @@
 """The label-smoothed loss, and the negative log-likelihood without smoothing."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -28,17 +29,19 @@ class TokenLosses(NamedTuple):
     """Unsmoothed negative log-likelihood, from which perplexity is computed."""
 
 
-def output_losses(states: Tensor, weight: Tensor, targets: Tensor, *, label_smoothing: float) -> TokenLosses:
+def output_losses(
+    states: Tensor, weight: Tensor, targets: Tensor, *, label_smoothing: float, is_compiled: bool = False
+) -> TokenLosses:
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
     Output layer and loss are fused: logits and gradients are computed in the forward pass, in chunks, so that
     `[positions, vocabulary_size]` is never in memory. `states` are `[positions, d_model]`, the decoder's; `weight` is
     `[vocabulary_size, d_model]`, the output layer's without a bias; `targets` are int64 `[positions]`.
     `label_smoothing` is eps, spread evenly over all V classes, the target included. Negative targets
-    do not count.
+    do not count. `is_compiled` fuses the passes over the logits by torch.compile.
     """
     smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
-        states, weight, targets, label_smoothing, torch.is_grad_enabled()
+        states, weight, targets, label_smoothing, torch.is_grad_enabled(), is_compiled
     )
     return TokenLosses(smoothed, nll)
 
@@ -64,6 +67,7 @@ class _OutputLosses(torch.autograd.Function):
         targets: Tensor,
         label_smoothing: float,
         is_differentiated: bool,
+        is_compiled: bool,
     ) -> tuple[Tensor, Tensor]:
         device = states.device.type
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else states.dtype
@@ -80,7 +84,7 @@ class _OutputLosses(torch.autograd.Function):
                 chosen = chosen.clamp(min=0)
                 logits = linear(part.to(dtype), matrix)
                 at_target = logits.gather(1, chosen)
-                surprise = _to_probabilities(logits, chosen, exact)
+                surprise = _to_probabilities(logits, chosen, exact, is_compiled=is_compiled)
                 mean_logit = (part.to(mean_weight.dtype) @ mean_weight).unsqueeze(1)
                 uniform = at_target + surprise - mean_logit  # the normalizer less the mean logit
                 nll += (surprise * weighs).sum()
@@ -102,11 +106,11 @@ class _OutputLosses(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
         states_gradient, weight_gradient = ctx.saved_tensors
         # In place, to save memory of the size of the embeddings. A second backward pass would scale twice, but torch
         # refuses it since the first frees the saved tensors.
-        return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None
+        return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None, None
 
 
 def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:
@@ -117,21 +121,30 @@ def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:
     return (slice(start, start + size) for start in range(0, positions, max(1, size)))
 
 
-def _to_probabilities(logits: Tensor, chosen: Tensor, exact: torch.dtype) -> Tensor:
-    """Turn logits `[positions, vocabulary_size]` into probabilities, in place.
-
-    On CPUs a few rows at a time, to stay in the cache, and by `exp2`, since MKL's `exp` is slow.
+def _to_probabilities(logits: Tensor, chosen: Tensor, exact: torch.dtype, *, is_compiled: bool) -> Tensor:
+    """Turn logits `[positions, vocabulary_size]` into probabilities, in place; on CPUs a few rows at a time.
 
     Returns:
         The negative log-likelihood of `chosen`, int64 `[positions, 1]`, in `exact`.
     """
     rows = max(1, CACHED_ENTRIES // logits.shape[1]) if logits.device.type == "cpu" else len(logits)
-    surprise = []
-    for block, chosen_there in zip(torch.split(logits, rows), torch.split(chosen, rows), strict=True):
-        work = block.to(exact)
-        work -= work.amax(dim=1, keepdim=True)
-        at_target = work.gather(1, chosen_there)
-        total = work.mul_(math.log2(math.e)).exp2_().sum(dim=1, keepdim=True)
-        surprise.append(total.log() - at_target)
-        torch.div(work, total, out=block)
-    return torch.cat(surprise)
+    blocks = zip(torch.split(logits, rows), torch.split(chosen, rows), strict=True)
+    normalize = _compiled_normalize() if is_compiled else _normalize
+    return torch.cat([normalize(block, chosen_there, exact) for block, chosen_there in blocks])
+
+
+def _normalize(block: Tensor, chosen: Tensor, exact: torch.dtype) -> Tensor:
+    """As `_to_probabilities`, by `exp2`: MKL's `exp` is slow."""
+    work = block.to(exact)
+    work -= work.amax(dim=1, keepdim=True)
+    at_target = work.gather(1, chosen)
+    total = work.mul_(math.log2(math.e)).exp2_().sum(dim=1, keepdim=True)
+    work.div_(total)
+    if work.dtype != block.dtype:
+        block.copy_(work)
+    return total.log() - at_target
+
+
+@cache
+def _compiled_normalize() -> Callable[[Tensor, Tensor, torch.dtype], Tensor]:
+    return torch.compile(_normalize, dynamic=True)

@@ -57,7 +57,8 @@ class TranslationModule(LightningModule):
         self._provenance = provenance
         self._is_static = is_static
         self._states = self._validation_states = model.states
-        if is_compiled and isinstance(model, Transformer):
+        self._is_compiled = is_compiled and isinstance(model, Transformer)
+        if self._is_compiled:
             # DDP's own splitting of the graph fails with dynamic sizes (pytorch#125641).
             torch._dynamo.config.optimize_ddp = False  # noqa: SLF001
             if is_static:
@@ -142,8 +143,13 @@ class TranslationModule(LightningModule):
 
     def _losses(self, batch: TranslationBatch, states: Tensor) -> TokenLosses:
         """Losses summed over the real target tokens, given the decoder's states."""
-        weight = self.model.output_weight
-        return output_losses(states, weight, batch.target_output, label_smoothing=self._label_smoothing)
+        return output_losses(
+            states,
+            self.model.output_weight,
+            batch.target_output,
+            label_smoothing=self._label_smoothing,
+            is_compiled=self._is_compiled,
+        )
 
     def finish_step(self, batch: TranslationBatch) -> None:
         """Count an optimizer step, given its last micro-batch, and log at every `log_interval`-th."""

@@ -3,6 +3,8 @@
 The plain way is the oracle: all logits at once, torch's own cross entropy, autograd.
 """
 
+import shutil
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -115,6 +117,24 @@ def test_states_of_half_precision_have_the_losses_of_the_same_states(
             for states in (half.float(), half)
         )
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("g++") is None, reason="compiling takes a compiler")
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script_method:DeprecationWarning")  # when torch loads its compiler
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_compiled_passes_over_the_logits_change_nothing(dtype: torch.dtype) -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype != torch.float32):
+        for rows in (5, 8):
+            layer = Layer(rows, 23, 0)
+            plain, compiled = (
+                output_losses(layer.states, layer.weight, layer.targets, label_smoothing=0.1, is_compiled=is_compiled)
+                for is_compiled in (False, True)
+            )
+            torch.testing.assert_close(compiled, plain)
+            gradients = (torch.autograd.grad(each.smoothed, layer.parts) for each in (compiled, plain))
+            for ours, theirs in zip(*gradients, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-6 if dtype == torch.float32 else 0.02)
 
 
 def test_no_gradients_are_computed_without_need() -> None:

@@ -52,7 +52,7 @@ class Workload:
         """What is typed behind `aiayn train`."""
         return [
             f"scale={self.scale}",
-            *_data(self.text),
+            *data_words(self.text),
             f"tokenizer.vocabulary_size={self.vocabulary_size}",
             f"model.vocabulary_rows={self.vocabulary_size}",
             f"optimization.source_tokens={self.budget}",
@@ -131,7 +131,8 @@ def training_batches(config: TrainConfig, data: PreparedData, count: int) -> lis
     return list(islice(stream, count))
 
 
-def _data(text: str) -> list[str]:
+def data_words(text: str) -> list[str]:
+    """The words of `aiayn train` that name a text, a key of `FILES`, or the grammar."""
     folder = os.environ.get("AIAYN_DATA")
     if folder is None or text not in FILES:
         return ["data=grammar"]

@@ -211,6 +211,13 @@ def test_long_runs_that_read_their_data_often_test_every_claim(make_run: MakeRun
     assert report(tmp_path / "runs", scale="paper").scope.sentence == ""
 
 
+def test_changes_to_the_rows_experiments_are_named(make_run: MakeRun, tmp_path: Path) -> None:
+    make_run("base", "model.attention=additive", difference="attention=additive")
+    make_run("a_h1", "model.attention=additive", difference="attention=additive")
+    remark = "Changed from the experiments of their rows, in 2 of 2 runs: attention=additive."
+    assert remark in report(tmp_path / "runs").remarks
+
+
 def test_a_report_names_its_commits_and_the_runs_of_each(make_run: MakeRun, tmp_path: Path) -> None:
     for row in ("base", "a_h1"):
         make_run(row, commit="a" * 40, dirty=False)

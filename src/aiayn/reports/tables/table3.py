@@ -1,6 +1,7 @@
 """Table 3 with ours beside the paper's: rows, differences to base, claims and rank correlations, from records."""
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -102,6 +103,10 @@ def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Repor
 def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator[str]:
     if comparable.left_out:
         yield f"runs of these rows left out, of another scale, corpus or configuration: {comparable.left_out}"
+    changes = Counter(run.record.difference for run in finished)
+    for difference, count in changes.items():
+        if difference:
+            yield f"Changed from the experiments of their rows, in {count} of {len(finished)} runs: {difference}."
     for run in finished:
         if run.record.max_steps is not None and run.record.steps < run.record.max_steps:
             yield f"{run.row.id}, seed {run.record.seed}, ended after {run.record.steps_done()} steps."

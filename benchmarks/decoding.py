@@ -35,8 +35,8 @@ class Contest(NamedTuple):
 
 
 CONTESTS = (
-    Contest(2, mark=1.0, with_others=True, rounds=4),
-    Contest(1, mark=1.0),
+    Contest(2, mark=1.2, with_others=True, rounds=4),
+    Contest(1, mark=1.2),
     *(Contest(2, beam=beam, rounds=2) for beam in (1, 8, 16)),
     *(Contest(2, sentences=16, length=length, rounds=2) for length in (10, 50, 100)),
     Contest(2, sentences=1, rounds=5),

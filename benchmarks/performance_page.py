@@ -14,7 +14,7 @@ batches: what else the machine does hits all of them, so ratios carry over to ot
 ratio *by CPU time* shows where other programs have disturbed it.
 
 - `make bench` measures everything and writes this page; `make bench BENCH="training decoding"` measures those subjects
-  anew and leaves the rest. The subjects: {subjects}.
+  anew, on the make of processor that is there, and leaves the rest. The subjects: {subjects}.
 - `AIAYN_DATA` names the folder of real text; without it, generated sentences take its place, and a table says so.
 - Other people's libraries are installed into `.venv-peers` from `benchmarks/requirements-peers.txt`. One that cannot be
   is left out of the tables, with a note.
@@ -43,7 +43,7 @@ def markdown(content: Mapping[str, Any], subjects: Mapping[str, str]) -> str:
     parts = [INTRODUCTION.format(subjects=names), _marks(content, subjects)]
     for name, about in subjects.items():
         if name in content:
-            parts.append(_subject(content[name], name, about))
+            parts += [f"## {title(name)}", "", about, "", *map(_measured, content[name])]
     return "\n".join([*parts, RECIPE])
 
 
@@ -58,25 +58,29 @@ def _rows(measured: Mapping[str, Any]) -> list[Row]:
 
 def _marks(content: Mapping[str, Any], subjects: Mapping[str, str]) -> str:
     """All rows that have something to reach, in one table."""
-    lines = ["## Marks", "", "| subject | what | reached | mark | met |", "|---|---|---:|---:|---:|"]
-    for name in subjects:
-        for row in _rows(content[name]) if name in content else []:
+    lines = [
+        "## Marks",
+        "",
+        "| subject | what | processor | reached | mark | met |",
+        "|---|---|---|---:|---:|---:|",
+    ]
+    for name, measured in ((subject, each) for subject in subjects for each in content.get(subject, ())):
+        processor = measured["machine"]["processor"]
+        for row in _rows(measured):
             if row.mark is not None:
                 met = "not measured" if row.met is None else "yes" if row.met else "**no**"
-                lines.append(f"| {name} | {row.table}: {row.contender} | {row.reached} | {row.mark} | {met} |")
+                cells = name, f"{row.table}: {row.contender}", processor, row.reached, str(row.mark), met
+                lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
-def _subject(measured: Mapping[str, Any], name: str, about: str) -> str:
+def _measured(measured: Mapping[str, Any]) -> str:
+    """The tables of a subject on one make of processor, which the headings name."""
     machine, versions = measured["machine"], measured["versions"]
     gpus = f", {', '.join(machine['gpus'])}" if machine["gpus"] else ""
     return "\n".join(
         [
-            f"## {title(name)}",
-            "",
-            about,
-            "",
-            tables(_rows(measured)),
+            tables(_rows(measured), where=f", {machine['processor']}"),
             "",
             f"{measured['date']}, commit {measured['commit']}, `{measured['command']}`, {measured['seconds']:.0f} s;",
             f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB{gpus};",

@@ -81,35 +81,50 @@ def row_of_figures(table: str, figures: Mapping[str, Any], mark: Mark | None) ->
 def merge(
     path: Path, subject: str, rows: Sequence[Row], *, command: str, seconds: float, peers: Mapping[str, str]
 ) -> None:
-    """Put a subject's rows in the place of its old ones; the file is whole before and after."""
+    """Replace a subject's rows of this make of processor; the file is whole before and after."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = read(path)
     commit, has_changes = provenance.code_version()
-    content[subject] = {
+    processor = f"{provenance.processor()}{_generation()}"
+    others = [each for each in content.get(subject, []) if each["machine"]["processor"] != processor]
+    measured = {
         "command": command,
         "seconds": seconds,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": f"{(commit or 'unknown')[:12]}{', with changes' if has_changes else ''}",
-        "machine": provenance.hardware(),
+        "machine": {**provenance.hardware(), "processor": processor},
         "versions": {**provenance.versions(), **peers},
         "rows": [dataclasses.asdict(row) for row in rows],
     }
+    content[subject] = [measured, *others]
     files.write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def read(path: Path) -> dict[str, Any]:
-    """Every subject measured so far."""
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+def _generation() -> str:
+    """Family and model, where Linux states them: virtual machines call several generations AMD EPYC."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return ""
+    stated = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    if not {"cpu family", "model"} <= stated.keys():
+        return ""
+    return f" (family {stated['cpu family']}, model {stated['model']})"
+
+
+def read(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every subject measured so far, the newest make of processor first."""
+    content: dict[str, list[dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return content
 
 
-def tables(rows: Sequence[Row]) -> str:
-    """Rows as Markdown, a table for each title."""
+def tables(rows: Sequence[Row], *, where: str = "") -> str:
+    """Rows as Markdown, a table for each title; `where` is added to the titles."""
     lines = []
     for title in dict.fromkeys(row.table for row in rows):
         lines += [
             "",
-            f"### {title}",
+            f"### {title}{where}",
             "",
             "| | value | ratio | quartiles | by CPU time | rounds | mark | met |",
             "|---|" + "---:|" * 7,

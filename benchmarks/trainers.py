@@ -18,13 +18,16 @@ GEMM_SECONDS = 0.4
 """How long a round of products takes at least."""
 
 
-def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Callable[[int], float]:
+def aiayn(
+    *, batches: str, config: str, keep_memory: bool, is_half: bool = False, **_: object
+) -> Callable[[int], float]:
     """The step of `aiayn train` in a bare loop, without Lightning's.
 
     Args:
         batches: what to train on.
         config: a frozen configuration of training.
         keep_memory: whether to set up the C allocator as a run does.
+        is_half: whether to train as with trainer.precision=bf16-mixed.
     """
     from pytorch_lightning import Trainer
 
@@ -47,7 +50,8 @@ def aiayn(*, batches: str, config: str, keep_memory: bool, **_: object) -> Calla
 
     def loss(batch: TranslationBatch) -> Tensor:
         module.on_train_batch_start(batch, 0)
-        return module.training_step(batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=is_half, cache_enabled=False):
+            return module.training_step(batch)
 
     return trainer(loss, optimizer, read_batches(batches))
 

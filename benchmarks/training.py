@@ -40,9 +40,9 @@ class Contest(NamedTuple):
 
 
 CONTESTS = (
-    Contest(BASE, 2, 5, 1.5, share=0.85, gigabytes=2.8, with_peers=True),
+    Contest(BASE, 2, 5, 2.0, share=0.85, gigabytes=2.8, with_peers=True),
     Contest(BASE, 1, 3, None),
-    Contest(SMALL, 2, 9, 1.9, with_peers=True),
+    Contest(SMALL, 2, 9, 2.0, with_peers=True),
 )
 
 
@@ -62,6 +62,7 @@ def contenders(*, with_peers: bool) -> list[Contender]:
     own = [
         *(Contender(name, "trainers:gemm", settings={"library": key}) for key, name in CEILINGS.items()),
         Contender(OURS, "trainers:aiayn", settings={"keep_memory": True}),
+        Contender(f"{OURS}, bf16-mixed", "trainers:aiayn", settings={"keep_memory": True, "is_half": True}),
         Contender(f"{OURS}, allocator as it is", "trainers:aiayn", settings={"keep_memory": False}),
         Contender(REFERENCE, "trainers:plain_torch"),
     ]

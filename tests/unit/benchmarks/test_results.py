@@ -48,10 +48,24 @@ def test_a_subject_that_is_measured_anew_leaves_the_others_as_they_are(tmp_path:
     for name, value in (("training", 1.0), ("decoding", 2.0), ("training", 3.0)):
         merge(path, name, [Row("t", "a", value)], command="", seconds=1.0, peers={"fairseq": "0.12"})
     content = read(path)
-    assert {name: subject["rows"][0]["value"] for name, subject in content.items()} == {
+    assert {name: each["rows"][0]["value"] for name, (each,) in content.items()} == {
         "training": 3.0,
         "decoding": 2.0,
     }
+
+
+def test_each_make_of_processor_has_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "performance.json"
+    merge(path, "training", [Row("Step", "aiayn", 1.0)], command="", seconds=1.0, peers={})
+    content = json.loads(path.read_text())
+    content["training"][0]["machine"]["processor"] = "another"
+    path.write_text(json.dumps(content))
+    for value in (2.0, 3.0):
+        merge(path, "training", [Row("Step", "aiayn", value)], command="", seconds=1.0, peers={})
+    assert [each["rows"][0]["value"] for each in read(path)["training"]] == [3.0, 1.0]
+    page = performance_page.markdown(read(path), run.SUBJECTS)
+    assert page.count("### Step, ") == 2
+    assert "### Step, another" in page
 
 
 def test_the_page_shows_marks_misses_notes_and_the_machine(tmp_path: Path) -> None:
@@ -62,10 +76,10 @@ def test_the_page_shows_marks_misses_notes_and_the_machine(tmp_path: Path) -> No
     ]
     merge(path, "training", rows, command="make bench BENCH=training", seconds=61.0, peers={"fairseq": "0.12"})
     page = performance_page.markdown(read(path), run.SUBJECTS)
-    assert "| training | Step: aiayn | 1.40x | at least 1.5x | **no** |" in page
+    processor = read(path)["training"][0]["machine"]["processor"]
+    assert f"| training | Step: aiayn | {processor} | 1.40x | at least 1.5x | **no** |" in page
     assert "fairseq (does not install)" in page
     assert "fairseq 0.12" in page
-    assert json.loads(path.read_text())["training"]["machine"]["processor"] in page
     assert "| 1.30 to 1.50 | 1.45 | 5 |" in tables(rows)
 
 

@@ -60,6 +60,12 @@ class _BackendModule(_DummyBackendModule):
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         return [torch.float16, torch.bfloat16]
 
+    def get_rng_state(self, device: object = None) -> Tensor:
+        return torch.get_rng_state()  # random numbers are the host's
+
+    def set_rng_state(self, state: Tensor, device: object = None) -> None:
+        torch.set_rng_state(state)
+
 
 _setup_privateuseone_for_python_backend("fake", backend_module=_BackendModule())
 DEVICE = torch.device("fake", 0)

@@ -1,5 +1,6 @@
 """Fixtures for every test."""
 
+import gc
 import os
 import shutil
 import signal
@@ -72,6 +73,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("browser")
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage more rarely, and not among what was imported, which lives to the end: 5% of the time, not 13%."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 CURVE = Path(__file__).with_name("loss_curve.json")
-STEPS = 40
+STEPS = 20
 
 TOLERANCE = 1e-3
 """Absolute, in nats. Two threads instead of one, which add in another order, moved a loss by 7e-5 at most, while other

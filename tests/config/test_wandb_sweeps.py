@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from wandb.sdk.launch.sweeps.utils import create_sweep_command_args
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
@@ -37,6 +36,8 @@ def ends(parameter: dict[str, Any]) -> tuple[Any, Any]:
 
 def command(path: Path, end: int) -> list[str]:
     """What an agent would start with all parameters at one of their ends, as W&B itself writes them out."""
+    from wandb.sdk.launch.sweeps.utils import create_sweep_command_args  # takes seconds to import
+
     sweep = content(path)
     arguments = {key: {"value": ends(parameter)[end]} for key, parameter in sweep["parameters"].items()}
     words = create_sweep_command_args({"args": arguments})["args_no_hyphens"]

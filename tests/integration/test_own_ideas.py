@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from commands import AIAYN, SECONDS, Said
+from commands import AIAYN, SECONDS, Said, Say
 from run_files import only_run, runs_below
 from tiny import TINY
 
@@ -105,6 +105,17 @@ def aiayn(folder: Path) -> Call:
 
 
 @pytest.fixture(scope="module")
+def importable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the ideas, which commands in this process find."""
+    folder = tmp_path_factory.mktemp("importable")
+    (folder / "my_ideas.py").write_text(IDEAS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield folder
+    sys.modules.pop("my_ideas", None)
+
+
+@pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the ideas and one run with the attention; tests only read it."""
     folder = tmp_path_factory.mktemp("ideas")
@@ -148,19 +159,19 @@ def test_an_edited_or_removed_file_is_refused(trained: Path, tmp_path: Path) -> 
     assert said.refuses_by("model.attention=my_ideas:Cosine: my_ideas has changed since the run began; "), said.err
 
 
-def test_an_edited_file_makes_another_run(aiayn: Call, folder: Path) -> None:
-    words = tiny(*ATTENTION)
+def test_an_edited_file_makes_another_run(aiayn: Call, say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = (*tiny(*ATTENTION), "--cfg", "job", "--resolve", "--package", "identity")
 
-    def name() -> str:
-        said = aiayn(*words, "--cfg", "job", "--resolve", "--package", "identity")
+    def identity(said: Said) -> str:
         assert said.code == 0, said.err
         (line,) = [line for line in said.out.splitlines() if line.strip().startswith("hash: ")]
         return line
 
-    before = name()
-    assert name() == before
+    before = identity(aiayn(*words))
+    monkeypatch.syspath_prepend(folder)
+    assert identity(say(*words)) == before, "in any process"
     (folder / "my_ideas.py").write_text(IDEAS + "# edited\n")
-    assert name() != before
+    assert identity(say(*words)) != before
 
 
 @pytest.mark.parametrize(
@@ -177,17 +188,17 @@ def test_an_edited_file_makes_another_run(aiayn: Call, folder: Path) -> None:
         ("plan", ["model.attention=your_ideas:Cosine"], "there is no module your_ideas; "),
     ],
 )
-def test_mistakes_are_one_line(aiayn: Call, verb: str, words: list[str], complaint: str) -> None:
+def test_mistakes_are_one_line(importable: Path, say: Say, verb: str, words: list[str], complaint: str) -> None:
     named = next(word for word in words if "my_ideas:" in word or "your_ideas:" in word)
-    said = aiayn(*(tiny(*words) if verb == "train" else (verb, *words)))
+    said = say(*(tiny(*words) if verb == "train" else (verb, *words)))
     assert said.code == 2, said.err
     assert "Traceback" not in said.err
     assert said.err.splitlines()[-1].startswith(f"aiayn: {named}: {complaint}"), said.err
     assert said.err.count("aiayn: ") == 1
 
 
-def test_arguments_need_a_class(aiayn: Call) -> None:
-    said = aiayn("check", "+model.attention_arguments.temperature=5.0")
+def test_arguments_need_a_class(say: Say) -> None:
+    said = say("check", "+model.attention_arguments.temperature=5.0")
     assert said.refuses_by("model.attention_arguments: only a class of your own takes them"), said.err
 
 
@@ -202,20 +213,20 @@ def test_right_ideas_pass_the_check_and_are_priced(aiayn: Call, words: tuple[str
     assert "table3/base" in said.out
 
 
-def test_a_wrong_idea_fails_the_check(aiayn: Call) -> None:
-    said = aiayn("check", "model.attention=my_ideas:Leaky")
+def test_a_wrong_idea_fails_the_check(importable: Path, say: Say) -> None:
+    said = say("check", "model.attention=my_ideas:Leaky")
     assert said.code == 1
     assert "depends on the token" in said.out
     assert said.err.startswith("aiayn: 3 of 9 checks failed: causality, independence, decoding\n")
 
 
-def test_an_experiment_of_ones_own_states_arguments(aiayn: Call, folder: Path) -> None:
-    (folder / "conf" / "experiment").mkdir(parents=True)
-    (folder / "conf" / "experiment" / "cosine.yaml").write_text(
+def test_an_experiment_of_ones_own_states_arguments(importable: Path, say: Say, tmp_path: Path) -> None:
+    (tmp_path / "conf" / "experiment").mkdir(parents=True)
+    (tmp_path / "conf" / "experiment" / "cosine.yaml").write_text(
         "# @package _global_\ndefaults:\n  - /experiment/table3/base\n  - _self_\n"
         "model:\n  attention: my_ideas:Cosine\n  attention_arguments:\n    temperature: 5.0\n"
     )
-    said = aiayn("check", "--config-dir", "conf", "experiment=cosine")
+    said = say("check", "--config-dir", "conf", "experiment=cosine")
     assert said.code == 0, said.err
 
 

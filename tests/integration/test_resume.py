@@ -9,7 +9,7 @@ import pytest
 from commands import Finished, Train, signal_at
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from run_files import assert_same_end, losses, only_run
+from run_files import assert_same_end, copied_run, losses, only_run
 
 from aiayn.commands.front_end import main
 from aiayn.runs.record import Status, read_record
@@ -78,16 +78,23 @@ def test_random_interruptions_change_neither_batches_nor_results(train: Train, t
     check()
 
 
-def test_a_killed_run_resumes_from_its_last_checkpoint(train: Train, finished: Finished, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_from_its_last_checkpoint_and_names_both_commits(
+    train: Train, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """SIGKILL leaves a record that says running, a torn line of metrics, and a checkpoint behind the last step."""
+    undisturbed = finished()
     assert train(signal_at(8)) == 1
     run = only_run(tmp_path / "runs")
     (run / "checkpoints" / "step-0000009.ckpt").unlink()
-    rewrite_record(run, status="running")
+    rewrite_record(run, status="running", commit="a" * 40)
     with (run / "metrics.jsonl").open("a") as metrics:
         metrics.write('{"step": 10, "train/lo')
     assert train() == 0
-    assert losses(run) == losses(finished())
+    assert losses(run) == losses(undisturbed)
+    assert read_record(run / "run.json").earlier_commits == ["a" * 40]
+    capsys.readouterr()
+    assert main(["report", "run", f"run={run}"]) == 0
+    assert f"begun by {'a' * 40}" in capsys.readouterr().out
 
 
 def rewrite_record(run: Path, **changes: str) -> None:
@@ -95,16 +102,11 @@ def rewrite_record(run: Path, **changes: str) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def test_a_run_of_two_commits_and_one_of_another_commit_say_so(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_run_of_another_commit_says_so(
+    train: Train, finished: Finished, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert train(signal_at(5)) == 1
-    run = only_run(tmp_path / "runs")
-    rewrite_record(run, commit="a" * 40)
-    assert train() == 0
-    assert read_record(run / "run.json").earlier_commits == ["a" * 40]
-    assert main(["report", "run", f"run={run}"]) == 0
-    assert f"begun by {'a' * 40}" in capsys.readouterr().out
+    run = copied_run(finished(), tmp_path / "runs")
+    capsys.readouterr()
     assert train() == 0
     assert "made by" not in capsys.readouterr().err, "by the same commit"
     rewrite_record(run, commit="b" * 40)
@@ -114,25 +116,12 @@ def test_a_run_of_two_commits_and_one_of_another_commit_say_so(
     assert line.endswith(": force=true does it again")
 
 
-def test_interruptions_leave_no_more_checkpoints_than_an_undisturbed_run(train: Train, tmp_path: Path) -> None:
-    for batch in (4, 7):
-        assert train(signal_at(batch)) == 1
-    assert train() == 0
-    assert [path.name for path in sorted((only_run(tmp_path / "runs") / "checkpoints").glob("step-*"))] == [
-        "step-0000009.ckpt",
-        "step-0000012.ckpt",
-    ]
-
-
-@pytest.mark.parametrize("is_resumed", [False, True])
-def test_accumulation_does_not_change_the_update(
-    train: Train, finished: Finished, tmp_path: Path, is_resumed: bool
-) -> None:
-    """Neither from the start nor from a checkpoint on."""
+def test_accumulation_does_not_change_the_update(train: Train, finished: Finished, tmp_path: Path) -> None:
+    """Neither from the start, in four parts, nor from a checkpoint on, in three."""
     whole = finished("model.dropout=0.0")
-    if is_resumed:
-        assert train("model.dropout=0.0", signal_at(4)) == 1
-    assert train("model.dropout=0.0", "optimization.max_tokens_per_device=150") == 0
+    assert train("model.dropout=0.0", "optimization.max_tokens_per_device=150", signal_at(20)) == 1
+    assert read_record(only_run(tmp_path / "runs") / "run.json").steps == 6
+    assert train("model.dropout=0.0", "optimization.max_tokens_per_device=200") == 0
     own = losses(only_run(tmp_path / "runs"))
     assert list(own) == list(losses(whole))
     assert own == pytest.approx(losses(whole), rel=1e-4)

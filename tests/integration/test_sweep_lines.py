@@ -34,8 +34,15 @@ def job_lines(screen: list[str]) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_terminal_has_one_line_for_each_job_and_the_table(tmp_path: Path, sweep: Sweep) -> None:
-    with Terminal(sweep("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"), folder=tmp_path) as terminal:
+@pytest.mark.parametrize(
+    "launcher",
+    [(), pytest.param(("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"), marks=pytest.mark.long)],
+    ids=["one by one", "side by side"],
+)
+def test_a_terminal_has_one_line_for_each_job_and_the_table(
+    tmp_path: Path, sweep: Sweep, launcher: tuple[str, ...]
+) -> None:
+    with Terminal(sweep(*launcher, "optimization.max_steps=2"), folder=tmp_path) as terminal:
         terminal.read_until(lambda: "1/2 table3/base" in terminal.written)
         assert terminal.wait(seconds=120) == 0, terminal.written
         told, screen = job_lines(terminal.screen), terminal.screen

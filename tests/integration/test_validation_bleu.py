@@ -14,14 +14,17 @@ def validations(run: Path) -> list[dict[str, Any]]:
     return [row for row in metrics(run) if "val/ppl" in row]
 
 
-@pytest.mark.parametrize("pretokenized", [False, True])
-def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(train: Train, tmp_path: Path, pretokenized: bool) -> None:
-    quick = ("decoding.validation_sentences=100", "optimization.learning_rate_factor=0.3", "optimization.max_steps=60")
-    assert train(*quick, "optimization.validation_interval=30", f"data.pretokenized={pretokenized}") == 0
+@pytest.mark.parametrize(("pretokenized", "steps"), [(False, 60), (True, 6)])
+def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(
+    train: Train, tmp_path: Path, pretokenized: bool, steps: int
+) -> None:
+    length = (f"optimization.max_steps={steps}", f"optimization.validation_interval={steps // 2}")
+    search = ("decoding.validation_sentences=100", "optimization.learning_rate_factor=0.3")
+    assert train(*length, *search, f"data.pretokenized={pretokenized}") == 0
     run = only_run(tmp_path / "runs")
     name = "val/bleu_none" if pretokenized else "val/bleu"
     rows = validations(run)
-    assert [row["step"] for row in rows] == [30, 60]
+    assert [row["step"] for row in rows] == [steps // 2, steps]
     assert all(set(row) == {"step", "val/ppl", name} for row in rows)
     assert pretokenized or rows[-1][name] > 0  # else 0 would be compared with 0
     assert rows[-1][name] == read_record(run / "run.json").scores["dev"].quality.score

@@ -28,6 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_out")]
 
 
 PASSWORD = "open-sesame-17"
+ONE_STEP = ("optimization.max_steps=1", "decoding.limit_sentences=1")
 QUICK = ("logger.init_timeout=2", "logger.finish_timeout=2")
 
 
@@ -120,7 +121,7 @@ def test_a_refused_artifact_is_reported_once_and_the_rest_is_sent(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("WANDB_NAME", "a name longer than an artifact's " * 5)
-    assert train("optimization.max_steps=1", "logger.log_model=true", tracker="wandb") == 0
+    assert train(*ONE_STEP, "logger.log_model=true", tracker="wandb") == 0
     _, line = warnings(capfd.readouterr().err)  # the first line is the URL of the run
     assert "best-0000001.ckpt is not sent" in line
     _, run = server.only_run()
@@ -259,7 +260,7 @@ def test_without_a_server_the_run_is_offline(
         server.refusal = HTTPStatus.UNAUTHORIZED if refused else HTTPStatus.INTERNAL_SERVER_ERROR
     began = time.monotonic()
     soon = ("logger.init_timeout=1", "logger.finish_timeout=1")
-    assert train("optimization.max_steps=1", f"logger.mode={mode}", *soon, tracker="wandb") == 0
+    assert train(*ONE_STEP, f"logger.mode={mode}", *soon, tracker="wandb") == 0
     assert time.monotonic() - began < 40  # the client alone would try for 90 seconds
     (line,) = warnings(capfd.readouterr().err)
     (kept,) = (path for path in (only_run() / "wandb").glob("*run-*") if not path.is_symlink())
@@ -272,7 +273,7 @@ def test_without_a_server_the_run_is_offline(
 def test_without_credentials_nothing_is_sent(
     train: Train, only_run: Find, server: RecordingServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert train("optimization.max_steps=1", tracker="wandb") == 0
+    assert train(*ONE_STEP, tracker="wandb") == 0
     assert not server.requests
     (line,) = warnings(capfd.readouterr().err)
     assert "not logged in" in line
@@ -337,7 +338,7 @@ def test_training_continues_when_the_client_dies(
 
 
 def test_a_disabled_run_starts_nothing(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
-    assert train("optimization.max_steps=1", "logger.mode=disabled", tracker="wandb") == 0
+    assert train(*ONE_STEP, "logger.mode=disabled", tracker="wandb") == 0
     assert not server.requests
     assert not (only_run() / "wandb").exists()
     assert not wandb_processes()

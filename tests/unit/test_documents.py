@@ -1,12 +1,14 @@
-"""Links, headings and files named in the documents exist, and every command of theirs composes."""
+"""Links, headings and files named in the documents exist, and every command of theirs and of the help composes."""
 
 import json
 import re
 import shlex
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 
@@ -22,6 +24,10 @@ RECORDS = ("log.md", "performance.md", "configuration.md")
 """They name files of the past, or are written by a program and tested beside it."""
 
 HAND_WRITTEN = [path for path in DOCUMENTS if path.name not in RECORDS]
+HELP = sorted((store.conf_directory() / "hydra" / "help").glob("*.yaml"))
+"""The footers of `aiayn <verb> --help`, which have examples."""
+
+WITH_COMMANDS = [*HAND_WRITTEN, *HELP]
 PLACES = (ROOT, ROOT / "src", ROOT / "src/aiayn", ROOT / "src/aiayn/reports/page")
 """Folders that a path of a document is relative to."""
 
@@ -64,10 +70,14 @@ def test_named_files_exist(document: Path) -> None:
 
 def commands(document: Path) -> Iterator[list[str]]:
     """Every command line of a document that begins with aiayn, word by word; a run directory is `RUN`."""
-    text = re.sub(r"<(run directory|another)>", "RUN", document.read_text(encoding="utf-8"))
+    text = document.read_text(encoding="utf-8")
+    if document in HELP:
+        _, _, examples = yaml.safe_load(text)["footer"].partition("Examples:\n")
+        text = f"```\n{textwrap.dedent(examples)}```\n"
+    text = re.sub(r"<(run directory|another)>", "RUN", text)
     for block, inline in re.findall(r"^```\w*\n(.*?)^```$|`([^`\n]+)`", text, re.MULTILINE | re.DOTALL):
         for line in re.sub(r"\\\n\s*", "", block).splitlines() or [inline]:
-            command = re.sub(r"\s#\s.*|\s*[<>|]\s*\S+\.\w+|;.*|\s&&.*", "", line).strip()
+            command = re.sub(r"^\s*[A-Z_]+=\S+\s|\s#\s.*|\s*[<>|]\s*\S+\.\w+|;.*|\s&&.*", "", line).strip()
             if command.startswith("aiayn "):
                 yield shlex.split(command)[1:]
 
@@ -137,7 +147,7 @@ def errors(own_ideas: None) -> dict[Line, str]:
     and apart only if that fails. Options alone are not composed: the tests of conf/ do so.
     """
     packs: list[tuple[Line, dict[str, str], list[Line]]] = []
-    for line in sorted({line for document in HAND_WRITTEN for line in lines(document)}):
+    for line in sorted({line for document in WITH_COMMANDS for line in lines(document)}):
         verb, words = line
         options = tuple(word for word in words if is_option(word))
         values = {word.partition("=")[0]: word for word in words if word not in options}
@@ -160,7 +170,7 @@ def errors(own_ideas: None) -> dict[Line, str]:
     return refused
 
 
-@pytest.mark.parametrize("document", HAND_WRITTEN, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", WITH_COMMANDS, ids=lambda path: path.name)
 def test_verbs_and_nouns_exist(document: Path) -> None:
     for verb, *words in commands(document):
         if verb.startswith(("-", "<", "...")):
@@ -170,6 +180,6 @@ def test_verbs_and_nouns_exist(document: Path) -> None:
         assert set(nouns) <= {*COMMANDS[verb].nouns, "<table>", "..."}, (verb, *words)
 
 
-@pytest.mark.parametrize("document", HAND_WRITTEN, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", WITH_COMMANDS, ids=lambda path: path.name)
 def test_commands_compose(document: Path, errors: dict[Line, str]) -> None:
     assert {line: errors[line] for line in lines(document) if line in errors} == {}

@@ -121,8 +121,9 @@ def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
     """Every key of the command with the options chosen, dotted, and the groups."""
     composed = compose_with_hydra(verb)
     groups = [word for word in overrides if _key(word) in composed.hydra.runtime.choices and "," not in word]
-    with suppress(*MISTAKES):  # of these files
-        composed = compose_with_hydra(verb, groups)
+    if groups:
+        with suppress(*MISTAKES):  # of these files
+            composed = compose_with_hydra(verb, groups)
     content = OmegaConf.to_container(without_hydra(composed), resolve=False)
     assert isinstance(content, dict)
     return [*flatten({str(key): value for key, value in content.items()}), *map(str, content)]

@@ -93,7 +93,7 @@ def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
     Values are compared, not expressions. A key that `there` derives from others is omitted if its value follows; a key
     without a value there is not compared.
     """
-    own, other, followed = _stated(here), _stated(there), deepcopy(there)
+    own, other, followed = _stated(here), _stated(there), there
     keys = [key for key in {**other, **own} if other.get(key) != MISSING and key != "seed"]
     found: dict[str, Any] = {}
     for key in sorted(keys, key=lambda key: "${" in str(other.get(key))):  # derived ones after what they derive from
@@ -101,6 +101,8 @@ def changed(here: DictConfig, there: DictConfig) -> dict[str, Any]:
         if (key in own) != (key in other) or value != _value(followed, key):
             found[key] = value
         if key in own and key in found:
+            if followed is there:
+                followed = deepcopy(there)
             with suppress(ValidationError):  # a key of another kind of model
                 OmegaConf.update(followed, key, value, force_add=True)
     return {key: found[key] for key in keys if key in found}
@@ -129,21 +131,26 @@ def _changes(root: DictConfig) -> dict[str, str]:
     """The words of the changes by key, in the order of the configuration."""
     words: list[str] = []
     reference = _experiment(root)
-    if any(key.startswith("data.") for key in changed(root, reference)):
+    found = changed(root, reference)
+    if any(key.startswith("data.") for key in found):
         words.append(f"data={HydraConfig.get().runtime.choices['data']}")
     kinds: dict[str, Any] = {}
     if (kind := _value(root, "model.kind")) != _value(reference, "model.kind"):  # it has other keys
         kinds["model"] = kind
         words.append(f"model={kind}")
-    reference = _experiment(root, *words)
-    return in_words(kinds | changed(root, reference), {**_stated(root), **_stated(reference)})
+    if words:
+        reference = _experiment(root, *words)
+        found = changed(root, reference)
+    return in_words(kinds | found, {**_stated(root), **_stated(reference)})
 
 
 def _experiment(root: DictConfig, *words: str) -> DictConfig:
-    """The run's experiment at its scale, composed with the words alone."""
-    identity = root.identity
+    """The run's experiment at its scale, composed with the words alone; the run itself if it states nothing else."""
+    identity, overrides = root.identity, HydraConfig.get().overrides
     chosen = [f"{key}={identity[key]}" for key in ("experiment", "scale", "fidelity")]
-    chosen += [word for word in HydraConfig.get().overrides.hydra if word.startswith(SEARCHPATH)]
+    if not words and {*overrides.task} <= {*chosen}:
+        return root
+    chosen += [word for word in overrides.hydra if word.startswith(SEARCHPATH)]
     return _composed(_loader(), (*chosen, *words))
 
 
@@ -170,10 +177,10 @@ def _own_loader() -> ConfigLoader:
 
 def _stated(config: DictConfig) -> dict[str, Any]:
     """The keys that count and their values, interpolations unresolved."""
-    groups = [str(key) for key in config if key == "scale" or key not in (*NEUTRAL_GROUPS, "hydra")]
-    content = OmegaConf.to_container(OmegaConf.masked_copy(config, groups), enum_to_str=True)
+    content = OmegaConf.to_container(config, enum_to_str=True)
     assert isinstance(content, dict)
-    leaves = flatten({str(key): value for key, value in content.items()})
+    ignored = {*NEUTRAL_GROUPS, "hydra"} - {"scale"}
+    leaves = flatten({str(key): value for key, value in content.items() if key not in ignored})
     return {key: value for key, value in leaves.items() if _is_change(key)}
 
 

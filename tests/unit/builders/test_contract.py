@@ -1,6 +1,7 @@
 """`check_model`: every built-in model passes, and a model that lacks a property fails the check of that property."""
 
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -77,8 +78,7 @@ def test_every_attention_passes(attention: Attention) -> None:
     assert failed(*OF_TRANSFORMERS, f"model.attention={attention}") == {}
 
 
-@pytest.mark.parametrize("positions", Positions)
-@pytest.mark.parametrize("norm", Norm)
+@pytest.mark.parametrize(("positions", "norm"), zip(Positions, cycle(Norm), strict=False))
 def test_all_positions_pass(positions: Positions, norm: Norm) -> None:
     words = (f"model.positions={positions}", f"model.norm={norm}", "model.tied_embeddings=false")
     assert failed(*OF_TRANSFORMERS, *words) == {}

@@ -1,5 +1,6 @@
 """One grammar for every command: results on standard output, exit code 0, 2 for a mistake, 1 for a failure."""
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -41,18 +42,16 @@ def test_the_version_is_the_packages(aiayn: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("verb", store.COMMANDS)
-def test_help_of_a_verb_shows_its_keys_and_its_examples_compose(aiayn: CommandLine, verb: str) -> None:
+def test_help_of_a_verb_shows_its_keys_and_examples(aiayn: CommandLine, verb: str) -> None:
     said = aiayn(verb, "--help")
     assert (said.code, said.err) == (0, "")
-    for key in map(str, compose_command(verb)):
-        assert f"\n{key}:" in said.out
+    for field in dataclasses.fields(store.COMMANDS[verb]):
+        assert f"\n{field.name}:" in said.out
     examples = [line.split() for line in said.out.partition("Examples:\n")[2].partition("\n\n")[0].splitlines()]
     assert examples
-    for example in examples:
-        program, typed_verb, *words = example[example.index("aiayn") :]  # variables may stand before it
-        assert (program, typed_verb) == ("aiayn", verb)
-        overrides = [word for word in words if "=" in word and "," not in word and "<" not in word]
-        assert compose_command(verb, overrides)
+    for example in examples:  # tests/unit/test_documents.py composes them
+        start = example.index("aiayn")  # variables may stand before it
+        assert example[start : start + 2] == ["aiayn", verb]
 
 
 def test_the_configuration_is_printed_as_yaml(aiayn: CommandLine, tmp_path: Path) -> None:

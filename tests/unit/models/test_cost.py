@@ -40,7 +40,7 @@ architectures = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(architecture=architectures, vocabulary_size=st.integers(1, 50))
 def test_the_closed_form_is_what_torch_counts(architecture: Architecture, vocabulary_size: int) -> None:
     closed = transformer_cost(architecture, vocabulary_size=vocabulary_size)

@@ -64,11 +64,10 @@ def test_a_job_with_too_many_devices_is_refused_in_its_process(aiayn: Any, tmp_p
 
 
 @pytest.mark.slow
-def test_return_values_come_back_from_other_processes(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "aiayn", "plan", "-m", "experiment=table3/base,table3/a_h1", "scale=paper"]
-    alone, beside = (
-        subprocess.run([*line, *more], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-        for more in ([], ["hydra/launcher=joblib", "hydra.launcher.n_jobs=2"])
-    )
+def test_return_values_come_back_from_other_processes(aiayn: Any, tmp_path: Path) -> None:
+    words = ["plan", "-m", "experiment=table3/base,table3/a_h1", "scale=paper"]
+    alone = aiayn(*words).out
+    line = [sys.executable, "-m", "aiayn", *words, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2"]
+    beside = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert beside == alone
     assert "2 runs" in alone

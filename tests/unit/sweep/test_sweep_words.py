@@ -93,7 +93,7 @@ def test_the_command_line_wins_over_the_sweep_and_combines_with_it(
 
 
 def test_a_sweep_is_named_after_its_file_by_default(aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    aiayn("train", "sweeps=seeds", "-m", REFUSED_AT_ONCE)
+    assert aiayn("train", "sweeps=seeds", "seed=1,2", "-m", REFUSED_AT_ONCE).code == 1
     assert SWEEP_VARIABLE not in os.environ
     assert compose_command("train", ["sweeps=seeds"]).identity.sweep == "seeds"
     assert compose_command("train", ["sweeps=seeds", "identity.sweep=mine"]).identity.sweep == "mine"

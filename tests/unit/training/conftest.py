@@ -16,7 +16,7 @@ from aiayn.models.transformer import Transformer
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
-    corpus = GrammarCorpus(sentences=150, dev_sentences=23, test_sentences=5, seed=1)
+    corpus = GrammarCorpus(sentences=150, dev_sentences=13, test_sentences=5, seed=1)
     settings = PreparationSettings(vocabulary_size=320, max_length=80)
     return prepare(corpus, settings=settings, cache=tmp_path_factory.mktemp("cache"))
 

@@ -45,13 +45,28 @@ def forced(model: AnyModel, source: list[int], target: list[int], *, bos_id: int
     return nll
 
 
+@pytest.fixture(scope="module")
+def forced_likelihoods(model: Transformer, prepared: PreparedData) -> list[float]:
+    """Of every pair of dev, by forced decoding."""
+    split, bos_id = prepared.split("dev"), prepared.tokenizer.bos_id
+    pairs = zip(split.source, split.target, strict=True)
+    return [forced(model, source.tolist(), target.tolist(), bos_id=bos_id) for source, target in pairs]
+
+
+@pytest.fixture(scope="module")
+def translated_alone(model: Transformer, prepared: PreparedData) -> list[str]:
+    """The translation of every sentence of dev, each searched by itself."""
+    found = [alone(model, source, prepared.tokenizer, SEARCH) for source in prepared.split("dev").source]
+    return prepared.tokenizer.decode_batch(best.tokens for best in found)
+
+
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_likelihoods_are_those_of_forced_decoding(model: Transformer, prepared: PreparedData, budget: int) -> None:
+def test_likelihoods_are_those_of_forced_decoding(
+    model: Transformer, prepared: PreparedData, forced_likelihoods: list[float], budget: int
+) -> None:
     split, bos_id = prepared.split("dev"), prepared.tokenizer.bos_id
     nll, tokens = sentence_likelihoods(model, split, tokens=budget, bos_id=bos_id, device=CPU)
-    pairs = zip(split.source, split.target, strict=True)
-    alone = [forced(model, source.tolist(), target.tolist(), bos_id=bos_id) for source, target in pairs]
-    np.testing.assert_allclose(nll, alone, rtol=1e-4)
+    np.testing.assert_allclose(nll, forced_likelihoods, rtol=1e-4)
     assert tokens.tolist() == [len(target) for target in split.target]
 
 
@@ -72,15 +87,14 @@ def test_an_ensemble_has_the_likelihoods_of_its_forced_decoding(
 
 @pytest.mark.parametrize(("budget", "refills"), [(1, False), (100, True), (10_000, True)])
 def test_translations_come_in_the_order_of_the_split(
-    model: Transformer, prepared: PreparedData, budget: int, refills: bool
+    model: Transformer, prepared: PreparedData, translated_alone: list[str], budget: int, refills: bool
 ) -> None:
     split, tokenizer = prepared.split("dev"), prepared.tokenizer
     search = replace(SEARCH, batch_tokens=budget)
     finished: list[int] = []
     found = search_all(model, split.source, tokenizer, search, device=CPU, advance=finished.append, refills=refills)
     together = tokenizer.decode_batch(best.tokens for best, *_ in found)
-    one_by_one = [tokenizer.decode(alone(model, source, tokenizer, search).tokens) for source in split.source]
-    assert together == one_by_one
+    assert together == translated_alone
     assert len(set(together)) > 1, "with one answer to everything, order would not show"
     assert sum(finished) == len(split)
 

@@ -18,16 +18,21 @@ CPU = torch.device("cpu")
 SEARCH = replace(tiny.SEARCH, beam_size=2, max_extra_length=3, batch_tokens=60)
 
 
-@pytest.mark.parametrize("sentences", [1, 7, 23, 1000])
+@pytest.fixture(scope="module")
+def translated(model: Transformer, prepared: PreparedData) -> list[str]:
+    """The translation of every sentence of dev."""
+    found = search_all(model, prepared.split("dev").source, prepared.tokenizer, SEARCH, device=CPU)
+    return prepared.tokenizer.decode_batch(best.tokens for best, *_ in found)
+
+
+@pytest.mark.parametrize("sentences", [1, 5, 13, 1000])
 def test_the_score_is_that_of_the_search_on_these_sentences(
-    model: Transformer, prepared: PreparedData, sentences: int
+    model: Transformer, prepared: PreparedData, translated: list[str], sentences: int
 ) -> None:
     dev = prepared.split("dev")
-    found = search_all(model, dev.source, prepared.tokenizer, SEARCH, device=CPU)
-    texts = prepared.tokenizer.decode_batch(best.tokens for best, *_ in found)
     chosen = spread(len(dev), sentences)
     references = dev.target_lines()
-    expected = corpus_bleu([texts[index] for index in chosen], [references[index] for index in chosen]).score
+    expected = corpus_bleu([translated[index] for index in chosen], [references[index] for index in chosen]).score
     sample = ValidationSample(prepared, SEARCH, sentences=sentences)
     assert sample.score(model, device=CPU) == pytest.approx(expected, abs=1e-9)
 

@@ -78,7 +78,7 @@ def test_every_attention_passes(attention: Attention) -> None:
     assert failed(*OF_TRANSFORMERS, f"model.attention={attention}") == {}
 
 
-@pytest.mark.parametrize(("positions", "norm"), zip(Positions, cycle(Norm), strict=False))
+@pytest.mark.parametrize(("positions", "norm"), list(zip(Positions, cycle(Norm), strict=False)))
 def test_all_positions_pass(positions: Positions, norm: Norm) -> None:
     words = (f"model.positions={positions}", f"model.norm={norm}", "model.tied_embeddings=false")
     assert failed(*OF_TRANSFORMERS, *words) == {}

@@ -52,24 +52,15 @@ def error_of(paths: Iterable[Path]) -> str | None:
         return f"{words}: {error}"
 
 
-@pytest.fixture(scope="module")
-def errors() -> dict[Path, str]:
-    """The message of every option that is refused.
-
-    A composition takes 0.2 s: options of several groups are composed together, and apart only if that fails.
-    """
+def test_every_option_composes() -> None:
+    """A composition takes 0.2 s: options of several groups are composed together, and apart only if that fails."""
     together = [
         [path for path in COMPOSED_HERE if path.parent == CONF / group] for group in GROUPS if group not in ALONE
     ]
     packs = [[path for path in pack if path] for pack in zip_longest(*together)]
     packs += [[path] for path in COMPOSED_HERE if path.relative_to(CONF).parts[0] in ALONE]
     refused = [path for pack in packs if error_of(pack) for path in pack]
-    return {path: error for path in refused if (error := error_of([path]))}
-
-
-@pytest.mark.parametrize("path", COMPOSED_HERE, ids=lambda path: str(path.relative_to(CONF)))
-def test_every_option_composes(errors: dict[Path, str], path: Path) -> None:
-    assert path not in errors, errors[path]
+    assert [error for path in refused if (error := error_of([path]))] == []
 
 
 @pytest.mark.parametrize("command", sorted(COMMANDS))

@@ -74,7 +74,7 @@ def transformer_spec(
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
     positions = _positions(source)
-    target = "embedding" if architecture.tied_embeddings else "own_target_embedding"
+    target = "embedding" if architecture.tied_embeddings else "untied_target_embedding"
     for name, part, embeddings, of_side in (
         ("encoder", spec.encoder, spec.encoder.embeddings[0], "embedding"),
         ("decoder", spec.decoder, spec.decoder.embeddings, target),
@@ -87,7 +87,7 @@ def transformer_spec(
             source.fill_layer(layer, f"{name}.{number}")
         if is_pre:
             source.fill_norm(part.layer_norm, f"{name}_norm")
-    output = "embedding" if architecture.tied_embeddings else "own_output"
+    output = "embedding" if architecture.tied_embeddings else "untied_output"
     spec.decoder.projection.weight = source.named(f"{output}.weight")[: len(pieces)]
     spec.decoder.projection.bias = torch.zeros(len(pieces)).index_fill_(0, torch.tensor([pad_id, bos_id]), NEVER)
     return spec

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
+from pathlib import Path
 
 import pytest
 
@@ -57,13 +58,12 @@ COMPLETIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def completed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """The completions of each line, by one shell."""
+def test_lines_are_completed(tmp_path: Path) -> None:
+    """All by one shell."""
     result = subprocess.run(
         ["bash", "-c", COMPLETE],
         input="".join(f"{line}\n" for line in COMPLETIONS),
-        cwd=tmp_path_factory.mktemp("empty"),
+        cwd=tmp_path,
         env={**os.environ, "PATH": f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,
@@ -71,9 +71,5 @@ def completed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     )
     (rule,) = result.stderr.splitlines()
     assert rule.endswith(" aiayn"), "the name of the program"
-    return {line: set(answer.split()) for line, answer in zip(COMPLETIONS, result.stdout.splitlines(), strict=True)}
-
-
-@pytest.mark.parametrize("line", COMPLETIONS)
-def test_a_line_is_completed(completed: dict[str, set[str]], line: str) -> None:
-    assert completed[line] == COMPLETIONS[line]
+    answers = [set(answer.split()) for answer in result.stdout.splitlines()]
+    assert dict(zip(COMPLETIONS, answers, strict=True)) == COMPLETIONS

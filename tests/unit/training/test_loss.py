@@ -101,7 +101,7 @@ def test_half_precision_products_are_summed_in_full_precision(vocabulary: int, e
         torch.autograd.grad(half.smoothed, layer.parts), torch.autograd.grad(exact.smoothed, layer.parts), strict=True
     ):
         assert ours.dtype == torch.float32
-        torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.1)
+        torch.testing.assert_close(ours, theirs, rtol=0.1, atol=0.25)
 
 
 @given(vocabularies, epsilons, seeds)

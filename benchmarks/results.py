@@ -102,11 +102,7 @@ def merge(
 
 def _generation() -> str:
     """Family and model, where Linux states them: virtual machines call several generations AMD EPYC."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return ""
-    stated = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    stated = provenance.processor_facts()
     if not {"cpu family", "model"} <= stated.keys():
         return ""
     return f" (family {stated['cpu family']}, model {stated['model']})"

@@ -1,6 +1,6 @@
 """The one tiny configuration of the tests: overrides of a run that takes seconds, an architecture, a search."""
 
-from aiayn.config.schema import BeamSearchConfig, EosWithin
+from aiayn.config.schema import BeamSearchConfig, EosWithin, OptimizationConfig, SmoothedClasses
 from aiayn.models.architecture import Architecture
 from tiny_sizes import SIZES
 
@@ -31,6 +31,18 @@ ARCHITECTURE = Architecture(
     max_positions=32,
 )
 """Of the tests of models; others are made of it by `dataclasses.replace`."""
+
+RECIPE = OptimizationConfig(
+    warmup_steps=10,
+    learning_rate_factor=1.0,
+    adam_beta1=0.9,
+    adam_beta2=0.98,
+    adam_epsilon=1e-9,
+    divergence_factor=3.0,
+    label_smoothing=0.1,
+    smoothed_classes=SmoothedClasses.all,
+)
+"""Of modules that train such a model."""
 
 SEARCH = BeamSearchConfig(
     beam_size=3,

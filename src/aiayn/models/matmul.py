@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,17 +20,6 @@ ROWS_MULTIPLE = 64 if _HAS_ONE_DNN else 1
 """The best multiple for rows of training's products. oneDNN compiles code for every new shape, which takes a
 millisecond or two and a megabyte, and no two batches have equally many tokens."""
 
-
-def _is_intel() -> bool:
-    try:
-        return "GenuineIntel" in Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:  # not Linux
-        return False
-
-
-_HAS_FAST_MKL = _is_intel()
-"""Whether MKL is as fast as oneDNN. Then it makes the gradients of weights: it reads both operands transposed, of which
-oneDNN copies one."""
 
 _packed: dict[int, Tensor] = {}
 """The weights that `packed` holds, by the identity of the plain ones."""
@@ -63,7 +51,7 @@ def add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
 
     `left` is `[width, rows]`, `right` is `[width, columns]`.
     """
-    if _HAS_ONE_DNN and not _HAS_FAST_MKL and _is_plain(left):
+    if _HAS_ONE_DNN and _is_plain(left):
         total += _one_dnn(right.t(), left.t()).t()  # the way round that is faster where rows are many
     elif left.dtype == total.dtype:
         total.addmm_(left.t(), right)
@@ -93,8 +81,6 @@ class _Linear(torch.autograd.Function):
 
 def _outer(gradient: Tensor, states: Tensor) -> Tensor:
     """`gradient.T @ states`; oneDNN copies the transposed one that is its first operand, so it gets the narrower."""
-    if _HAS_FAST_MKL:
-        return torch.mm(gradient.t(), states)
     rows, out, width = len(gradient), gradient.shape[1], states.shape[1]
     if out * rows <= width * rows + out * width:
         return _one_dnn(gradient.t(), states.t())

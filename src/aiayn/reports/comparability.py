@@ -30,6 +30,9 @@ SCALED = {
 }
 """The axis of the scale that each printed setting follows; all others are the same at every scale."""
 
+OWN_SOURCES = "identity.sources"
+"""The setting of a run with a class of the user's own: the digests of its files."""
+
 FOLLOWS_STEPS = frozenset({"optimization.validation_interval"})
 """Derived from the number of steps."""
 
@@ -63,7 +66,7 @@ class ReportedRun:
         leaves = {"fidelity": self.record.fidelity, **result_leaves(self.content)}
         sources = (self.content.get("identity") or {}).get("sources")
         if sources:  # code of the user's own
-            leaves["identity.sources"] = sources
+            leaves[OWN_SOURCES] = sources
         return {key: value for key, value in leaves.items() if key != "seed"}
 
     @property

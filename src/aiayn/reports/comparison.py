@@ -25,6 +25,7 @@ from aiayn.evaluation.significance import (
 )
 from aiayn.reports.code_versions import CodeVersion, code_versions
 from aiayn.reports.comparability import (
+    OWN_SOURCES,
     Difference,
     ReportedRun,
     check_alike,
@@ -41,9 +42,6 @@ BASE = "table3/base"
 
 EXPERIMENT = "experiment"
 """The column of experiments, beside those of keys."""
-
-OWN_SOURCES = "identity.sources"
-"""The setting of a run with a class of the user's own: no reference, whatever its experiment."""
 
 Settings = Mapping[str, Any]
 """The experiment, and everything in the configuration that can change a result, by key."""
@@ -241,6 +239,7 @@ def sort_key(value: Any) -> tuple[int, float, str]:
 
 def _reference(systems: Sequence[System], against: str | None) -> int | None:
     if against is None:
+        # A run with a class of the user's own is no base, whatever its experiment.
         bases = (n for n, system in enumerate(systems) if system.settings[EXPERIMENT] == BASE)
         return next((n for n in bases if OWN_SOURCES not in systems[n].settings), None)
     path = open_run(against, key="against").path.resolve()

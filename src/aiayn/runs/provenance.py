@@ -69,13 +69,16 @@ def hardware() -> dict[str, Any]:
 
 def processor() -> str:
     """The processor's model name, if Linux states it."""
+    return processor_facts().get("model name") or platform.processor() or platform.machine()
+
+
+def processor_facts() -> dict[str, str]:
+    """The last processor's entries in /proc/cpuinfo; empty on other systems than Linux."""
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return platform.machine()
-    return platform.processor() or platform.machine()
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
 
 
 def _git(root: Path, *arguments: str) -> str | None:

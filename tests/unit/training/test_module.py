@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
+from tiny import RECIPE
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
 from torch.utils.data import DataLoader
 
-from aiayn.config.schema import OptimizationConfig, SmoothedClasses
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.models.architecture import Architecture
@@ -55,16 +55,7 @@ def module_of(architecture: Architecture) -> TranslationModule:
     torch.manual_seed(3)
     return TranslationModule(
         model=Transformer(**{**vars(architecture), "dropout": 0.0}, vocabulary_size=ENTRIES),
-        recipe=OptimizationConfig(
-            warmup_steps=10,
-            learning_rate_factor=1.0,
-            adam_beta1=0.9,
-            adam_beta2=0.98,
-            adam_epsilon=1e-9,
-            divergence_factor=3.0,
-            label_smoothing=0.1,
-            smoothed_classes=SmoothedClasses.all,
-        ),
+        recipe=RECIPE,
         seed=1,
         log_interval=1,
         provenance={},

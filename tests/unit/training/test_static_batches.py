@@ -5,11 +5,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny import RECIPE
 from tiny_models import build
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 
-from aiayn.config.schema import OptimizationConfig, SmoothedClasses
 from aiayn.data.batches.batching import TrainingStream
 from aiayn.data.batches.collation import TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
@@ -86,17 +86,7 @@ def test_one_graph_serves_all_batches_of_a_run(is_static: bool) -> None:
 
 def test_gradients_of_static_batches_are_added_to_tensors_that_stay() -> None:
     """A CUDA graph overwrites the gradients that it made; Autograd would keep the first as the parameter's own."""
-    recipe = OptimizationConfig(
-        warmup_steps=10,
-        learning_rate_factor=1.0,
-        adam_beta1=0.9,
-        adam_beta2=0.98,
-        adam_epsilon=1e-9,
-        divergence_factor=3.0,
-        label_smoothing=0.1,
-        smoothed_classes=SmoothedClasses.all,
-    )
-    module = TranslationModule(model=build(), recipe=recipe, seed=1, log_interval=1, provenance={}, is_static=True)
+    module = TranslationModule(model=build(), recipe=RECIPE, seed=1, log_interval=1, provenance={}, is_static=True)
     optimizer = torch.optim.Adam(module.parameters())
     (parameter, *_) = module.parameters()
     made = torch.ones_like(parameter)

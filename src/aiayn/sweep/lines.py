@@ -98,11 +98,16 @@ class SweepLines:
                 running.append(f"{name}  waiting for {outcome.held}")
             elif not (outcome.has_ended or is_last):
                 running.append(f"{name}  {progress_in_words(entry)}")
-                if outcome.number not in self._begun and not self._is_drawn:
-                    say(f"{name}  begun")
-                self._begun.add(outcome.number)
+                self._say_begun(outcome.number, name)
             else:
+                self._say_begun(outcome.number, name)  # it may have begun and ended between two looks
                 self._ended.add(outcome.number)
                 say(f"{name}  {end_in_words(entry, has_failed=outcome.failure is not None)}")
         if self._is_drawn:
             draw_lines(running)
+
+    def _say_begun(self, number: int, name: str) -> None:
+        """In a file, print once that a job has begun."""
+        if number not in self._begun and not self._is_drawn:
+            say(f"{name}  begun")
+        self._begun.add(number)

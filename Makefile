@@ -11,13 +11,14 @@ PYTEST_ARGS =
 WORKERS = auto
 SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
 BENCH =
+MODEL = fairseq
 STAGES =
 
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test smoke test-long test-slurm test-gpu check format docs bench gpu tour clean
+.PHONY: help demo test smoke test-long test-slurm test-oracles published test-gpu check format docs bench gpu tour clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -26,7 +27,7 @@ demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a 
 	@$(BIN)/aiayn train scale=demo experiment=table3/base
 
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not smoke' $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not smoke and not oracles' $(PYTEST_ARGS)
 
 smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minute
 	@$(BIN)/pytest tests/test_smoke.py
@@ -37,6 +38,12 @@ test-long: $(INSTALLED)  ## run those of whole sweeps, kills and pages in a brow
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
 	@$(BIN)/python tests/slurm/loopback/cluster.py
 	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
+
+test-oracles: $(INSTALLED)  ## compare with fairseq and transformers, in .venv-oracles; skips what cannot be had
+	@$(BIN)/pytest -m oracles tests/oracles $(PYTEST_ARGS)
+
+published: $(INSTALLED)  ## newstest2014 by a published model, with a network: MODEL=fairseq or opus
+	@PYTHONPATH=benchmarks $(BIN)/python tests/oracles/newstest2014.py $(MODEL)
 
 test-gpu: $(INSTALLED)  ## run those that need GPUs; on a machine without they are skipped
 	@$(BIN)/pytest -m gpu tests/gpu $(PYTEST_ARGS)

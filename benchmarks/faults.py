@@ -160,8 +160,8 @@ def _do_undisturbed(sweep: Sweep, journal: Journal) -> None:
 
 def _note_commit(journal: Journal) -> None:
     """Note which code is tried from now on, where that is not what was tried last."""
-    commit, dirty = provenance.code_version()
-    name = f"{commit or 'unknown'}{', with changes' if dirty else ''}"
+    code = provenance.code_version((*provenance.SOURCES, "benchmarks"))
+    name = f"{code.commit or 'unknown'}{', with changes' if code.dirty else ''}"
     if name not in [row["name"] for row in journal.of("commit")[-1:]]:
         journal.add("commit", name=name)
 

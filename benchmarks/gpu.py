@@ -171,9 +171,10 @@ def _about(device: str) -> str:
 
     from aiayn.runs import provenance
 
-    commit, dirty = provenance.code_version()
+    code = provenance.code_version((*provenance.SOURCES, "benchmarks"))
     name = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {os.cpu_count()} cores"
-    return f"commit {(commit or 'unknown')[:12]}{' with changes' if dirty else ''}, {name}, torch {torch.__version__}"
+    changes = " with changes" if code.dirty else ""
+    return f"commit {(code.commit or 'unknown')[:12]}{changes}, {name}, torch {torch.__version__}"
 
 
 def page(stage: str, found: dict[str, Figures], missing: Sequence[str]) -> str:

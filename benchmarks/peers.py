@@ -20,16 +20,16 @@ _INSTALLED = ".installed"
 
 
 @cache
-def python() -> Path:
+def python(environment: Path = ENVIRONMENT, requirements: Path = REQUIREMENTS) -> Path:
     """The interpreter of the peers. Those that do not install are named, and fail to import when it is their turn."""
-    interpreter = ENVIRONMENT / "bin" / "python"
-    installed = ENVIRONMENT / _INSTALLED
-    wanted = REQUIREMENTS.read_text(encoding="utf-8")
+    interpreter = environment / "bin" / "python"
+    installed = environment / _INSTALLED
+    wanted = requirements.read_text(encoding="utf-8")
     if installed.is_file() and installed.read_text(encoding="utf-8") == wanted:
         return interpreter
-    print(f"Installing peers into {ENVIRONMENT.name}", file=sys.stderr, flush=True)
-    venv.create(ENVIRONMENT, with_pip=True, clear=True)
-    inside = ENVIRONMENT / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
+    print(f"Installing {requirements.name} into {environment.name}", file=sys.stderr, flush=True)
+    venv.create(environment, with_pip=True, clear=True)
+    inside = environment / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     (inside / "ours.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     words = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     lines = [line for line in wanted.splitlines() if line and not line.startswith("#")]

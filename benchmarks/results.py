@@ -84,14 +84,14 @@ def merge(
     """Replace a subject's rows of this make of processor; the file is whole before and after."""
     path.parent.mkdir(parents=True, exist_ok=True)
     content = read(path)
-    commit, has_changes = provenance.code_version()
+    code = provenance.code_version((*provenance.SOURCES, "benchmarks"))
     processor = f"{provenance.processor()}{_generation()}"
     others = [each for each in content.get(subject, []) if each["machine"]["processor"] != processor]
     measured = {
         "command": command,
         "seconds": seconds,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "commit": f"{(commit or 'unknown')[:12]}{', with changes' if has_changes else ''}",
+        "commit": f"{(code.commit or 'unknown')[:12]}{', with changes' if code.dirty else ''}",
         "machine": {**provenance.hardware(), "processor": processor},
         "versions": {**provenance.versions(), **peers},
         "rows": [dataclasses.asdict(row) for row in rows],

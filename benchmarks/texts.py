@@ -125,7 +125,7 @@ def training_batches(config: TrainConfig, data: PreparedData, count: int) -> lis
         accumulation=1,
         start_step=0,
         max_steps=count,
-        bos_id=BOS,
+        start_id=BOS,
         multiple=ROWS_MULTIPLE,
     )
     return list(islice(stream, count))

@@ -59,7 +59,7 @@ def random_batch(*, sentences: int, length: int, vocabulary_size: int) -> Transl
         random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size, seed=seed)
         for seed in (1, 2)
     )
-    return collate(PairsInMemory(source, target), np.arange(sentences), bos_id=BOS, multiple=ROWS_MULTIPLE)
+    return collate(PairsInMemory(source, target), np.arange(sentences), start_id=BOS, multiple=ROWS_MULTIPLE)
 
 
 def write_batches(path: Path, batches: Sequence[TranslationBatch]) -> None:

@@ -26,6 +26,9 @@ DOCS = ROOT / "docs"
 OWN_IDEAS = DOCS / "own-ideas.md"
 """Has the user's own classes, and a row of them."""
 
+PREREGISTRATION = DOCS / "preregistration.md"
+"""Has a study of the user's own."""
+
 NOT_RUN = ("configuration.md", "log.md", "performance.md")
 """Generated pages, and commands of the past."""
 
@@ -65,6 +68,8 @@ RULES = (
     Rule(r"export PYTHONPATH=\.", None, "the tour's environment has it"),
     Rule(r"export .*|torchrun .*", None, "needs two hosts"),
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
+    Rule(r"aiayn import .*", r"\g<0> --cfg job", "needs the files of a model: composed only"),
+    Rule(r"(sacremoses|spm_encode) .*|make published .*", None, "needs the files of a model"),
     Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"wandb (login|sweep|agent).*", None, "needs an account"),
     Rule(r"aiayn train (?:-m )?(.*hydra/launcher=slurm.*)", r"aiayn train \1 --cfg job", "needs Slurm: composed only"),
@@ -117,6 +122,11 @@ RULES = (
         r"aiayn report (comparison|sharpness) .*",
         r"aiayn report \1 only.sweep=smoothing_dropout",
         "the grid that was run",
+    ),
+    Rule(
+        r"aiayn train .*sweeps=(cosine_study|own_idea) .*",
+        rf"\g<0> hydra.sweeper.seeds.base=2 hydra.sweeper.seeds.others=1 hydra.sweeper.pilots.seeds=2 {TINY}",
+        "fewer seeds, shortened",
     ),
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train -m 'experiment=glob\(.*", rf"aiayn train -m 'experiment=glob(table3/a_h1*)' {TINY}", "two rows"),
@@ -224,6 +234,9 @@ def write_files(folder: Path) -> None:
     row.write_text("# @package _global_\n# A row of one's own.\nmodel:\n  num_heads: 4\n")
     (folder / "my_ideas.py").write_text(code_blocks(OWN_IDEAS, "python"), encoding="utf-8")
     row.with_name("cosine.yaml").write_text(code_blocks(OWN_IDEAS, "yaml"), encoding="utf-8")
+    study = folder / "my_conf" / "sweeps" / "cosine_study.yaml"
+    study.parent.mkdir()
+    study.write_text(code_blocks(PREREGISTRATION, "yaml"), encoding="utf-8")
 
 
 def code_blocks(page: Path, language: str) -> str:

@@ -118,7 +118,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def written(sweep: Path) -> Path:
     """The page of these runs, with the whole of plotly.js."""
     with contextlib.chdir(sweep):
-        assert main(["report", "page", "paths.cache=cache", "resamples=100"]) == 0
+        assert main(["report", "page", "paths.cache=cache"]) == 0
     return sweep / "report.html"
 
 

@@ -18,8 +18,8 @@ from aiayn.errors import UserError
 
 CONF = conf_directory()
 GROUPS = ["experiment", "scale", "data", "tokenizer", "model", "optimization", "decoding", "fidelity", "trainer"]
-GROUPS += ["averaging", "callbacks", "logger", "launch", "debug", "paths", "hardware"]
-ALONE = ("experiment", "fidelity", "model")
+GROUPS += ["fidelity_for", "averaging", "callbacks", "logger", "launch", "debug", "paths", "hardware"]
+ALONE = ("experiment", "fidelity", "fidelity_for", "model")
 """Groups whose options state keys of other groups, or have keys of their own: they do not go with every option."""
 
 OPTIONS = sorted(path for group in GROUPS for path in (CONF / group).rglob("*.yaml"))

@@ -15,12 +15,15 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.types import RunMode
 
 from aiayn.builders.architecture import model_cost
-from aiayn.config.compose import compose_command
+from aiayn.config.compose import compose_command, compose_with_hydra
 from aiayn.config.store import options, sweeps_directory
+from aiayn.config.sweep_schema import Stage
 from aiayn.paper.tables import load_table3
+from aiayn.sweep.study import Study, read_study
 
 SEARCH = sweeps_directory() / "search.yaml"
-FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH})
+STUDY = sweeps_directory() / "own_idea.yaml"
+FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH, STUDY})
 OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
 OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "baselines", "fidelity"}
 TABLE2 = {"table2", "table2_en_de"}
@@ -38,10 +41,16 @@ def swept(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def trials(path: Path) -> int | None:
-    """The runs of a search; None for a sweep that names its own."""
+def study() -> Study:
+    return read_study(compose_with_hydra("train", [f"sweeps={STUDY.stem}"]).hydra.sweeper)
+
+
+def runs(path: Path) -> int:
+    """Of a search its trials, of a study its pilots too."""
+    if path == STUDY:
+        return sum(len(study().jobs(stage)) for stage in Stage)
     count: int | None = yaml.safe_load(path.read_text())["hydra"]["sweeper"].get("trials")
-    return count
+    return count or math.prod(map(len, swept(path).values()))
 
 
 def rows(path: Path) -> list[str]:
@@ -62,7 +71,7 @@ def test_the_promised_sweeps_are_there() -> None:
     assert (
         {path.stem for path in FILES}
         == TABLE2 | TABLE3 | TABLE4 | OFF_TABLE | {"seeds", "smoke"}
-        == set(options("sweeps")) - {SEARCH.stem}
+        == set(options("sweeps")) - {SEARCH.stem, STUDY.stem}
     )
 
 
@@ -78,13 +87,23 @@ def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, mon
     assert multirun.identity.hash == compose_command("train", words).identity.hash, "it is no other run for that"
 
 
+def test_every_row_of_the_study_composes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AIAYN_SWEEP", raising=False)
+    multirun = compose_command("train", [f"sweeps={STUDY.stem}"])
+    assert HydraConfig.get().mode is RunMode.MULTIRUN
+    assert multirun.identity.sweep == STUDY.stem
+    composed = {row: compose_command("train", words) for row, words in study().rows.items()}
+    assert composed["rotary"].model.positions == "rotary"
+    assert len({row.identity.hash for row in composed.values()}) == len(composed)
+
+
 def test_every_value_of_a_group_is_one_of_its_options() -> None:
     for path in FILES:
         for key, values in swept(path).items():
             assert key == "seed" or "." in key or set(values) <= set(options(key)), path
 
 
-@pytest.mark.parametrize("path", [*FILES, SEARCH], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*FILES, SEARCH, STUDY], ids=lambda path: path.stem)
 def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -> None:
     first, *comments = [line for line in path.read_text().splitlines() if line.startswith("#")]
     assert first == "# @package _global_"
@@ -93,7 +112,7 @@ def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -
     assert [program, verb, sweep] == ["aiayn", "train", f"sweeps={path.stem}"]
     assert all(word.partition("=")[2] in options(word.partition("=")[0]) for word in words)
     (count,) = re.findall(r"^# Cost: (\d+) runs", path.read_text(), re.MULTILINE)
-    assert int(count) == (trials(path) or math.prod(map(len, swept(path).values())))
+    assert int(count) == runs(path)
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ from composed_once import composed
 
 from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
+from aiayn.config.model_schema import DecoderStart, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.config.validation import validate
@@ -49,6 +50,23 @@ def test_an_experiment_is_a_row_of_table_3_with_what_section_5_and_6_say_of_its_
     for key, value in recipe.corpora["en-fr"].settings.items():
         assert getattr(changed.pop(key), "name", own[key]) == value
     assert changed == (dict(recipe.big_en_fr) if model == "big" else {})
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.parametrize("profile", ["tensor2tensor_2017", "tensor2tensor_final"])
+def test_the_authors_code_has_a_wider_untied_model_for_french_alone(name: str, profile: str) -> None:
+    words = f"experiment={PREFIX}{name}", f"fidelity={profile}"
+    for scale, width in (("paper", 1.0), ("demo", 0.25)):
+        model, plain_model = composed(*words, f"scale={scale}").model, row_of(f"{PREFIX}{name}", scale).model
+        assert isinstance(model, TransformerConfig)
+        assert isinstance(plain_model, TransformerConfig)
+        is_french = name == "big_en_fr"
+        assert model.d_ff == (8192 * width if is_french else plain_model.d_ff)
+        assert model.tied_embeddings is not is_french
+        assert model.dropout == plain_model.dropout
+        has_rows = profile == "tensor2tensor_2017" and name.endswith("en_de")
+        assert (model.vocabulary_rows is not None) == has_rows
+        assert model.decoder_start == DecoderStart.zeros
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -50,6 +50,46 @@ def test_an_experiment_is_base_with_what_section_6_3_states(name: str) -> None:
     assert changed == dict(table.settings)
 
 
+CODE = {
+    "wsj_only": {
+        "model.dropout": 0.2,
+        "model.attention_dropout": 0.2,
+        "model.tied_embeddings": False,
+        "optimization.learning_rate_factor": 0.5,
+        "optimization.warmup_steps": 16_000,
+    },
+    "semi_supervised": {
+        "model.d_ff": 4096,
+        "model.num_heads": 16,
+        "model.d_k": 64,
+        "model.d_v": 64,
+        "optimization.learning_rate_factor": 0.5,
+    },
+}
+"""transformer_parsing_base and transformer_parsing_big of Tensor2Tensor 1.0.6, less what they share with base."""
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_authors_code_of_2017_has_values_that_the_text_lacks(name: str) -> None:
+    words = [f"experiment=table4/{name}", *EXPERIMENTS[name][1]]
+    text, code = settings(*words), settings(*words, "fidelity=tensor2tensor_2017")
+    profile, base = settings("fidelity=tensor2tensor_2017"), settings()
+    of_profile = {key for key, value in profile.items() if value != base.get(key)}
+    changed = {key: value for key, value in code.items() if value != text.get(key) and key not in of_profile}
+    assert changed == CODE[name]
+    assert {key for key in of_profile if code[key] != profile[key]} == {"model.vocabulary_rows"}
+    assert code["model.vocabulary_rows"] is None, "40,960 rows are those of English-German"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_other_profiles_keep_their_own_values(name: str) -> None:
+    words = [f"experiment=table4/{name}", *EXPERIMENTS[name][1]]
+    last = settings(*words, "fidelity=tensor2tensor_final")
+    assert (last["optimization.learning_rate_factor"], last["model.activation_dropout"]) == (2.0, 0.1)
+    assert last["model.attention_dropout"] == {"wsj_only": 0.2, "semi_supervised": 0.1}[name]
+    assert settings(*words, "fidelity=fairseq")["model.attention_dropout"] == 0.0
+
+
 @pytest.mark.parametrize("name", ["wsj", "wsj_silver"])
 def test_the_sections_are_the_papers(name: str) -> None:
     data = compose_command("train", [f"data={name}"]).data

@@ -90,7 +90,7 @@ def waits() -> Iterator[Callable[[], int]]:
 def test_a_step_of_a_search_waits_once(device: str, beam_size: int, waits: Callable[[], int]) -> None:
     """Unless it makes space or ends sentences, which few steps do."""
     model = model_of().eval().to(device)
-    search = BeamSearch(beam_size=beam_size, length_penalty_alpha=0.6, bos_id=1, eos_id=2, forbidden_ids=[0, 1])
+    search = BeamSearch(beam_size=beam_size, length_penalty_alpha=0.6, start_id=1, eos_id=2, forbidden_ids=[0, 1])
     by_step: list[int] = []
 
     def step(tokens: Tensor, state: Any) -> tuple[Tensor, Tensor]:

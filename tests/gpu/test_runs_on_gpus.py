@@ -10,6 +10,7 @@ from pathlib import Path
 
 import observers
 import pytest
+import torch
 from commands import AIAYN, SECONDS
 from groups import started_group
 from run_files import losses, only_run
@@ -68,6 +69,21 @@ def test_no_training_step_waits_but_those_that_log(
     waits = log_interval == 1
     assert done.returncode == waits, done.stderr
     assert ("synchronizing CUDA operation" in done.stderr) == waits
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+@pytest.mark.parametrize(
+    "device", [pytest.param("cpu", marks=pytest.mark.long), pytest.param("cuda", marks=pytest.mark.gpu)]
+)
+def test_the_record_states_the_precision_that_auto_stands_for(tmp_path: Path, device: str, tf32: bool) -> None:
+    done = train(
+        tmp_path, f"trainer.accelerator={device}", "trainer.precision=auto", f"launch.tf32={str(tf32).lower()}"
+    )
+    assert done.returncode == 0, done.stderr
+    record = read_record(only_run(tmp_path / "runs") / "run.json")
+    has_both = device == "cuda" and torch.cuda.get_device_capability() >= (8, 0)  # bf16 and TF32 came together
+    assert record.precision == ("bf16-mixed" if has_both else "32-true")
+    assert record.tf32 == (tf32 and has_both)
 
 
 @on_two

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import observers
 import pytest
-import torch
 import wandb
 from commands import AIAYN, SECONDS, CommandLine, Find, Finished, Said, Say, Train
+from run_files import add_random_checkpoint
 from run_files import only_run as only_run_below
 from tiny import TINY
 from wandb_server import KEY, RecordingServer, wandb_server
@@ -68,12 +68,7 @@ def trained_run(finished: Finished) -> Path:
     everything alike, and nothing could be told apart.
     """
     run = finished()
-    checkpoint = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
-    randomness = torch.Generator().manual_seed(1)
-    for weight in checkpoint["state_dict"].values():
-        if weight.dim() == 2:
-            weight.normal_(std=0.5, generator=randomness)
-    torch.save(checkpoint, run / "checkpoints" / "step-0000001.ckpt")
+    add_random_checkpoint(run)
     return run
 
 

@@ -151,11 +151,11 @@ def test_what_cannot_be_done_is_one_line(
 def test_an_evaluation_by_another_version_of_the_code_is_named(run: Path, other: Path, tmp_path: Path) -> None:
     record, path = read_record(run / "run.json"), other / "scores.json"
     scores = json.loads(path.read_text(encoding="utf-8"))
-    assert all((split["commit"], split["dirty"]) == code_version() for split in scores.values())
+    assert all((split["commit"], split["dirty"], split["patch"]) == code_version()[:3] for split in scores.values())
     for split in scores.values():
-        split.update(commit=40 * "c", dirty=True)
+        split.update(commit=40 * "c", dirty=True, patch=12 * "d")
     path.write_text(json.dumps(scores), encoding="utf-8")
-    by = f"of {record.name} was scored by commit {12 * 'c'} with uncommitted changes"
+    by = f"of {record.name} was scored by commit {12 * 'c'} with uncommitted changes {12 * 'd'}"
     told_of = {split: f"code: {scores[split]['hypotheses']} {by}" for split in scores}
     compared = told(tmp_path / "pair.json", "compare", f"run={run}", f"against={other}", "split=dev")
     assert compared["notes"][0] == told_of["dev"]

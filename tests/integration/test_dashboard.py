@@ -129,7 +129,6 @@ def test_a_dry_run_asks_nobody_and_shows_what_would_be_sent(
         (["project=null"], "project has no value, and "),
         (["output=folder"], "output=folder: nothing is written unless dry_run=true; state that as well"),
         (["only.scale=paper"], "only.scale=paper"),
-        (["resamples=1"], "resamples=1: must be at least 100"),
         (["dry_run=true", "output=file"], "output=file: "),
     ],
 )

@@ -10,8 +10,10 @@ import pytest
 import torch
 from commands import Say
 
+from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import load_tokenizer
+from aiayn.evaluation.sentences import read_sentence_scores
 
 TEXT = "the dog\n\na cat sees “ships”\n"
 PAIRS = "the dog\tder Hund\na cat\teine Katze 7\n"
@@ -112,6 +114,31 @@ def test_another_vocabulary_is_refused_by_name(say: Say, runs: Runs, tmp_path: P
         assert (said.code, said.out) == (2, "")
         complaint = said.err.splitlines()[-1]
         assert complaint.startswith(f"aiayn: run={foreign}: has another vocabulary than {runs.one}; ")
+
+
+def test_another_start_of_the_decoder_is_refused_by_name_and_used_alone(
+    say: Say, runs: Runs, trained_data: PreparedData, tmp_path: Path
+) -> None:
+    """Alone, an evaluation and a scoring of the same sentences agree."""
+    foreign = tmp_path / "foreign"
+    shutil.copytree(runs.other, foreign)
+    config = (foreign / "config.yaml").read_text()
+    (foreign / "config.yaml").write_text(config.replace("decoder_start: bos", "decoder_start: eos"))
+    assert say("translate", RANDOM, f"run=[{runs.one},{foreign}]").refuses_by(
+        f"run={foreign}: its decoder starts with eos, that of {runs.one} with bos; name runs with one "
+    )
+    likelihoods = []
+    split = trained_data.split("test")
+    sides = zip(split.source_lines(), split.target_lines(), strict=True)
+    pairs = "".join(f"{source}\t{target}\n" for source, target in sides)
+    for run in (foreign, runs.other):
+        assert say("evaluate", RANDOM, f"run={run}", "splits=test").code == 0
+        (path,) = (each for each in run.glob("evaluations/*/test.sentences.jsonl") if "ensemble" not in str(each))
+        evaluated = [row.nll for row in read_sentence_scores(path)]
+        scored = [row["nll"] for row in rows(say("score", RANDOM, f"run={run}", given=pairs))]
+        assert scored == pytest.approx(evaluated, rel=1e-4)
+        likelihoods.append(scored)
+    assert all(first != second for first, second in zip(*likelihoods, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from run_files import only_run as only_run_below
 
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import LARGEST_PATCH
 from aiayn.runs.record import Status, read_record
 from aiayn.training.checkpoint_io import load_checkpoint
 
@@ -36,8 +37,9 @@ def files_of_at_most(size: int) -> Iterator[None]:
 def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
     train: Train, only_run: Find, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with files_of_at_most(100_000):
-        assert train() == 2
+    wide = "model.d_model=128"
+    with files_of_at_most(2 * LARGEST_PATCH):  # less than a checkpoint of such a model
+        assert train(wide) == 2
     said = capsys.readouterr().err
     assert "Traceback" not in said
     complaint = said.splitlines()[-1].removeprefix("aiayn: ")
@@ -48,7 +50,7 @@ def test_a_checkpoint_that_does_not_fit_ends_the_run_in_one_line(
     assert list((run / "checkpoints").iterdir()) == [], "no half of a checkpoint"
     assert list(losses(run)) == [1, 2, 3]
 
-    assert train() == 0, "the same command, when there is room again"
+    assert train(wide) == 0, "the same command, when there is room again"
     assert read_record(run / "run.json").status is Status.finished
 
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}

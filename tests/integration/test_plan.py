@@ -79,6 +79,14 @@ def test_a_job_that_is_asked_for_twice_is_planned_twice(here: Path, capfd: pytes
     assert capfd.readouterr().out.count("table3/base") == 2
 
 
+def test_with_patience_the_steps_are_an_upper_bound(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    remark = "steps: with optimization.patience the most"
+    for words, is_said in (((), False), (("optimization.patience=3",), True)):
+        assert main(["plan", *PAPER, *words]) == 0
+        assert (remark in capfd.readouterr().out) == is_said
+    assert planned(*PAPER, "optimization.patience=3").seconds == planned(*PAPER).seconds
+
+
 def test_devices_share_the_work_and_the_memory() -> None:
     big = ("experiment=table3/big", "hardware.memory_gib=12")
     one, eight = planned(*PAPER[:2], *big), planned(*PAPER, *big)

@@ -27,7 +27,7 @@ def test_the_page_shows_a_run_and_its_translations(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["report", "page", f"paths.runs={trained_run.parents[2]}", f"paths.cache={shared_cache}", "resamples=100"]
+    words = ["report", "page", f"paths.runs={trained_run.parents[2]}", f"paths.cache={shared_cache}"]
     assert main(words) == 0
     assert capsys.readouterr().out == "report.html\n"
     text = html.unescape((tmp_path / "report.html").read_text())
@@ -49,7 +49,7 @@ def test_the_page_shows_a_run_and_its_translations(
 def watched(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """`aiayn report page watch=true` in a process of its own, in the folder of the test."""
     (tmp_path / "runs").mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "aiayn", "report", "page", "output=live.html", "watch=true", "resamples=100"]
+    command = [sys.executable, "-m", "aiayn", "report", "page", "output=live.html", "watch=true"]
     with subprocess.Popen(
         command, cwd=tmp_path, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -86,15 +86,19 @@ def test_a_killed_run_resumes_from_its_last_checkpoint_and_names_both_commits(
     assert train(signal_at(8)) == 1
     run = only_run(tmp_path / "runs")
     (run / "checkpoints" / "step-0000009.ckpt").unlink()
-    rewrite_record(run, status="running", commit="a" * 40)
+    rewrite_record(run, status="running", commit="a" * 40, precision="bf16-mixed")
     with (run / "metrics.jsonl").open("a") as metrics:
         metrics.write('{"step": 10, "train/lo')
     assert train() == 0
     assert losses(run) == losses(undisturbed)
-    assert read_record(run / "run.json").earlier_commits == ["a" * 40]
+    record = read_record(run / "run.json")
+    assert [(each.commit, each.precision) for each in record.earlier] == [("a" * 40, "bf16-mixed")]
+    assert (record.precision, record.tf32) == ("32-true", False)
     capsys.readouterr()
-    assert main(["report", "run", f"run={run}"]) == 0
-    assert f"begun by {'a' * 40}" in capsys.readouterr().out
+    assert main(["report", "run", f"run={run}", "output=page.md"]) == 0
+    page = Path("page.md").read_text()
+    assert f"begun by {'a' * 40}" in page
+    assert "32-true, begun in bf16-mixed" in page
 
 
 def rewrite_record(run: Path, **changes: str) -> None:

@@ -1,6 +1,7 @@
 """One command makes a run directory that explains itself, and every later command reads it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -223,7 +224,20 @@ def test_force_starts_anew(train: Train, copied: Path, capsys: pytest.CaptureFix
     assert second.config_hash == first.config_hash
     assert second.scores["dev"].ppl == first.scores["dev"].ppl
     assert not (copied / "stray").exists()
+    assert (first.repeats, second.repeats) == (0, 1)
     assert not load_config(copied / "config.yaml").force
+
+
+def test_only_what_may_have_finished_counts_as_trained_anew(train: Train, copied: Path) -> None:
+    record, path = read_record(copied / "run.json"), copied / "run.json"
+    replace(record, status=Status.interrupted).write(path)
+    assert train("force=true") == 0
+    assert read_record(path).repeats == 0
+    path.write_text("damaged")
+    assert train("force=true") == 0
+    assert read_record(path).repeats == 1
+    assert train("force=true") == 0
+    assert read_record(path).repeats == 2
 
 
 def test_status_lists_every_run(train: Train, copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

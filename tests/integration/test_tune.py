@@ -74,7 +74,8 @@ def test_the_best_and_the_papers_are_searched(tuned: dict[str, Any], run: Path) 
         assert each["length_ratio"] == pytest.approx(length_ratio)
         assert each["other_outputs"] == 0
     difference = tuned["difference"]
-    assert difference["estimate"] == pytest.approx(tuned["best"]["bleu"]["score"] - tuned["paper"]["bleu"]["score"])
+    for name, searched in (("first", "best"), ("second", "paper")):
+        assert difference[name] == pytest.approx(tuned[searched]["bleu"]["score"])
     assert difference["low"] <= difference["high"]
 
 
@@ -100,6 +101,14 @@ def test_the_terminal_shows_it_and_ensembles_are_tuned_alike(tune: Tune, run: Pa
     assert "other outputs" in alone.out
     assert alone.out.partition("Searched")[0] == twice.out.partition("Searched")[0]
     assert f"{run} + {run}: " in twice.out
+
+
+def test_reranking_has_the_runs_length_penalty(tune: Tune, tmp_path: Path) -> None:
+    words = ("beam_sizes=4", "alphas=[0.6,3.0]", "decoding.max_extra_length=12", "decoding.length_penalty=power")
+    assert tune(*words, "output=power.json").code == 0
+    content = json.loads((tmp_path / "power.json").read_text())
+    assert [content[each]["other_outputs"] for each in ("best", "paper")] == [0, 0]
+    assert "decoding.length_penalty=power" in content["command"]
 
 
 @pytest.mark.parametrize(

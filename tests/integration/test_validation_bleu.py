@@ -14,7 +14,7 @@ def validations(run: Path) -> list[dict[str, Any]]:
     return [row for row in metrics(run) if "val/ppl" in row]
 
 
-@pytest.mark.parametrize(("pretokenized", "steps"), [(False, 60), (True, 6)])
+@pytest.mark.parametrize(("pretokenized", "steps"), [(False, 100), (True, 6)])
 def test_of_all_of_dev_the_last_one_is_the_score_of_the_run(
     train: Train, tmp_path: Path, pretokenized: bool, steps: int
 ) -> None:

@@ -57,3 +57,13 @@ def assert_same_end(run: Path, other: Path, *, but: str = "") -> None:
     for split in ("dev", "test"):
         assert own_record.scores[split].ppl == other_record.scores[split].ppl
         assert own_record.scores[split].bleu == other_record.scores[split].bleu
+
+
+def add_random_checkpoint(run: Path) -> None:
+    """Add a checkpoint of step 1 to a tiny run, with random matrices, which tell sentences apart."""
+    checkpoint = torch.load(run / "checkpoints" / "step-0000012.ckpt", weights_only=True)
+    randomness = torch.Generator().manual_seed(1)
+    for weight in checkpoint["state_dict"].values():
+        if weight.dim() == 2:
+            weight.normal_(std=0.5, generator=randomness)
+    torch.save(checkpoint, run / "checkpoints" / "step-0000001.ckpt")

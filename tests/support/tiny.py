@@ -1,6 +1,6 @@
 """The one tiny configuration of the tests: overrides of a run that takes seconds, an architecture, a search."""
 
-from aiayn.config.schema import BeamSearchConfig, EosWithin, OptimizationConfig, SmoothedClasses
+from aiayn.config.schema import BeamSearchConfig, EosWithin, LengthPenalty, OptimizationConfig, SmoothedClasses
 from aiayn.models.architecture import Architecture
 from tiny_sizes import SIZES
 
@@ -46,6 +46,7 @@ RECIPE = OptimizationConfig(
 
 SEARCH = BeamSearchConfig(
     beam_size=3,
+    length_penalty=LengthPenalty.gnmt,
     length_penalty_alpha=0.6,
     max_extra_length=2,
     batch_tokens=100,

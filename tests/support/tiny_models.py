@@ -58,5 +58,6 @@ def loss_and_gradients(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Of a training step whose target is its own input, summed over tokens."""
     states = model.states(source, target)
-    loss = output_losses(states, model.output_weight, target.ids, label_smoothing=0.1).smoothed
+    weight, bias = model.output_weight, model.output_bias
+    loss = output_losses(states, weight, target.ids, label_smoothing=0.1, bias=bias).smoothed
     return loss, torch.autograd.grad(loss, list(model.parameters()))

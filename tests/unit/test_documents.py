@@ -31,7 +31,7 @@ WITH_COMMANDS = [*HAND_WRITTEN, *HELP]
 PLACES = (ROOT, ROOT / "src", ROOT / "src/aiayn", ROOT / "src/aiayn/reports/page")
 """Folders that a path of a document is relative to."""
 
-EXAMPLES = ("my_conf/experiment/mine.yaml", "my_conf/experiment/cosine.yaml")
+EXAMPLES = ("my_conf/experiment/mine.yaml", "my_conf/experiment/cosine.yaml", "my_conf/sweeps/cosine_study.yaml")
 """Files of the user."""
 
 

@@ -155,7 +155,7 @@ def _step_difference(
 
 def _search(model: TranslationModel[Any]) -> str:
     """Beam search ends with an output for every source."""
-    search = BeamSearch(beam_size=3, length_penalty_alpha=0.6, bos_id=BOS, eos_id=EOS, forbidden_ids=[0, BOS])
+    search = BeamSearch(beam_size=3, length_penalty_alpha=0.6, start_id=BOS, eos_id=EOS, forbidden_ids=[0, BOS])
     with torch.no_grad():
         found = search.batch(model.eval().step, model.begin(FlatTokens.of(SOURCE)), torch.tensor([8, 6, 7]))
     _require(all(len(hypotheses) == 1 for hypotheses in found), "a source has no output")
@@ -221,7 +221,8 @@ def _step(model: TranslationModel[Any], optimizer: torch.optim.Optimizer, *, see
     torch.manual_seed(seed)  # of dropout
     targets = torch.tensor([token for sentence in TARGET for token in (*sentence[1:], EOS)])
     states = _states(model.train())
-    loss = output_losses(states, model.output_weight, targets, label_smoothing=0.1).smoothed / len(targets)
+    summed = output_losses(states, model.output_weight, targets, label_smoothing=0.1, bias=model.output_bias).smoothed
+    loss = summed / len(targets)
     optimizer.zero_grad()
     torch.autograd.backward(loss)
     optimizer.step()

@@ -12,7 +12,7 @@ from aiayn.config.data_schema import (
     TreesDataConfig,
 )
 from aiayn.config.model_schema import has_learned_positions
-from aiayn.config.schema import TrainConfig
+from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.corpora.hub_data_set import HubDataSet
@@ -21,6 +21,7 @@ from aiayn.data.corpora.treebank import TreebankCorpus
 from aiayn.data.grammar.corpora import GrammarCorpus, ToyTreesCorpus
 from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData
+from aiayn.data.vocabulary import GivenPieces
 from aiayn.errors import UserError
 
 FAST_DEV_SENTENCES = 8
@@ -77,6 +78,10 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
 
 def preparation_settings(config: TrainConfig) -> PreparationSettings:
     """Tokenizer and filters of the corpus."""
+    given = None
+    if isinstance(config.tokenizer, GivenTokenizerConfig):
+        file = config.tokenizer.vocabulary
+        given = GivenPieces(config.tokenizer.marker.value, None if file is None else Path(file).expanduser())
     return PreparationSettings(
         vocabulary_size=config.tokenizer.vocabulary_size,
         max_length=config.data.max_length,
@@ -88,6 +93,7 @@ def preparation_settings(config: TrainConfig) -> PreparationSettings:
             duplicates=config.data.filters.duplicates,
             contaminated=config.data.filters.contaminated,
         ),
+        given=given,
     )
 
 

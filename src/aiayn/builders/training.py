@@ -124,14 +124,15 @@ def check_static_shapes(config: TrainConfig, device: torch.device, *, precision:
         )
 
 
-def build_batches(config: TrainConfig, data: PreparedData) -> TranslationDataModule:
-    """The run's batches."""
+def build_batches(config: TrainConfig, data: PreparedData, *, target_start: str) -> TranslationDataModule:
+    """The run's batches, with targets to be read behind `target_start`."""
     return TranslationDataModule(
         data,
         source_tokens=config.optimization.source_tokens,
         target_tokens=config.optimization.target_tokens,
         evaluation_tokens=config.decoding.batch_tokens,
         seed=config.seed,
+        target_start=target_start,
         multiple=ROWS_MULTIPLE,
         is_static=config.launch.static_shapes,
     )

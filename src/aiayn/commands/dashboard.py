@@ -28,9 +28,10 @@ def main(config: DashboardConfig) -> None:
         raise UserError(
             "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
         )
-    from aiayn.reports.tables.table3 import read_table3  # imports numpy
+    from aiayn.reports.tables.table3 import read_table3, record_look_at  # imports numpy
 
     table = read_table3(config)
+    record_look_at(table)
     subject = _subject(config, table)
     if config.dry_run:
         _show(table, subject, output)

@@ -52,6 +52,7 @@ COMMANDS = {
     "score": Command("the likelihood of given translations under a run's model"),
     "compare": Command("two runs on the same sentences: significance, kinds of sentences, examples"),
     "export": Command("a run's model for CTranslate2, or as safetensors"),
+    "import": Command("a checkpoint of fairseq or Marian as a run directory"),
     "attention": Command("pictures of the attention weights of a run's model"),
     "status": Command("the runs below paths.runs: state, steps, scores, time left"),
     "dashboard": Command("a report and a workspace of W&B that show Table 3"),

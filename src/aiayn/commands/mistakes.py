@@ -15,6 +15,7 @@ from aiayn.config.compose import compose_with_hydra, without_hydra
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.schema import TOKENIZER_TYPES
 from aiayn.config.third_parties import STATED_ELSEWHERE
 from aiayn.errors import UserError
 from aiayn.sweep.words import further_folders
@@ -113,8 +114,8 @@ def _is_trainer_argument(name: str) -> bool:
 
 
 def _keys_of_other_kinds() -> set[str]:
-    kinds = [*(("data", kind) for kind in DATA_TYPES.values()), *(("model", kind) for kind in MODEL_TYPES.values())]
-    return {f"{group}.{field}" for group, kind in kinds for field in get_type_hints(kind)}
+    types = {"data": DATA_TYPES.values(), "model": MODEL_TYPES.values(), "tokenizer": TOKENIZER_TYPES.values()}
+    return {f"{group}.{field}" for group, kinds in types.items() for kind in kinds for field in get_type_hints(kind)}
 
 
 def _keys(verb: str, overrides: Sequence[str]) -> list[str]:

@@ -28,23 +28,24 @@ class Report(NamedTuple):
 
 RUNS = ("scale", "data", "sweep", "experiment")
 TABLE = ("scale", "data")
-BOOTSTRAP = ("resamples", "seed")
 MARKDOWN_OR_JSON = (".md", ".json")
+DATA = ("publish", "published")
 
 REPORTS = {
-    "comparison": Report(("against", *BOOTSTRAP), RUNS, MARKDOWN_OR_JSON),
+    "comparison": Report(("against", *DATA), RUNS, MARKDOWN_OR_JSON),
     "configuration": Report(),
     "cost": Report((), RUNS, MARKDOWN_OR_JSON),
     "fidelity": Report(("profiles",)),
+    "hypotheses": Report(("study", *DATA), (), MARKDOWN_OR_JSON),
     "matrix": Report(("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON),
-    "page": Report(("watch", "plotly_bundle", *BOOTSTRAP), (*TABLE, "like"), (".html", ".htm")),
+    "page": Report(("watch", "plotly_bundle"), (*TABLE, "like"), (".html", ".htm")),
     "paper": Report(("table",)),
     "parameters": Report(),
     "run": Report(("run",)),
     "sharpness": Report(("sentences", "device"), RUNS, MARKDOWN_OR_JSON),
     "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
-    "table2": Report(BOOTSTRAP, TABLE, (".md", ".tex", ".json")),
-    "table3": Report(BOOTSTRAP, (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
+    "table2": Report(DATA, TABLE, (".md", ".tex", ".json")),
+    "table3": Report(DATA, (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
     "table4": Report((), TABLE, (".md", ".tex", ".json")),
 }
 """By noun."""
@@ -70,8 +71,17 @@ def main(config: "ReportConfig") -> None:
     for key, value in vars(config.only).items():
         if value is not None:
             check_choice(config.noun, f"only.{key}", value)
-    with output_errors(config.output or (PAGE if config.noun == "page" else None)):
-        _report(config, output)
+    if config.publish is not None and (output is not None or config.published is not None):
+        raise UserError(f"publish={config.publish}: writes page and data of runs; leave output= and from= out")
+    with output_errors(config.publish or config.output or (PAGE if config.noun == "page" else None)):
+        if config.published is None:
+            _report(config, output)
+            return
+        from aiayn.reports.publication import published_runs
+
+        absolute = None if output is None else output.absolute()
+        with published_runs(config.published) as config.paths.runs:
+            _report(config, absolute)
 
 
 def check_output(noun: str, output: Path | None) -> None:
@@ -108,6 +118,10 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
             from aiayn.reports.fidelity import report_fidelity
 
             report_fidelity(config.profiles, output)
+        case "hypotheses":
+            from aiayn.reports.hypotheses import report_hypotheses
+
+            report_hypotheses(config, output)
         case "matrix":
             from aiayn.reports.matrix import report_matrix
 

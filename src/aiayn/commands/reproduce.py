@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from aiayn.commands.report import REPORTS, check_choice, check_output
+from aiayn.commands.report import check_choice, check_output
 from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
 
@@ -17,7 +17,7 @@ SMALLER = {
 }
 """The runs below scale=paper, where there is no English-French corpus and there are no silver trees."""
 
-OF_THE_REPORT = ("output", "resamples", "only.data", "only.like")
+OF_THE_REPORT = ("output", "only.data", "only.like")
 """Keys of the report alone."""
 
 OF_BOTH = ("paths.runs", "paths.cache")
@@ -34,8 +34,7 @@ Runs the rows of a table that have not finished, and prints the table beside the
 Rerun the command to resume; finished runs are not repeated. Keys and groups are those of aiayn train.
 Below scale=paper, table2 is English-German alone: the only English-French corpus is WMT14; and table4 is the parser
 WSJ only, on the embedded trees unless data= or data.path= names others.
-Four keys go to the report: output (writes the table to a file, too), resamples (not of table4), only.data, and
-only.like (of table3 alone).
+Three keys go to the report: output (writes the table to a file, too), only.data, and only.like (of table3 alone).
 
 Examples:
   aiayn reproduce table2 scale=nano
@@ -119,7 +118,3 @@ def _check_before_training(table: str, key: str, value: str) -> None:
     if key == "output":
         check_output(table, Path(value))
         output_file(value)
-    if key == "resamples" and key not in REPORTS[table].keys:
-        raise UserError(f"{key}={value}: report {table} draws no samples; leave it out")
-    if key == "resamples" and not value.isdecimal():
-        raise UserError(f"resamples={value}: must be a whole number")

@@ -4,13 +4,12 @@ import shlex
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 
-from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
+from aiayn.config.absolute import make_absolute
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.launch.slurm import job_id, requeued_if_stopped
@@ -34,7 +33,7 @@ def main(config: TrainConfig) -> None:
     if not is_swept:
         remove_abandoned(Path(config.paths.runs).expanduser(), prefix=PREFIX)
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
-    _make_absolute(config)
+    make_absolute(config)
     from aiayn.launch.dispatch import launch_run
     from aiayn.launch.shares import share_of
     from aiayn.reports.row import print_row
@@ -53,28 +52,3 @@ def main(config: TrainConfig) -> None:
 def _jobs_at_once(hydra: HydraConf) -> int:
     stated = hydra.launcher.get("n_jobs")
     return stated if isinstance(stated, int) and stated > 0 else len(machine.cores())
-
-
-def _make_absolute(config: TrainConfig) -> None:
-    """Make paths absolute: workers and later commands may have another working directory."""
-    config.paths.runs, config.paths.cache = _absolute(config.paths.runs), _absolute(config.paths.cache)
-    config.init_from = _absolute(config.init_from)
-    data = config.data
-    if isinstance(data, TextFilesDataConfig):
-        for split in (data.train, data.dev, data.test):
-            split.source, split.target = _absolute(split.source), _absolute(split.target)
-    elif isinstance(data, TreesDataConfig):
-        if data.path is not None:  # the others are names in that folder
-            data.path = _absolute(data.path)
-        else:
-            data.train, data.dev, data.test = _absolute(data.train), _absolute(data.dev), _absolute(data.test)
-            data.silver = _absolute(data.silver)
-    elif isinstance(data, HubDataConfig) and Path(data.path).expanduser().is_dir():  # else a name on the hub
-        data.path = _absolute(data.path)
-
-
-def _absolute(files: Any) -> Any:
-    """A path, a list of them, or None."""
-    if isinstance(files, list):
-        return [_absolute(file) for file in files]
-    return None if files is None else str(Path(str(files)).expanduser().absolute())

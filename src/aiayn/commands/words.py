@@ -57,12 +57,17 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str]) -> Words:
     if parsed.package and not parsed.cfg:
         raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
     if nouns and not parsed.help:
-        parsed.overrides = _with_noun(verb, parsed.overrides, nouns)
+        parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
     if parsed.config_dir:
         if not parsed.config_dir.is_dir():
             raise UserError(f"--config-dir {parsed.config_dir}: no such folder")
         parsed.overrides.append(f"hydra.searchpath=['file://{parsed.config_dir.absolute()}']")
     return parsed
+
+
+def _field(word: str) -> str:
+    """A word with the name of the configuration's field: `from` is no name in Python."""
+    return f"published={word.removeprefix('from=')}" if word.startswith("from=") else word
 
 
 def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 
 from omegaconf import MISSING
 
-from aiayn.config.schema import DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
+from aiayn.config.data_schema import SplitFilesConfig
+from aiayn.config.schema import CachePathConfig, DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
 from aiayn.config.values import LARGEST, Count, Range, Seed
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
@@ -29,7 +30,15 @@ def overriding(settings: type, *names: str) -> Callable[[type[Overrides]], type[
     return with_fields
 
 
-BEAM_SEARCH = ("beam_size", "length_penalty_alpha", "max_extra_length", "batch_tokens", "eos_within", "constrained")
+BEAM_SEARCH = (
+    "beam_size",
+    "length_penalty",
+    "length_penalty_alpha",
+    "max_extra_length",
+    "batch_tokens",
+    "eos_within",
+    "constrained",
+)
 
 
 @dataclass
@@ -39,7 +48,7 @@ class SearchOverridesConfig:
 
 
 @dataclass
-@overriding(DecodingConfig, "max_extra_length", "batch_tokens", "eos_within", "limit_sentences")
+@overriding(DecodingConfig, "length_penalty", "max_extra_length", "batch_tokens", "eos_within", "limit_sentences")
 class TunedOverridesConfig:
     """Search settings that differ from the run's, apart from the tuned ones; null keeps the run's."""
 
@@ -174,6 +183,24 @@ class ExportConfig:
     """Type of the stored weights; int8 only with format=ctranslate2."""
     launch: ProcessConfig = MISSING
     """Settings of this process."""
+
+
+@dataclass
+class ImportConfig:
+    """`aiayn import`."""
+
+    checkpoint: str = MISSING
+    """A checkpoint of fairseq, with dict.<language>.txt beside it, or a folder of Marian as transformers stores it."""
+    output: str = MISSING
+    """The run directory to make; it must not exist."""
+    source_language: str | None = MISSING
+    """ISO 639-1 code of the source side; null: as the checkpoint states."""
+    target_language: str | None = MISSING
+    """ISO 639-1 code of the target side; null: as the checkpoint states."""
+    test: SplitFilesConfig = MISSING
+    """Sentences in the model's own pieces, which aiayn evaluate decodes and scores; null: none."""
+    paths: CachePathConfig = MISSING
+    """Folders."""
 
 
 @dataclass

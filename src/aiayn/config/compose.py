@@ -13,8 +13,9 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
+from aiayn.config.schema import GivenTokenizerConfig
 from aiayn.config.store import COMMANDS, JOBLIB, SLURM, SWEEPS, conf_directory, sweeps_directory
-from aiayn.config.sweep_schema import SlurmConfig, SweeperConfig
+from aiayn.config.sweep_schema import RegisteredConfig, SlurmConfig, SweeperConfig
 
 
 @cache
@@ -28,7 +29,9 @@ def register() -> None:
         store.store(name=f"{data}_data_schema", node=node)
     for model, node in MODEL_TYPES.items():
         store.store(name=f"{model}_model_schema", node=node)
+    store.store(name="given_tokenizer_schema", node=GivenTokenizerConfig)
     store.store(group="hydra/sweeper", name="search", node=SweeperConfig, provider="aiayn")
+    store.store(group="hydra/sweeper", name="registered", node=RegisteredConfig, provider="aiayn")
     # A search path would make groups of all folders beside sweeps/.
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))

@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.model_schema import MODEL_TYPES
-from aiayn.config.schema import TrainConfig
+from aiayn.config.schema import TOKENIZER_TYPES, TrainConfig
 from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
 
@@ -98,9 +98,12 @@ def check_identity_computed(composed: DictConfig, verb: str) -> None:
 
 def check_computed(config: TrainConfig) -> None:
     """Check that kinds are those of the groups chosen, and that names stay below `paths.runs`."""
-    model, data, identity = config.model, config.data, config.identity
+    model, data, tokenizer, identity = config.model, config.data, config.tokenizer, config.identity
     if type(model) is not MODEL_TYPES[model.kind]:
         raise UserError(f"model.kind={model.kind}: the kind follows from the group; state model={model.kind} instead")
+    if type(tokenizer) is not TOKENIZER_TYPES[tokenizer.kind]:
+        kind = tokenizer.kind
+        raise UserError(f"tokenizer.kind={kind}: the kind follows from the group; state tokenizer={kind} instead")
     if type(data) is not DATA_TYPES[data.kind]:
         option = "treebank" if data.kind is CorpusKind.trees else data.kind
         raise UserError(f"data.kind={data.kind}: the kind follows from the group; state data={option} instead")

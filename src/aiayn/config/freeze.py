@@ -10,7 +10,7 @@ from omegaconf.errors import OmegaConfBaseException
 from aiayn.config.data_schema import DATA_TYPES, CorpusKind
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES, ModelKind
-from aiayn.config.schema import TrainConfig
+from aiayn.config.schema import TOKENIZER_TYPES, TokenizerKind, TrainConfig
 from aiayn.config.values import check_values
 from aiayn.errors import UserError
 
@@ -44,6 +44,7 @@ def load_config(path: Path) -> TrainConfig:
     try:
         schema = OmegaConf.structured(TrainConfig)
         schema.data = OmegaConf.structured(DATA_TYPES[CorpusKind[content["data"]["kind"]]])
+        schema.tokenizer = OmegaConf.structured(TOKENIZER_TYPES[TokenizerKind[content["tokenizer"]["kind"]]])
         schema.model = OmegaConf.structured(MODEL_TYPES[ModelKind[content["model"]["kind"]]])
         config = OmegaConf.to_object(OmegaConf.merge(schema, content))
     except (OmegaConfBaseException, KeyError, TypeError) as error:

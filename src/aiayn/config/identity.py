@@ -45,6 +45,18 @@ def configuration_hash(content: Mapping[str, Any], *, fidelity: str, sources: st
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+OWN_SOURCES = "identity.sources"
+"""The setting of a run with a class of the user's own: the digests of its files."""
+
+
+def run_settings(content: Mapping[str, Any], *, fidelity: str) -> dict[str, Any]:
+    """Everything in a run's configuration that can change a result, except the seed, by dotted key."""
+    leaves = {"fidelity": fidelity, **result_leaves(content)}
+    if sources := (content.get("identity") or {}).get("sources"):
+        leaves[OWN_SOURCES] = sources
+    return {key: value for key, value in leaves.items() if key != "seed"}
+
+
 def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
     """Everything in a configuration that can change a result, by dotted key, without the fidelity profile's name."""
     return {key: value for key, value in flatten(content).items() if not is_neutral(key)}

@@ -60,6 +60,22 @@ class Normalization(StrEnum):
     rms = "rms"
 
 
+class DecoderStart(StrEnum):
+    """The decoder's first input: the embedding of one of these tokens, or a vector of zeros."""
+
+    bos = "bos"
+    eos = "eos"
+    pad = "pad"
+    zeros = "zeros"
+
+
+class Activation(StrEnum):
+    """Between the two projections of a feed-forward layer: max(0, x), or x sigmoid(x)."""
+
+    relu = "relu"
+    swish = "swish"
+
+
 class Cell(StrEnum):
     """The cell of a recurrent layer."""
 
@@ -121,6 +137,8 @@ class TransformerConfig(ModelConfig):
     of your own, as my_package.my_module:MyPositions."""
     positions_arguments: dict[str, Any] = MISSING
     """Keyword arguments of a class of your own."""
+    position_offset: Annotated[int, Range(0, 1000)] = MISSING
+    """Position of a sentence's first token in sinusoids, which fairseq counts from 2; learned rows have no numbers."""
     norm: Norm = MISSING
     """Post (the paper) or pre."""
     normalization: Normalization = MISSING
@@ -129,12 +147,18 @@ class TransformerConfig(ModelConfig):
     """Whether a sub-layer's input is added to its output."""
     attention_dropout: Share = MISSING
     """Dropout on the attention's weights; the paper names it for its parser alone, without the value (section 6.3)."""
+    activation: Activation = MISSING
+    """Of the feed-forward layers: relu (section 3.3), or swish as in Marian's OPUS models."""
     activation_dropout: Share = MISSING
     """Dropout inside the feed-forward layers; the paper has none."""
     tied_embeddings: bool = MISSING
     """Whether source, target and output layer share one matrix (section 3.4)."""
-    reads_bos: bool = MISSING
-    """Whether the decoder's first input is bos, or a vector of zeros as in the authors' code."""
+    output_bias: bool = MISSING
+    """Whether the output layer has a bias, as Marian's has."""
+    decoder_start: DecoderStart = MISSING
+    """The decoder's first input: the embedding of bos, eos (fairseq) or pad (Marian), or zeros (the authors' code)."""
+    target_space_embedding: bool = MISSING
+    """Whether one learned vector is added to all source embeddings, as in the authors' code."""
     projection_bias: bool = MISSING
     """Whether the attention's projections have biases."""
     layer_norm_epsilon: Positive = MISSING

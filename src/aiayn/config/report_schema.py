@@ -37,13 +37,20 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """comparison, configuration, cost, fidelity, matrix, page, paper, parameters, run, sharpness, table1, 2, 3 or 4."""
+    """comparison, configuration, cost, fidelity, hypotheses, matrix, page, paper, parameters, run, sharpness, or table1
+    to table4."""
     run: str | None = MISSING
     """A run directory, for the report of a run; for its matrix also a folder below its evaluations/."""
+    study: str | None = MISSING
+    """A pre-registered study, for the report of its hypotheses: the name of its file in sweeps/."""
     table: int | None = MISSING
     """Number of the paper's table, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
     """A Markdown file to write, for a table also .tex, .csv or .json, for the page .html; null: to the terminal."""
+    publish: str | None = MISSING
+    """A folder to write, for a table or a comparison: the page, and the data that recompute it; null: none."""
+    published: str | None = MISSING
+    """Such a folder to read instead of paths.runs; also written as from=; null: none."""
     watch: bool = MISSING
     """Update the page while runs train, until Ctrl-C."""
     plotly_bundle: str | None = MISSING
@@ -62,10 +69,8 @@ class ReportConfig:
     """Sentence pairs of the development set that each model reads for sharpness."""
     device: str = MISSING
     """The device of models for sharpness: auto (a GPU if available), cpu, cuda or cuda:<n>."""
-    resamples: Resamples = MISSING
-    """Bootstrap samples of the sentences for each interval."""
     seed: Seed = MISSING
-    """Seed of the bootstrap, and in table1 of weights and inputs."""
+    """Seed of the weights and inputs of table1."""
     paths: PathsConfig = MISSING
     """Folders."""
 
@@ -84,10 +89,6 @@ class DashboardConfig:
     """With dry_run: a folder for report.json and workspace.json; null prints them."""
     only: OnlyConfig = MISSING
     """The runs below paths.runs that the table uses."""
-    resamples: Resamples = MISSING
-    """Bootstrap samples of the sentences for each interval."""
-    seed: Seed = MISSING
-    """Seed of the bootstrap."""
     paths: RunsPathConfig = MISSING
     """Folders."""
 

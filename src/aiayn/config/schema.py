@@ -23,6 +23,13 @@ class EosWithin(StrEnum):
     beam = "beam"
 
 
+class LengthPenalty(StrEnum):
+    """The divisor of an output's log-probability at L tokens, end mark included: ((5 + L) / 6)^alpha, or L^alpha."""
+
+    gnmt = "gnmt"
+    power = "power"
+
+
 class SmoothedClasses(StrEnum):
     """The classes that share epsilon_ls: the whole vocabulary, or the wrong ones."""
 
@@ -31,11 +38,19 @@ class SmoothedClasses(StrEnum):
 
 
 class TokenizerKind(StrEnum):
-    """The subword algorithm (section 5.1), or whole words and brackets (section 6.3)."""
+    """The subword algorithm (section 5.1), whole words and brackets (section 6.3), or text split by others."""
 
     byte_pair = "byte_pair"
     word_piece = "word_piece"
     symbols = "symbols"
+    given = "given"
+
+
+class PieceMarker(StrEnum):
+    """The mark of words in given pieces: @@ after one that the next continues, or ▁ before one that begins a word."""
+
+    subword_nmt = "subword_nmt"
+    sentencepiece = "sentencepiece"
 
 
 @dataclass
@@ -61,9 +76,25 @@ class TokenizerConfig:
     """The shared source and target vocabulary."""
 
     kind: TokenizerKind = MISSING
-    """Byte-pair encoding (the paper's English-German), word pieces (English-French), or whole words and brackets."""
+    """Byte pairs (the paper's English-German), word pieces (English-French), whole words, or pieces as given."""
     vocabulary_size: int = MISSING
-    """Entries to learn, special tokens and bytes included (section 5.1)."""
+    """Entries to learn, special tokens and bytes included (section 5.1); of given pieces, the most that are taken."""
+
+
+@dataclass
+class GivenTokenizerConfig(TokenizerConfig):
+    """The vocabulary of text that others have split into sub-words, separated by spaces."""
+
+    marker: PieceMarker = MISSING
+    """subword_nmt: `@@` ends a piece that the next continues; sentencepiece: `▁` begins a piece that begins a word."""
+    vocabulary: str | None = MISSING
+    """A file with a piece a line (fairseq's dict.txt), or a run's tokenizer.json; null: all pieces of the text."""
+
+
+TOKENIZER_TYPES: dict[TokenizerKind, type[TokenizerConfig]] = {
+    **dict.fromkeys(TokenizerKind, TokenizerConfig),
+    TokenizerKind.given: GivenTokenizerConfig,
+}
 
 
 @dataclass
@@ -71,7 +102,7 @@ class OptimizationConfig:
     """The training recipe (section 5)."""
 
     max_steps: Count = MISSING
-    """Optimizer steps."""
+    """Optimizer steps; with patience the most."""
     warmup_steps: Count = MISSING
     """Steps of the linear warm-up (equation 3)."""
     learning_rate_factor: Positive = MISSING
@@ -87,13 +118,15 @@ class OptimizationConfig:
     smoothed_classes: SmoothedClasses = MISSING
     """Whether epsilon_ls is shared by all classes, or by the wrong ones alone, as in the authors' code."""
     source_tokens: Count = MISSING
-    """Global batch of one optimizer step, in padded source tokens."""
+    """Most source tokens of one optimizer step's global batch, end marks included; a batch is as full as fits."""
     target_tokens: Count = MISSING
-    """Global batch of one optimizer step, in padded target tokens."""
+    """Most target tokens of one optimizer step's global batch, end marks included; a batch is as full as fits."""
     max_tokens_per_device: Count = MISSING
-    """Most padded tokens a side that one device takes at once; accumulation follows. Does not change results."""
+    """Tokens a side that one device takes at once, on average; accumulation follows. Does not change results."""
     validation_interval: Count = MISSING
     """Optimizer steps between two validations."""
+    patience: Count | None = MISSING
+    """End training after this many validations in a row without a new lowest val/ppl; null: after max_steps alone."""
     checkpoint_interval: Count = MISSING
     """Optimizer steps between two checkpoints. Does not change results."""
     divergence_factor: Positive = MISSING
@@ -116,8 +149,10 @@ class BeamSearchConfig:
 
     beam_size: Annotated[int, Range(1, 1000)] = MISSING
     """Hypotheses kept per sentence; 1 is greedy search."""
+    length_penalty: LengthPenalty = MISSING
+    """gnmt: ((5 + L) / 6)^alpha, L tokens with the end mark (Wu et al. 2016); power: L^alpha (fairseq, CTranslate2)."""
     length_penalty_alpha: Annotated[float, Range(0, 10)] = MISSING
-    """Alpha of ((5 + L) / 6)^alpha."""
+    """Alpha of the length penalty; 0 ranks by log-probability."""
     max_extra_length: Annotated[int, Range(0, 100_000)] = MISSING
     """Output is at most this many tokens longer than the input."""
     batch_tokens: Count = MISSING
@@ -301,5 +336,7 @@ class PlanConfig(TrainConfig):
     """The corpus."""
     model: Any = MISSING  # likewise
     """The architecture."""
+    tokenizer: Any = MISSING  # likewise
+    """The vocabulary."""
     hardware: HardwareConfig = MISSING
     """The devices of the plan."""

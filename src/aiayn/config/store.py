@@ -18,6 +18,7 @@ COMMANDS: dict[str, type] = {
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,
     "export": command_schema.ExportConfig,
+    "import": command_schema.ImportConfig,
     "attention": command_schema.AttentionConfig,
     "report": report_schema.ReportConfig,
     "status": command_schema.StatusConfig,

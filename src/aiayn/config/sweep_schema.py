@@ -1,4 +1,4 @@
-"""The schema of Hydra's own groups: the sweeper of a search, and the launcher of Slurm. No field has a default."""
+"""The schema of Hydra's own groups: the sweepers, and the launcher of Slurm. No field has a default."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,6 +31,44 @@ class SweeperConfig:
     """Seed of the sampler."""
     storage: str = MISSING
     """Storage of the study, a URL of Optuna."""
+
+
+class Stage(StrEnum):
+    """The runs of a pre-registered study: pilots come before the plan is frozen."""
+
+    pilots = "pilots"
+    runs = "runs"
+
+
+@dataclass
+class PilotsConfig:
+    """Runs that tell the variance between seeds before the plan is frozen; they are in no table."""
+
+    rows: list[str] = MISSING
+    """The rows that have pilots; an empty list: there are none."""
+    seeds: Any = MISSING
+    """A number n, for the seeds 1001 to 1000 + n, or a list of seeds."""
+
+
+@dataclass
+class RegisteredConfig:
+    """`hydra.sweeper` of a pre-registered study; its file in sweeps/ holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_registered.RegisteredSweeper"
+    stage: Stage | None = MISSING
+    """The runs to start, stated on the command line: pilots, or runs, which freezes the plan; null: not stated."""
+    base: str = MISSING
+    """The row that others are compared with."""
+    rows: dict[str, list[str]] = MISSING
+    """The overrides of each row, by its name."""
+    seeds: dict[str, Any] = MISSING
+    """By row, or `others`: a number n, for the seeds 1 to n, or a list of seeds."""
+    pilots: PilotsConfig = MISSING
+    """Runs before the plan is frozen."""
+    gates: dict[str, Any] = MISSING
+    """Conditions without which runs cannot test a claim, by name, as in src/aiayn/paper/claims.yaml."""
+    claims: list[Any] = MISSING
+    """The paper's, as in {paper: one_head}, and own ones: id, statement, primary, and perhaps secondary and gates."""
 
 
 @dataclass

@@ -23,13 +23,18 @@ from aiayn.config.model_schema import (
     has_learned_positions,
     plugins,
 )
-from aiayn.config.schema import TokenizerKind, TrainConfig
+from aiayn.config.schema import GivenTokenizerConfig, PieceMarker, TokenizerKind, TrainConfig
 from aiayn.config.third_parties import validate_callbacks, validate_trainer, validate_wandb
 from aiayn.errors import UserError
 from aiayn.system.plugins import is_plugin, no_module, source_digest
 
-FEWEST_ENTRIES = {TokenizerKind.byte_pair: 259, TokenizerKind.word_piece: 515, TokenizerKind.symbols: 5}
-"""Of a vocabulary: special tokens and bytes; with symbols, special tokens, a bracket and a word."""
+FEWEST_ENTRIES = {
+    TokenizerKind.byte_pair: 259,
+    TokenizerKind.word_piece: 515,
+    TokenizerKind.symbols: 5,
+    TokenizerKind.given: 5,
+}
+"""Of a vocabulary: special tokens and bytes; with symbols, special tokens, a bracket and a word, or a given piece."""
 
 FEWEST_BRACKETS = 2
 """Tokens of the smallest tree over several words, besides the words: one pair of brackets."""
@@ -42,6 +47,8 @@ def validate(config: TrainConfig) -> None:
     least, last = config.trainer.get("min_steps"), config.optimization.max_steps
     if least is not None and least > last:
         raise UserError(f"trainer.min_steps={least}: must be at most optimization.max_steps={last}, or null")
+    if least is not None and config.optimization.patience is not None:
+        raise UserError(f"trainer.min_steps={least}: would train on after optimization.patience; leave one of them out")
     validate_model(config.model)
     _validate_lengths(config)
     if config.launch.compile and not isinstance(config.model, TransformerConfig):
@@ -152,11 +159,26 @@ def validate_vocabulary(config: TrainConfig) -> None:
             f"tokenizer.kind=symbols: made for trees, and data.kind={config.data.kind} is text, whose unknown "
             "words would be lost: take tokenizer=byte_pair"
         )
+    if isinstance(config.tokenizer, GivenTokenizerConfig):
+        _validate_given(config.tokenizer, config.data)
     least = FEWEST_ENTRIES[kind]
     if size < least:
         raise UserError(f"tokenizer.vocabulary_size={size}: must be at least {least} with tokenizer.kind={kind}")
     if rows is not None and rows < least:
         raise UserError(f"model.vocabulary_rows={rows}: any vocabulary of tokenizer.kind={kind} has {least} or more")
+
+
+def _validate_given(tokenizer: GivenTokenizerConfig, data: DataConfig) -> None:
+    """Check that the corpus is text, and that its words are scored as they are restored."""
+    if isinstance(data, ParsedDataConfig):
+        raise UserError(
+            f"tokenizer.kind=given: made for text, and data.kind={data.kind} has trees: take tokenizer=symbols"
+        )
+    if tokenizer.marker is PieceMarker.subword_nmt and not data.pretokenized:
+        raise UserError(
+            "data.pretokenized=false: with tokenizer.marker=subword_nmt words come out as the merges found them, "
+            "separated by spaces: state data.pretokenized=true, for BLEU_none"
+        )
 
 
 def validate_data(data: DataConfig) -> None:

@@ -40,7 +40,7 @@ def seconds_per_step(
 ) -> float:
     """Wall time of one optimizer step of `count` micro-batches, if every device is as fast as this one.
 
-    The tokens are those of one micro-batch, padded. `vocabulary_size` are rows of the embedding matrix.
+    The tokens are those of one micro-batch. `vocabulary_size` are rows of the embedding matrix.
 
     Raises:
         UserError: the trainer's device is not on this machine.
@@ -109,7 +109,8 @@ def _measured(
 
 
 def _loss(model: TranslationModel[Any], source: FlatTokens, target: FlatTokens) -> Tensor:
-    return output_losses(model.states(source, target), model.output_weight, target.ids, label_smoothing=0.1).smoothed
+    states, weight, bias = model.states(source, target), model.output_weight, model.output_bias
+    return output_losses(states, weight, target.ids, label_smoothing=0.1, bias=bias).smoothed
 
 
 def _now(device: torch.device) -> float:

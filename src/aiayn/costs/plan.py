@@ -40,6 +40,9 @@ class Plan:
     """Processes on all nodes, one per device."""
     parameters: int
     steps: int
+    """With patience the most."""
+    has_patience: bool
+    """Whether training may end before its last step."""
     flops_per_step: float
     """Of all devices together."""
     memory: int
@@ -78,7 +81,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """The padded tokens that one device computes at once."""
+    """The tokens that one device computes at once."""
 
     source_tokens: int
     target_tokens: int
@@ -107,6 +110,7 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
         devices=devices,
         parameters=model.parameters,
         steps=recipe.max_steps,
+        has_patience=recipe.patience is not None,
         flops_per_step=flops,
         memory=memory,
         seconds_per_step=_seconds_per_step(config, rows, flops=flops, micro=micro, devices=devices),

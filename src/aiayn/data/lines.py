@@ -1,10 +1,11 @@
-r"""Reading lines of UTF-8 text.
+r"""Reading lines of UTF-8 text, and naming the files that they are in.
 
 Lines end at `\n` only: a lone `\r`, U+0085 or U+2028 is part of a sentence. One `\r` before the `\n` and a byte order
 mark at the start are removed.
 """
 
 import gzip
+import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -85,3 +86,12 @@ def one_line(text: str) -> str:
 def breaks_as_spaces(text: str) -> str:
     r"""Replace every `\n` and the white space around it by one space."""
     return _LINE_BREAK.sub(" ", text) if "\n" in text else text
+
+
+def file_entry(path: Path, key: str) -> dict[str, str]:
+    """Return the name and SHA-256 of a file; a UserError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    except OSError as error:
+        raise UserError(f"{key}: {path} cannot be read ({error.strerror}); fix the path or its permissions") from error

@@ -1,39 +1,88 @@
-"""Training and loading of either tokenizer: sub-words for translation, whole symbols for parsing."""
+"""Making and loading of any tokenizer: sub-words, whole symbols for parsing, or pieces as given."""
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from aiayn.data.lines import TextPairs
-from aiayn.data.symbols import KIND, SymbolTokenizer
+from aiayn.data import given_pieces, symbols
+from aiayn.data.given_pieces import GivenTokenizer, PieceMarker, vocabulary_tokenizer
+from aiayn.data.lines import TextPairs, file_entry
+from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer, TokenizerKind
 from aiayn.errors import UserError
 
-AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer
-AnyKind: TypeAlias = TokenizerKind | Literal["symbols"]
+AnyTokenizer: TypeAlias = SubwordTokenizer | SymbolTokenizer | GivenTokenizer
+AnyKind: TypeAlias = TokenizerKind | Literal["symbols", "given"]
+
+
+@dataclass(frozen=True)
+class GivenPieces:
+    """The pieces of text that others have split into sub-words."""
+
+    marker: PieceMarker
+    vocabulary: Path | None = None
+    """The file of the vocabulary, or tokenizer.json of a run; None: it is collected from the training text."""
+
+    def described(self) -> dict[str, Any]:
+        """Return marker, and name and SHA-256 of the file; a UserError if it cannot be read."""
+        file = None if self.vocabulary is None else file_entry(self.vocabulary, "tokenizer.vocabulary")
+        return {"marker": self.marker, "vocabulary": file}
 
 
 def train_tokenizer(
-    chunks: Iterator[TextPairs], *, vocabulary_size: int, kind: AnyKind, pretokenized: bool
+    chunks: Iterator[TextPairs],
+    *,
+    vocabulary_size: int,
+    kind: AnyKind,
+    pretokenized: bool,
+    given: GivenPieces | None = None,
 ) -> AnyTokenizer:
-    """Learn the vocabulary that source and target share, from a stream of text; see the `train` of each kind."""
-    if kind == KIND:
+    """Learn the vocabulary that source and target share, from a stream of text; see the `train` of each kind.
+
+    For given pieces, `given` may name a file instead, which the first part of the text is compared with.
+    """
+    if kind == symbols.KIND:
         return SymbolTokenizer.train(chunks, vocabulary_size=vocabulary_size)
+    if kind == given_pieces.KIND:
+        assert given is not None, "given pieces have a marker"
+        if given.vocabulary is None:
+            return GivenTokenizer.train(chunks, vocabulary_size=vocabulary_size, marker=given.marker)
+        if given.vocabulary.suffix == ".json":
+            tokenizer = _saved_pieces(given.vocabulary)
+        else:
+            tokenizer = vocabulary_tokenizer(given.vocabulary, vocabulary_size=vocabulary_size, marker=given.marker)
+        tokenizer.check_known(chain(*next(chunks, ())), f"tokenizer.vocabulary={given.vocabulary}")
+        return tokenizer
     lines = (line for pair in chunks for line in chain(*pair))
     return SubwordTokenizer.train(lines, vocabulary_size=vocabulary_size, kind=kind, pretokenized=pretokenized)
 
 
+def _saved_pieces(path: Path) -> GivenTokenizer:
+    """The vocabulary of a run on given pieces, or of an imported model; UserError for any other."""
+    tokenizer = load_tokenizer(path)
+    if not isinstance(tokenizer, GivenTokenizer):
+        raise UserError(f"tokenizer.vocabulary={path}: not a vocabulary of given pieces; name that of such a run")
+    return tokenizer
+
+
+def start_id(tokenizer: AnyTokenizer, token: str) -> int:
+    """The id of the special token behind which a model reads targets: bos, eos or pad."""
+    return {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}[token]
+
+
 def load_tokenizer(path: Path) -> AnyTokenizer:
-    """Read a saved tokenizer of either kind.
+    """Read a saved tokenizer of any kind.
 
     Raises:
         UserError: The file cannot be read or is not a tokenizer of this project.
     """
+    kinds = {symbols.KIND: SymbolTokenizer, given_pieces.KIND: GivenTokenizer}
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        kind = SymbolTokenizer if document.get("kind") == KIND else SubwordTokenizer
+        kind: type[AnyTokenizer] = kinds.get(document.get("kind"), SubwordTokenizer)
         return kind.from_document(document)
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error

@@ -1,13 +1,13 @@
 """The sentences that are searched together."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Self
 
 import torch
 from torch import Tensor
 
-from aiayn.decoding.length_penalty import length_penalty
 from aiayn.decoding.paths import Paths
 from aiayn.decoding.step import AnyState, Hypothesis, closed_up, longest_output
 
@@ -33,15 +33,23 @@ class Batch(Generic[AnyState]):
 
     @classmethod
     def begun(
-        cls, first: int, state: AnyState, max_lengths: Tensor, *, alpha: float, n_best: int, bos_id: int, eos_id: int
+        cls,
+        first: int,
+        state: AnyState,
+        max_lengths: Tensor,
+        *,
+        penalty: Callable[[int], float],
+        n_best: int,
+        start_id: int,
+        eos_id: int,
     ) -> Self:
         """Sentences before their first token, numbered from `first`, one beam each; eos fills unused places."""
         sentences, device = len(max_lengths), max_lengths.device
-        penalties = [length_penalty(length, alpha=alpha) for length in range(longest_output(max_lengths) + 1)]
+        penalties = [penalty(length) for length in range(longest_output(max_lengths) + 1)]
         return cls(
             numbers=list(range(first, first + sentences)),
             state=state,
-            live=Paths.filled(sentences, 1, token=bos_id, log_probability=0.0, device=device),
+            live=Paths.filled(sentences, 1, token=start_id, log_probability=0.0, device=device),
             finished=Paths.filled(sentences, n_best, token=eos_id, log_probability=-math.inf, device=device),
             lengths=torch.zeros_like(max_lengths),
             max_lengths=max_lengths,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from aiayn.decoding.batch import Batch
 from aiayn.decoding.candidates import best_continuations
+from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.decoding.paths import Paths, gather_rows
 from aiayn.decoding.step import AnyState, Hypothesis, StepFunction, Supply
 from aiayn.errors import UserError
@@ -34,12 +36,15 @@ class BeamSearch:
     """Live beams per sentence; may exceed the vocabulary."""
     length_penalty_alpha: float
     """From 0 to 10."""
-    bos_id: int
+    start_id: int
+    """Read before every output: bos, or another token that the model was trained with."""
     eos_id: int
     forbidden_ids: Sequence[int]
     """Never generated, such as pad and bos."""
     n_best: int = 1
     """Most hypotheses per sentence, from 1 to beam_size."""
+    length_penalty: LengthPenalty = "gnmt"
+    """Its formula; see `aiayn.decoding.length_penalty`."""
     eos_within: EosWithin = "candidates"
     """The continuations that may end: all considered ones, or the first beam_size alone."""
     of_each_length: bool = False
@@ -110,9 +115,9 @@ class BeamSearch:
             first,
             state,
             max_lengths,
-            alpha=self.length_penalty_alpha,
+            penalty=partial(length_penalty, alpha=self.length_penalty_alpha, kind=self.length_penalty),
             n_best=self.n_best,
-            bos_id=self.bos_id,
+            start_id=self.start_id,
             eos_id=self.eos_id,
         )
 

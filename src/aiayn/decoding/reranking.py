@@ -5,21 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from aiayn.decoding.length_penalty import length_penalty
+from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.decoding.step import Hypothesis
 
 
-def reranked(hypotheses: Sequence[Hypothesis], *, alpha: float) -> list[Hypothesis]:
+def reranked(hypotheses: Sequence[Hypothesis], *, alpha: float, kind: LengthPenalty = "gnmt") -> list[Hypothesis]:
     """Score hypotheses anew, best first; ties go to the shorter one, as in a search.
 
     Of the hypotheses of `BeamSearch.of_each_length`, the first is the result of a search with `alpha`, if that is at
-    most the alpha of their search. This does not hold for n-best lists, which may lack it.
+    most the alpha of their search and `kind` its penalty. This does not hold for n-best lists, which may lack it.
     """
-    scored = [replace(each, score=_score(each, alpha)) for each in hypotheses]
+    scored = [replace(each, score=_score(each, alpha, kind)) for each in hypotheses]
     return sorted(scored, key=lambda each: (-each.score, each.length))
 
 
-def _score(hypothesis: Hypothesis, alpha: float) -> float:
+def _score(hypothesis: Hypothesis, alpha: float, kind: LengthPenalty) -> float:
     """As the search computes it, in single precision, so that ties are the same."""
-    penalty = np.float32(length_penalty(hypothesis.length, alpha=alpha))
+    penalty = np.float32(length_penalty(hypothesis.length, alpha=alpha, kind=kind))
     return float(np.float32(hypothesis.log_probability) / penalty)

@@ -1,13 +1,21 @@
 """Exponents of a power law, with their intervals."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
-from aiayn.evaluation.significance import NORMAL_QUANTILE, Estimate
+CONFIDENCE = 0.95
 
-QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Of Student's t at 97.5%, for 1 to 10 degrees of freedom."""
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95% interval."""
+
+    estimate: float
+    low: float
+    high: float
 
 
 def fit_exponents(sizes: Sequence[Mapping[str, float]], values: Sequence[float]) -> dict[str, Estimate]:
@@ -26,8 +34,7 @@ def fit_exponents(sizes: Sequence[Mapping[str, float]], values: Sequence[float])
     assert rank == columns.shape[1], "sizes that vary together have no separate exponents"
     residuals = logarithms - columns @ solution
     covariance = np.linalg.inv(columns.T @ columns) * float(residuals @ residuals) / freedom
-    quantile = QUANTILES[freedom - 1] if freedom <= len(QUANTILES) else NORMAL_QUANTILE + 2.4 / freedom
-    widths = quantile * np.sqrt(np.diag(covariance))
+    widths = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(np.diag(covariance))
     return {
         name: Estimate(float(value), float(value - width), float(value + width))
         for name, value, width in zip(names, solution[1:], widths[1:], strict=True)

@@ -1,7 +1,7 @@
 """Moses' tokenisation, compound splitting, and the BLEU of multi-bleu.perl.
 
-Papers up to 2017 report BLEU on such tokens. The paper's own comes from tensor2tensor's get_ende_bleu.sh, which also
-splits compounds at their hyphens; each split hyphen is a token that almost always matches, so scores rise.
+Papers up to 2017 report BLEU on such tokens. tensor2tensor's get_ende_bleu.sh also splits compounds at their hyphens;
+each split hyphen is a token that almost always matches, so scores rise.
 """
 
 import math
@@ -26,6 +26,19 @@ def tokenized(lines: Iterable[str], language: str) -> list[str]:
 
     tokenizer = MosesTokenizer(lang=language)
     return [str(tokenizer.tokenize(line, return_str=True)) for line in lines]
+
+
+def detokenized(lines: Iterable[str], language: str) -> list[str]:
+    """Text of lines of Moses' tokens, without its escapes and split hyphens, by sacremoses' port of detokenizer.perl.
+
+    Args:
+        lines: tokens separated by spaces.
+        language: ISO 639-1 code; unknown codes are treated as English.
+    """
+    from sacremoses import MosesDetokenizer
+
+    detokenizer = MosesDetokenizer(lang=language)
+    return [str(detokenizer.detokenize(line.split(" "))) for line in lines]
 
 
 def quotes_normalized(lines: Iterable[str]) -> list[str]:

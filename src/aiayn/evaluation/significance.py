@@ -1,19 +1,24 @@
-"""Significance of differences between trained systems: a paired bootstrap over sentences, widened by seed variance.
+"""Differences between trained systems, with the variance between seeds and between sentences estimated apart.
 
-Every resample draws the sentences of the split with replacement and scores all systems on the same draw (Koehn 2004),
-so that the difficulty of sentences cancels in differences. A system's score is the mean over its seeds. The variance
-between seeds is estimated from the seeds of all systems together and added to every resample as a normal deviate whose
-variance is drawn from its posterior; a difference that varies by seeds alone then has Student's t interval.
+Systems are scored on the same sentences, and a system's score is the mean over its seeds. The variance between seeds
+is estimated from the seeds of all systems together, and beside it from those of the two systems compared; the wider
+interval counts. The variance between sentences is estimated by linear approximation (the delta method): each sentence's
+influence is its contribution to the change of a score. Differences are taken sentence by sentence, so that the
+difficulty of sentences cancels. Seeds that are compared on a finite set of sentences also differ by these sentences:
+this share of the variance between seeds is estimated and not counted twice.
+
+Differences of perplexities are differences of their logarithms: a ratio means the same for good and for weak models,
+and the logarithms of all systems vary alike between seeds.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from statistics import NormalDist
-from typing import Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import chdtri, stdtr, stdtrit
 
 from aiayn.evaluation.bleu import MAX_ORDER
 from aiayn.evaluation.sentences import SentenceScores
@@ -24,7 +29,6 @@ COLUMNS = 2 + 2 + 2 * MAX_ORDER
 """Of a sentence: NLL, tokens, and one row of `aiayn.evaluation.bleu.sentence_statistics`."""
 
 CONFIDENCE = 0.95
-NORMAL_QUANTILE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def quantiles(draws: ArrayLike) -> tuple[float, float]:
@@ -38,10 +42,16 @@ def sentence_columns(rows: Sequence[SentenceScores]) -> Floats:
     return np.array([(row.nll, row.tokens, *row.bleu_statistics) for row in rows], dtype=np.float64)
 
 
+def log_perplexities(sums: Floats) -> Floats:
+    """NLL / tokens of summed columns, [..., COLUMNS] to [...]."""
+    result: Floats = sums[..., 0] / sums[..., 1]
+    return result
+
+
 def perplexities(sums: Floats) -> Floats:
     """exp(NLL / tokens) of summed columns, [..., COLUMNS] to [...]; inf where it exceeds a float."""
     with np.errstate(over="ignore"):
-        result: Floats = np.exp(sums[..., 0] / sums[..., 1])
+        result: Floats = np.exp(log_perplexities(sums))
     return result
 
 
@@ -57,152 +67,256 @@ def bleu_scores(sums: Floats) -> Floats:
     return np.where(is_scored, np.exp(precisions + brevity), 0.0)
 
 
+def log_perplexity_influences(columns: Floats) -> Floats:
+    """Each sentence's contribution to the change of log PPL, [sentences, COLUMNS] to [sentences]; the sum is 0."""
+    nll, tokens = columns[:, 0], columns[:, 1]
+    result: Floats = (nll - tokens * nll.sum() / tokens.sum()) / tokens.sum()
+    return result
+
+
+def bleu_influences(columns: Floats) -> Floats:
+    """Each sentence's contribution to the change of BLEU, [sentences, COLUMNS] to [sentences].
+
+    It is BLEU's gradient by the summed columns, times the sentence's columns.
+    """
+    sums = columns.sum(axis=0)
+    hypothesis, reference = sums[2], sums[3]
+    matches, totals = sums[4 : 4 + MAX_ORDER], sums[4 + MAX_ORDER :]
+    gradient = np.zeros(COLUMNS)
+    gradient[4 : 4 + MAX_ORDER] = np.where(matches > 0, 1 / np.maximum(matches, 1) / MAX_ORDER, 0.0)
+    gradient[4 + MAX_ORDER :] = -1 / np.maximum(totals, 1) / MAX_ORDER
+    if reference > hypothesis > 0:
+        gradient[2], gradient[3] = reference / hypothesis**2, -1 / hypothesis
+    result: Floats = bleu_scores(sums) * (columns @ gradient)
+    return result
+
+
 @dataclass(frozen=True)
-class Estimate:
-    """A number with its 95% interval."""
+class Effect:
+    """A difference of two systems or a score of one, with its standard error."""
 
     estimate: float
-    low: float
-    high: float
+    error: float | None
+    """None where no system has two seeds: nothing is known about the variation between seeds."""
+    freedom: float
+    """Degrees of freedom of the variance between seeds, on which the error rests."""
+
+    @property
+    def low(self) -> float | None:
+        """Of the 95% interval."""
+        return None if self.error is None else self.estimate - self._half_width(self.error)
+
+    @property
+    def high(self) -> float | None:
+        """Of the 95% interval."""
+        return None if self.error is None else self.estimate + self._half_width(self.error)
+
+    def _half_width(self, error: float) -> float:
+        return float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * error
+
+    def p_above(self, mark: float) -> float:
+        """Of the hypothesis that the true value is at most `mark`: small where it is above; 1 without an error."""
+        if self.error is None:
+            return 1.0
+        return float(tail_probability(np.array(self.estimate - mark), np.array(self.error), np.array(self.freedom)))
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high, "standard_error": self.error}
+
+
+def tail_probability(values: Floats, errors: Floats, freedoms: Floats) -> Floats:
+    """The one-sided p-values of values above 0, elementwise: P(T >= value / error); 1 where the error is unknown."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stdtr(freedoms, -values / errors)
+    return np.where(np.isnan(p), 1.0, p)
 
 
 @dataclass(frozen=True)
-class Interval(Estimate):
-    """A score, or a difference of two."""
+class SeedNoise:
+    """The variance between seeds, from all systems together."""
 
-    sentence_variance: float
-    """Of the estimate, by the choice of sentences."""
-    seed_variance: float | None
-    """Of the estimate if each side were one run, by the choice of seed; None if no system has two."""
+    variance: float
+    """Of single runs around their system's mean, on these sentences."""
+    sentence_share: float
+    """The part of it that is by the choice of sentences: other sentences would order the seeds otherwise."""
+    freedom: int
+    """Seeds less systems."""
+    smallest: float
+    """The standard deviation of the system whose seeds vary least, of those with two seeds."""
+    largest: float
+    """Of the one whose seeds vary most."""
 
-    def around(self, estimate: float) -> Self:
-        """The same width around another estimate."""
-        shift = estimate - self.estimate
-        return replace(self, estimate=estimate, low=self.low + shift, high=self.high + shift)
+    @property
+    def deviation(self) -> float:
+        """The standard deviation."""
+        return math.sqrt(self.variance)
+
+    def upper_variance(self, confidence: float) -> float:
+        """The upper bound of the variance at a one-sided confidence, as in 0.8 (chi-square)."""
+        return float(self.variance * self.freedom / chdtri(self.freedom, confidence))
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """One metric of several systems, as measured and as resampled."""
+class Measured:
+    """One metric of several systems."""
 
     values: Floats
-    """[systems], the mean over seeds on all sentences."""
+    """[systems], the mean over seeds: of PPL or BLEU."""
     deviations: Floats
-    """[systems], the standard deviation over seeds; NaN for one seed."""
-    seed_deviation: float | None
-    """Of single runs around their system's mean, pooled over systems; None if none has two seeds."""
-    sentence_draws: Floats
-    """[resamples, systems], sentences resampled."""
-    draws: Floats
-    """[resamples, systems], sentences and seeds resampled."""
+    """[systems], the standard deviation over seeds of the same; NaN for one seed."""
+    compared: Floats
+    """[systems], the mean over seeds of what differences are of: log PPL, or BLEU."""
+    influences: Floats
+    """[systems, sentences], means over seeds; see `log_perplexity_influences`."""
+    seeds: Sequence[int]
+    """Of each system."""
+    variances: Floats
+    """[systems], between seeds, of what differences are of; 0 for one seed."""
+    noise: SeedNoise | None
+    """Likewise, from all systems together; None if no system has two seeds."""
 
-    def difference(self, first: int, second: int) -> Interval:
+    def difference(self, first: int, second: int) -> Effect:
         """The first system minus the second."""
-        with np.errstate(invalid="ignore"):  # infinite perplexities leave NaN, which decides nothing
-            return self._interval(
-                self.values[first] - self.values[second],
-                self.draws[:, first] - self.draws[:, second],
-                self.sentence_draws[:, first] - self.sentence_draws[:, second],
-                sides=2,
-            )
+        estimate = float(self.compared[first] - self.compared[second])
+        if self.noise is None:
+            return Effect(estimate, None, math.inf)
+        errors, freedoms = difference_errors(
+            self.variances,
+            np.array(self.seeds),
+            np.array([first]),
+            np.array([second]),
+            np.array([self.sentence_variance(first, second)]),
+        )
+        return Effect(estimate, float(errors[0]), float(freedoms[0]))
 
-    def interval(self, system: int) -> Interval:
+    def score(self, system: int) -> Effect:
         """One system."""
-        return self._interval(self.values[system], self.draws[:, system], self.sentence_draws[:, system], sides=1)
+        estimate = float(self.compared[system])
+        if self.noise is None:
+            return Effect(estimate, None, math.inf)
+        share = 1 / self.seeds[system]
+        variance = share * self.noise.variance + self._beyond_seeds(self.influences[system], share)
+        return Effect(estimate, math.sqrt(variance), self.noise.freedom)
 
-    def _interval(self, estimate: float, draws: Floats, sentence_draws: Floats, *, sides: int) -> Interval:
-        with np.errstate(invalid="ignore"):
-            variance = float(np.var(sentence_draws))
-            low, high = quantiles(draws)
-        seeds = None if self.seed_deviation is None else sides * self.seed_deviation**2
-        return Interval(float(estimate), low, high, variance, seeds)
+    def sentence_variance(self, first: int, second: int) -> float:
+        """Of the difference of two systems, beyond the sentences' share of the variance between their seeds."""
+        share = 1 / self.seeds[first] + 1 / self.seeds[second]
+        return self._beyond_seeds(self.influences[first] - self.influences[second], share)
+
+    def _beyond_seeds(self, influences: Floats, share: float) -> float:
+        counted = 0.0 if self.noise is None else share * self.noise.sentence_share
+        beyond = sentence_variance(influences) - counted
+        return 0.0 if beyond < 0 else beyond  # NaN, of a system without a likelihood, stays
+
+
+FEWEST_OF_OWN = 3
+"""Seeds from which a system's own variance is trusted beside that of all systems."""
+
+
+def difference_errors(
+    variances: Floats, seeds: NDArray[np.int64], first: NDArray[np.int64], second: NDArray[np.int64], sentences: Floats
+) -> tuple[Floats, Floats]:
+    """The standard errors of differences of systems and their degrees of freedom, both [..., differences].
+
+    There are two estimates: by the variance between seeds of all systems together, and, where both systems have
+    `FEWEST_OF_OWN` seeds, by their own variances (Welch). The one with the wider interval counts: the first is wrong
+    where a system varies more than others, the second has few degrees of freedom. The variance by the sentences is
+    known from many and adds no degrees of freedom.
+
+    Args:
+        variances: between the seeds of each system, [..., systems]; of systems with one seed they are not used.
+        seeds: of each system, [systems]; at least one has two.
+        first: the first system of each difference, [differences].
+        second: likewise.
+        sentences: variance by the sentences, [..., differences].
+    """
+    weights = seeds - 1
+    pooled = (variances * weights).sum(axis=-1, keepdims=True) / weights.sum()
+    by_all = np.sqrt(pooled * (1 / seeds[first] + 1 / seeds[second]) + sentences)
+    all_freedom = np.broadcast_to(np.float64(weights.sum()), by_all.shape)
+    one, other = variances[..., first] / seeds[first], variances[..., second] / seeds[second]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own_freedom = (one + other) ** 2 / (one**2 / weights[first] + other**2 / weights[second])
+    by_own = np.sqrt(one + other + sentences)
+    have_own = (seeds[first] >= FEWEST_OF_OWN) & (seeds[second] >= FEWEST_OF_OWN) & np.isfinite(own_freedom)
+    is_wider = have_own & (by_own * _t_quantile(own_freedom) > by_all * _t_quantile(all_freedom))
+    return np.where(is_wider, by_own, by_all), np.where(is_wider, own_freedom, all_freedom)
+
+
+def _t_quantile(freedom: Floats) -> Floats:
+    """Student's quantile of 97.5% in the expansion of Cornish and Fisher: to 2% from 3 degrees of freedom on."""
+    z = 1.959963984540054
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: Floats = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    return result
+
+
+def sentence_variance(influences: Floats) -> float:
+    """Of a score by the choice of its sentences, from [sentences]."""
+    count = len(influences)
+    return float(count / max(1, count - 1) * (influences**2).sum())
 
 
 @dataclass(frozen=True)
-class Bootstrap:
-    """Both metrics of the same systems, over the same draws of sentences."""
+class Measurements:
+    """Both metrics of the same systems."""
 
-    ppl: Resampled
-    bleu: Resampled
+    ppl: Measured
+    bleu: Measured
 
 
-def bootstrap(systems: Sequence[Sequence[Floats]], *, resamples: int, seed: int) -> Bootstrap:
-    """Score systems on resampled sentences.
+def measure(systems: Sequence[Sequence[Floats]]) -> Measurements:
+    """Score systems on the same sentences.
 
     Args:
         systems: for each system, for each of its seeds, the `sentence_columns` of the same split.
-        resamples: number of draws.
-        seed: of the draws.
     """
-    sentences = len(systems[0][0])
-    runs = [run for system in systems for run in system]
-    assert all(run.shape == (sentences, COLUMNS) for run in runs), "the sentences are not the same"
-    generator = np.random.default_rng(seed)
-    # How often each draw takes each sentence, [resamples, sentences]; row 0 of the weights is the split itself.
-    counts = generator.multinomial(sentences, np.full(sentences, 1 / sentences), size=resamples).astype(np.float64)
-    weights = np.concatenate([np.ones((1, sentences)), counts])
-    sums = (weights @ np.concatenate(runs, axis=1)).reshape(1 + resamples, len(runs), COLUMNS)
-    seeds = [len(system) for system in systems]
-    return Bootstrap(
-        ppl=_resampled(perplexities(sums), seeds, generator),
-        bleu=_resampled(bleu_scores(sums), seeds, generator),
+    shape = systems[0][0].shape
+    assert all(run.shape == shape for system in systems for run in system), "the sentences are not the same"
+    sums = [np.stack([run.sum(axis=0) for run in system]) for system in systems]
+    return Measurements(
+        ppl=_measured(
+            [perplexities(each) for each in sums],
+            [log_perplexities(each) for each in sums],
+            [np.stack([log_perplexity_influences(run) for run in system]) for system in systems],
+        ),
+        bleu=_measured(
+            [bleu_scores(each) for each in sums],
+            [bleu_scores(each) for each in sums],
+            [np.stack([bleu_influences(run) for run in system]) for system in systems],
+        ),
     )
 
 
-def _resampled(scores: Floats, seeds: Sequence[int], generator: np.random.Generator) -> Resampled:
-    """One metric from its scores, [1 + resamples, runs], the first row those of all sentences."""
-    systems = np.split(scores, np.cumsum(seeds)[:-1], axis=1)
-    means = np.stack([system.mean(axis=1) for system in systems], axis=1)
+def _measured(scores: Sequence[Floats], compared: Sequence[Floats], influences: Sequence[Floats]) -> Measured:
+    """One metric, from scores [seeds] and influences [seeds, sentences] of each system."""
     with np.errstate(invalid="ignore"):
-        deviations = np.array([np.std(s[0], ddof=1) if s.shape[1] > 1 else math.nan for s in systems])
-    known = np.isfinite(deviations)
-    freedom = int((np.array(seeds) - 1)[known].sum())
-    draws = means[1:]
-    deviation = None
-    if freedom:
-        variance = float((deviations**2 * (np.array(seeds) - 1))[known].sum() / freedom)
-        deviation = math.sqrt(variance)
-        drawn = np.sqrt(variance * freedom / generator.chisquare(freedom, size=(len(draws), 1)))
-        draws = draws + drawn * generator.standard_normal(draws.shape) / np.sqrt(seeds)
-    return Resampled(means[0], deviations, deviation, means[1:], draws)
+        deviations = [float(np.std(each, ddof=1)) if len(each) > 1 else math.nan for each in scores]
+    return Measured(
+        values=np.array([each.mean() for each in scores]),
+        deviations=np.array(deviations),
+        compared=np.array([each.mean() for each in compared]),
+        influences=np.stack([each.mean(axis=0) for each in influences]),
+        seeds=[len(each) for each in scores],
+        variances=np.array([_variance(each) for each in compared]),
+        noise=_noise(compared, influences),
+    )
 
 
-def seeds_to_decide(interval: Interval, distance: float) -> int | None:
-    """Seeds of each side for which a difference's interval would be narrower than a distance on either side.
+def _variance(values: Floats) -> float:
+    """Between seeds; 0 for one seed, and without finite scores."""
+    return float(np.var(values, ddof=1)) if len(values) > 1 and np.isfinite(values).all() else 0.0
 
-    The half-width with k seeds is taken to be 1.96 sqrt(sentence_variance + seed_variance / k).
 
-    Args:
-        interval: of a difference.
-        distance: from the estimate to the value that the interval has to exclude.
-
-    Returns:
-        At least 1; None if the variance of sentences alone is too large, or that of seeds is not known.
-    """
-    room = (abs(distance) / NORMAL_QUANTILE) ** 2 - interval.sentence_variance
-    if interval.seed_variance is None or not room > 0:
+def _noise(compared: Sequence[Floats], influences: Sequence[Floats]) -> SeedNoise | None:
+    """From the systems that have two seeds and finite scores."""
+    several = [n for n, each in enumerate(compared) if len(each) > 1 and np.isfinite(each).all()]
+    freedom = sum(len(compared[n]) - 1 for n in several)
+    if not freedom:
         return None
-    needed = interval.seed_variance / room
-    return max(1, math.floor(needed) + 1) if math.isfinite(needed) else None
-
-
-def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Spearman's rank correlation of [n] and [n]; ties have their mean rank; NaN if one side does not vary."""
-    ranks = _ranks(np.asarray(first, dtype=np.float64)), _ranks(np.asarray(second, dtype=np.float64))
-    a, b = (rank - rank.mean() for rank in ranks)
-    norm = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / norm if norm > 0 else math.nan
-
-
-def _ranks(values: Floats) -> Floats:
-    """The mean rank of each value, from 1."""
-    below = (values[:, None] > values[None, :]).sum(axis=1)
-    equal = (values[:, None] == values[None, :]).sum(axis=1)
-    ranks: Floats = below + (equal + 1) / 2
-    return ranks
-
-
-def rank_correlation(column: Sequence[float], measured: Resampled) -> Estimate:
-    """Rank correlation of measured systems with a column of other numbers, [systems]."""
-    over_draws = [spearman(column, draw) for draw in measured.draws]
-    return Estimate(spearman(column, measured.values), *quantiles(over_draws))
+    squares = sum(float(((compared[n] - compared[n].mean()) ** 2).sum()) for n in several)
+    residuals = (influences[n] - influences[n].mean(axis=0) for n in several)
+    share = sum(sentence_variance(each) for of_system in residuals for each in of_system)
+    deviations = [float(np.std(compared[n], ddof=1)) for n in several]
+    return SeedNoise(squares / freedom, share / freedom, freedom, min(deviations), max(deviations))

@@ -63,6 +63,11 @@ def training_data(runs: OpenedRuns) -> PreparedData:
         UserError: it has changed since training, a member has another tokenizer, or its sentences are too long.
     """
     first = runs.first
+    if first.record.imported is not None and first.record.data_fingerprint is None:
+        raise UserError(
+            f"run={first.directory.path}: was imported without a test set; import it again with test.source=... and "
+            "test.target=..., or take aiayn translate"
+        )
     data = prepare_data(first.config)
     if first.record.data_fingerprint != data.fingerprint:
         raise UserError(

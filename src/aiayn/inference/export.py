@@ -12,6 +12,7 @@ from aiayn.builders.architecture import architecture_of
 from aiayn.config.command_schema import ExportConfig, ExportFormat, Quantization
 from aiayn.config.freeze import frozen_text
 from aiayn.config.outputs import new_output
+from aiayn.data.given_pieces import GivenTokenizer
 from aiayn.errors import UserError
 from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.export_ctranslate2 import check_supported, transformer_spec
@@ -68,6 +69,7 @@ def write_ctranslate2(run: OpenedRun, folder: Path, quantization: Quantization) 
         pad_id=tokenizer.pad_id,
         bos_id=tokenizer.bos_id,
         eos_id=tokenizer.eos_id,
+        unk_id=tokenizer.special.unk if isinstance(tokenizer, GivenTokenizer) else None,
     )
     spec.config.add_attribute("aiayn", {**_provenance(run), "quantization": quantization.value})
     spec.validate()

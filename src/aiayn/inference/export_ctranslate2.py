@@ -54,23 +54,31 @@ def transformer_spec(
     pad_id: int,
     bos_id: int,
     eos_id: int,
+    unk_id: int | None = None,
 ) -> Any:
     """CTranslate2's `TransformerSpec` of a model that `check_supported` accepts, to be validated, optimised and saved.
 
     CTranslate2 has one width per head for queries, keys and values, and takes a lone head to be `d_model` wide. So
     heads are padded with zeros to max(d_k, d_v), which changes no product, and the scale 1 / sqrt(d_k) is set
     explicitly; a lone head of another width gets a second head of zeros. Rows of the embedding matrix beyond `pieces`
-    are dropped. CTranslate2 has no padding token: ours is exported as its unknown token.
+    are dropped. CTranslate2 has no padding token; in a vocabulary without unknown tokens, ours is exported as that.
     """
     from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs.common_spec import Activation
 
     is_pre = architecture.norm == "pre"
     source = _Weights(weights, architecture)
-    spec = TransformerSpec.from_config(architecture.num_layers, source.num_heads, pre_norm=is_pre)
+    spec = TransformerSpec.from_config(
+        architecture.num_layers,
+        source.num_heads,
+        pre_norm=is_pre,
+        activation=Activation.SWISH if architecture.activation == "swish" else Activation.RELU,
+    )
     spec.config.layer_norm_epsilon = architecture.layer_norm_epsilon
-    spec.config.unk_token = pieces[pad_id]
-    spec.config.bos_token = spec.config.decoder_start_token = pieces[bos_id]
-    spec.config.eos_token = pieces[eos_id]
+    spec.config.unk_token = pieces[pad_id if unk_id is None else unk_id]
+    spec.config.bos_token, spec.config.eos_token = pieces[bos_id], pieces[eos_id]
+    starts = {"pad": pad_id, "eos": eos_id}
+    spec.config.decoder_start_token = pieces[starts.get(architecture.decoder_start, bos_id)]
     spec.register_source_vocabulary(list(pieces))
     spec.register_target_vocabulary(list(pieces))
     positions = _positions(source)
@@ -80,16 +88,19 @@ def transformer_spec(
         ("decoder", spec.decoder, spec.decoder.embeddings, target),
     ):
         embeddings.weight = source.named(f"{of_side}.weight")[: len(pieces)]
-        if part is spec.decoder and not architecture.reads_bos:
+        if part is spec.decoder and architecture.decoder_start == "zeros":
             embeddings.weight[bos_id] = 0.0
         part.position_encodings.encodings = positions
+        if part is spec.encoder and architecture.target_space_embedding:
+            part.position_encodings.encodings = positions + source.named("target_space")
         for number, layer in enumerate(part.layer):
             source.fill_layer(layer, f"{name}.{number}")
         if is_pre:
             source.fill_norm(part.layer_norm, f"{name}_norm")
     output = "embedding" if architecture.tied_embeddings else "untied_output"
     spec.decoder.projection.weight = source.named(f"{output}.weight")[: len(pieces)]
-    spec.decoder.projection.bias = torch.zeros(len(pieces)).index_fill_(0, torch.tensor([pad_id, bos_id]), NEVER)
+    bias = source.named("output_bias")[: len(pieces)] if architecture.output_bias else torch.zeros(len(pieces))
+    spec.decoder.projection.bias = bias.index_fill_(0, torch.tensor([pad_id, bos_id]), NEVER)
     return spec
 
 
@@ -101,7 +112,8 @@ def _positions(source: "_Weights") -> Tensor:
     length = table_length(shape)
     if shape.positions == "none":
         return torch.zeros(length, shape.d_model)
-    return (sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks)(torch.arange(length), shape.d_model)
+    formula = sinusoids if shape.positions == "sinusoidal" else sinusoids_in_blocks
+    return formula(torch.arange(length) + shape.position_offset, shape.d_model)
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,12 @@ class OpenedRuns:
     def model(self, *, vocabulary_size: int, device: torch.device) -> AnyModel:
         """The model of a single run, or the ensemble, in evaluation mode."""
         models = [run.model(vocabulary_size=vocabulary_size, device=device) for run in self.members]
+        for run, model in zip(self.members, models, strict=True):
+            if model.target_start != models[0].target_start:
+                raise UserError(
+                    f"run={run.directory.path}: its decoder starts with {model.target_start}, that of "
+                    f"{self.first.directory.path} with {models[0].target_start}; name runs with one model.decoder_start"
+                )
         return models[0] if len(models) == 1 else Ensemble(models).eval()
 
     def max_length(self, requested: int | None) -> int:

@@ -13,7 +13,7 @@ import torch
 from aiayn.config.command_schema import ScoreConfig
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
 from aiayn.data.lines import aligned_lines
-from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.errors import RunFailedError, UserError
 from aiayn.evaluation.perplexity import perplexity
 from aiayn.inference.opened_runs import open_all, usable_device
@@ -91,9 +91,8 @@ class PairScorer:
         batch = PairsInMemory(
             *(SentencesInMemory.of([side[number] for number in fitting], eos_id=eos_id) for side in (sources, targets))
         )
-        nll, _ = sentence_likelihoods(
-            self.model, batch, tokens=self.batch_tokens, bos_id=self.tokenizer.bos_id, device=self.device
-        )
+        start = start_id(self.tokenizer, self.model.target_start)
+        nll, _ = sentence_likelihoods(self.model, batch, tokens=self.batch_tokens, start_id=start, device=self.device)
         known = dict(zip(fitting, nll.tolist(), strict=True))
         if not all(map(math.isfinite, known.values())):
             raise RunFailedError(

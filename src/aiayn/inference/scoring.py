@@ -18,6 +18,7 @@ from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.split_files import PreparedSplit
+from aiayn.data.vocabulary import start_id
 from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
 from aiayn.evaluation.perplexity import perplexity
@@ -104,6 +105,7 @@ class Scorer:
             f"beam{search.beam_size}",
             f"alpha{search.length_penalty_alpha:g}",
             f"extra{search.max_extra_length}",
+            "power-penalty" if search.length_penalty == "power" else None,
             "ends-beam" if search.eos_within == "beam" else None,
             "constrained" if search.constrained else None,
             f"first{self.limit}" if self.limit else None,
@@ -119,7 +121,7 @@ class Scorer:
                 self.model,
                 split,
                 tokens=self.search.batch_tokens,
-                bos_id=tokenizer.bos_id,
+                start_id=start_id(tokenizer, self.model.target_start),
                 device=self.device,
                 advance=bar.advance,
                 group=self.group,
@@ -162,7 +164,7 @@ class Scorer:
                 for nll, tokens, source_tokens, (counts, brackets) in rows
             ],
         )
-        commit, dirty = provenance.code_version()
+        code = provenance.code_version()
         settings = {field.name: getattr(self.search, field.name) for field in dataclasses.fields(RecordedSearch)}
         return SplitScores(
             ppl=perplexity(*likelihoods),
@@ -177,8 +179,9 @@ class Scorer:
             hypotheses=str(path.relative_to(self.directory.path)),
             engine=self.ensemble or "torch",
             search=RecordedSearch(**settings),
-            commit=commit,
-            dirty=dirty,
+            commit=code.commit,
+            dirty=code.dirty,
+            patch=code.patch,
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from aiayn.config.command_schema import AttentionConfig, AttentionUnits
 from aiayn.data.units import token_units, word_units
+from aiayn.data.vocabulary import start_id
 from aiayn.errors import RunFailedError, UserError
 from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.opened_runs import open_for_use, usable_device
@@ -95,8 +96,8 @@ class _AttentionReader:
     def _attended(self, number: int, source: list[int], target: list[int]) -> AttendedSentence:
         """Read one sentence in a batch of its own, without padding; token ids come without marks."""
         tokenizer, device = self.translator.tokenizer, self.translator.device
-        bos, eos = tokenizer.bos_id, tokenizer.eos_id
-        reads, predicts, source = [bos, *target], [*target, eos], [*source, eos]
+        start, eos = start_id(tokenizer, self.model.target_start), tokenizer.eos_id
+        reads, predicts, source = [start, *target], [*target, eos], [*source, eos]
         batch = (FlatTokens.of([ids]).to(device) for ids in (source, reads))
         # [layers, 1, heads, queries, keys] -> without the batch
         weights = [each[:, 0].double().cpu().numpy() for each in attention_weights(self.model, *batch)]

@@ -10,6 +10,7 @@ from aiayn.builders.models import build_model
 from aiayn.config.schema import ProcessConfig
 from aiayn.data.batches.batching import EvaluationStream
 from aiayn.data.preparation.prepared import find_prepared
+from aiayn.data.vocabulary import start_id
 from aiayn.errors import RunFailedError, UserError
 from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.opened_runs import open_for_use, usable_device
@@ -47,7 +48,7 @@ def measure_sharpness(
     stream = EvaluationStream(
         data.split("dev", limit=sentences),
         tokens=BATCH_TOKENS,
-        bos_id=data.tokenizer.bos_id,
+        start_id=start_id(data.tokenizer, models[0].target_start),
     )
     batches = [(batch.source.to(place), batch.target_input.to(place)) for batch in stream]
     with memory_errors_explained("sentences"):

@@ -19,7 +19,8 @@ from aiayn.decoding.reranking import reranked
 from aiayn.decoding.step import Hypothesis
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import bleu_from_statistics, corpus_bleu, sentence_statistics
-from aiayn.evaluation.significance import Interval, bootstrap
+from aiayn.evaluation.paired import PairedTest, paired_test
+from aiayn.evaluation.significance import bleu_scores
 from aiayn.inference.evaluation import training_data
 from aiayn.inference.opened_runs import open_all, usable_device
 from aiayn.paper.recipe import load_recipe
@@ -57,7 +58,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
         overrides=[
             f"decoding.{key}={value}"
             for key, value in vars(request.decoding).items()
-            if key in ("max_extra_length", "eos_within") and value is not None
+            if key in ("length_penalty", "max_extra_length", "eos_within") and value is not None
         ],
         data=runs.first.record.data,
         fingerprint=data.fingerprint,
@@ -70,7 +71,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
 
 
 def paper_setting() -> DecodingSetting:
-    """Beam 4 and alpha 0.6 (section 6.1)."""
+    """Beam 4 and alpha 0.6 (section 6.1); the run's own length penalty is kept."""
     stated = {item.key: item.value for item in load_recipe().settings}
     return DecodingSetting(int(stated["decoding.beam_size"]), float(stated["decoding.length_penalty_alpha"]))
 
@@ -94,8 +95,11 @@ class _Decoder:
         """The best outputs for every alpha, reranked from one search."""
         widest = DecodingSetting(beam_size, max(alphas))
         pools = self._search(widest, f"beam {beam_size}, all alphas", of_each_length=True)
+        penalty = self.search.length_penalty
         return {
-            DecodingSetting(beam_size, alpha): self._texts([reranked(pool, alpha=alpha) for pool in pools])
+            DecodingSetting(beam_size, alpha): self._texts(
+                [reranked(pool, alpha=alpha, kind=penalty.value) for pool in pools]
+            )
             for alpha in alphas
         }
 
@@ -141,14 +145,13 @@ class _Scorer:
         length_ratio = _length_ratio(self._statistics(outputs))
         return Searched(setting, bleu, length_ratio, others)
 
-    def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> Interval:
+    def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> PairedTest:
         """BLEU of the first outputs minus that of the second."""
-        # The bootstrap's first two columns, likelihood and tokens, do not depend on the search.
-        columns = [
+        # The first two columns, likelihood and tokens, do not depend on the search.
+        one, other = (
             np.column_stack([np.ones((len(outputs), 2)), self._statistics(outputs)]) for outputs in (first, second)
-        ]
-        both = bootstrap([[columns[0]], [columns[1]]], resamples=resamples, seed=seed)
-        return both.bleu.difference(0, 1)
+        )
+        return paired_test(one, other, bleu_scores, resamples=resamples, seed=seed)
 
     def _statistics(self, outputs: Sequence[str]) -> NDArray[np.int64]:
         new = [key for key in enumerate(outputs) if key not in self.known]

@@ -17,7 +17,7 @@ from aiayn.launch.ranks import FOLDER, cause_of, clear_failures, exit_text, grou
 from aiayn.launch.shares import THREAD_VARIABLES, WHOLE_MACHINE, Lease, Share, leased
 from aiayn.launch.wandb_agent import log_to_agent
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.provenance import code_version, commit_text
+from aiayn.runs.provenance import code_version
 from aiayn.runs.record import Record, Status, is_finished, read_record
 from aiayn.system import files, machine, processes
 from aiayn.system.orphans import GRACE_SECONDS, STARTER
@@ -61,6 +61,8 @@ def _lock_and_run(
         if config.force:
             if directory.record.is_file():
                 logger.info("%s: removed and started anew, since force=true", directory.path)
+                if _may_have_finished(directory):
+                    directory.count_repeat()
             directory.clear()
             config.force = False  # the next attempt resumes
         if config.identity.sweep:
@@ -84,12 +86,20 @@ def _lock_and_run(
         return read_record(directory.record)
 
 
+def _may_have_finished(directory: RunDirectory) -> bool:
+    """Whether the record says so, or cannot be read."""
+    try:
+        return is_finished(directory)
+    except UserError:
+        return True
+
+
 def _other_code(record: Record) -> str:
-    """For a run of another commit than the program's: both commits and the remedy."""
-    recorded, here = (record.commit, record.dirty), code_version()
+    """For a run of another version of the code than the program's: both versions and the remedy."""
+    recorded, here = record.origin.code, code_version()
     if recorded == here:
         return ""
-    return f"; made by {commit_text(*recorded)}, and here is {commit_text(*here)}: force=true does it again"
+    return f"; made by {recorded.text}, and here is {here.text}: force=true does it again"
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from aiayn.builders.models import build_model, device_of
 from aiayn.builders.preparation import prepare_data
 from aiayn.config.freeze import plain
 from aiayn.config.identity import flatten
-from aiayn.config.schema import TrainConfig
+from aiayn.config.schema import TokenizerKind, TrainConfig
 from aiayn.costs.accounting import CostMeter, cost_meter
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
@@ -105,6 +105,7 @@ def run_stages(job: Job) -> None:
     model = _build_model(config, data, start=None if last else start)
     record.hardware = {**provenance.hardware(), "processes": job.group.size}
     record.precision = session.precision
+    record.tf32 = provenance.uses_tf32(device_of(config, local_rank=processes.local_rank()))
     if is_leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()
@@ -142,7 +143,7 @@ def _log_preparation(job: Job, data: PreparedData) -> None:
     """Log the corpus in one line, and warn if it is too small for the vocabulary."""
     asked, entries = job.config.tokenizer.vocabulary_size, data.tokenizer.vocabulary_size
     logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{entries:,}")
-    if entries < asked:
+    if entries < asked and job.config.tokenizer.kind is not TokenizerKind.given:  # of given pieces, all are taken
         logger.warning(
             "tokenizer.vocabulary_size=%s: the training text yields only %s entries, and the model gets as many rows",
             asked,
@@ -185,7 +186,7 @@ def _train(
         meter.follow(module.spent, cost)
     try:
         with memory_errors_explained("optimization.max_tokens_per_device, data.max_length or decoding.batch_tokens"):
-            batches = build.build_batches(config, data)
+            batches = build.build_batches(config, data, target_start=module.model.target_start)
             session.fit(module, batches, loggers=loggers, resume_from=resume_from, validate_first=validate_first)
     finally:
         _count(record, module, cost, steps=session.step)

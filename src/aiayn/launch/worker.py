@@ -25,7 +25,7 @@ from aiayn.runs import provenance
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record, utc_now
-from aiayn.system import processes
+from aiayn.system import files, processes
 from aiayn.system.allocator import keep_memory
 from aiayn.system.orphans import end_with_parent
 from aiayn.system.progress import LineHandler
@@ -42,7 +42,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     quiet_libraries()
     if config.launch.keep_allocator_memory:
         keep_memory()
-    torch.backends.cuda.matmul.allow_tf32 = config.launch.tf32
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = config.launch.tf32
     is_leader = processes.rank() == 0
     if is_leader and processes.is_rank():
         clear_failures(directory)
@@ -75,6 +75,8 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
 
 
 def _run_with_others(config: TrainConfig, directory: RunDirectory, record: Record, *, is_adopted: bool) -> None:
+    if processes.rank() == 0:
+        _note_origin(record, directory)
     set_rendezvous()
     device = device_of(config, local_rank=processes.local_rank())
     timeout = config.launch.timeout_seconds
@@ -123,16 +125,32 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
             difference=config.identity.difference,
             trial=trial_reason(config.trainer),
             status=Status.running,
+            repeats=directory.repeats,
             started=utc_now(),
         )
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
-    record.versions = provenance.versions()
-    commit, dirty = provenance.code_version()
-    if record.commit is not None and record.commit != commit and directory.steps():
-        record.earlier_commits.append(record.commit)
-    record.commit, record.dirty = commit, dirty
     return record
+
+
+def _note_origin(record: Record, directory: RunDirectory) -> None:
+    """Note the code and packages of a new attempt, with files that restore them; its precision is not known yet."""
+    if record.precision is not None and directory.steps():
+        record.earlier = list(dict.fromkeys((*record.earlier, record.origin)))
+    record.precision = record.tf32 = None
+    record.versions = provenance.versions()
+    record.commit, record.dirty, record.patch, _ = provenance.code_version()
+    patch, lock = provenance.source_patch() or b"", provenance.package_lock().encode()
+    record.packages = provenance.digest(lock)
+    kept = {directory.package_lock(record.packages): lock}
+    if record.patch is not None and len(patch) <= provenance.LARGEST_PATCH:
+        kept[directory.source_patch(record.patch)] = patch
+    elif record.patch is not None:
+        sources, size = ", ".join(provenance.SOURCES), len(patch) / 2**20
+        logger.warning("%.1f MiB of uncommitted changes below %s: too many to keep beside the record", size, sources)
+    for path, content in kept.items():
+        if not path.exists():
+            files.write_bytes(path, content)
 
 
 @contextmanager

@@ -36,7 +36,11 @@ class Architecture:
     normalization: str = "layer"
     residual: bool = True
     tied_embeddings: bool = True
-    reads_bos: bool = True
+    position_offset: int = 0
+    activation: str = "relu"
+    output_bias: bool = False
+    decoder_start: str = "bos"
+    target_space_embedding: bool = False
     attention_arguments: Arguments = field(default_factory=Arguments)
     positions_arguments: Arguments = field(default_factory=Arguments)
 

@@ -65,7 +65,7 @@ class ModelCost:
         return 6.0 * (self.source_weights * source_tokens + self.target_weights * target_tokens)
 
     def training_bytes(self, *, source_tokens: int, target_tokens: int, of: ValueBytes) -> int:
-        """Memory of the tensors at the peak of a step, when the backward pass begins; tokens of a padded micro-batch.
+        """Memory of the tensors at the peak of a step, when the backward pass begins; tokens of a micro-batch.
 
         Parameters, their states and gradients, and the values that the forward pass kept. A chunk of logits and the
         allocator's reserve come on top: the base model with 2,048 tokens a side took 2.4 GiB of a CPU's memory, and
@@ -98,25 +98,27 @@ def transformer_cost(shape: Architecture, *, vocabulary_size: int) -> ModelCost:
     keys, values = shape.num_heads * shape.d_k, shape.num_heads * shape.d_v
     attention = width * (2 * keys + 2 * values)
     feed_forward = 2 * width * shape.d_ff
+    active = shape.d_ff * (2 if shape.activation == "swish" else 1)  # ReLU works in place
     # Source tokens meet the encoder, and the keys and values of cross-attention.
     source_weights = layers * (attention + feed_forward + width * (keys + values))
     target_weights = layers * (attention + feed_forward + width * (keys + values))
     norms = 2 * width * (5 * layers + 2 * (shape.norm == "pre"))
     biases = 2 * layers * (shape.d_ff + width) + 3 * layers * (2 * keys + values + width) * shape.projection_bias
     positions = shape.max_positions * width * (shape.positions == "learned")
+    vectors = vocabulary_size * shape.output_bias + width * shape.target_space_embedding
     embedding = vocabulary_size * width
 
     has_mask = shape.dropout > 0
     # Of a sub-layer: the sum that is normalised, the result that the next product reads, and dropout's mask.
     ends = (2 * layers, 3 * layers)
-    source_products = width + layers * (2 * width + 2 * keys + 2 * values + shape.d_ff + keys + values)
-    target_products = width + layers * (3 * width + 3 * keys + 3 * values + shape.d_ff)
+    source_products = width + layers * (2 * width + 2 * keys + 2 * values + active + keys + values)
+    target_products = width + layers * (3 * width + 3 * keys + 3 * values + active)
     source_kept, target_kept = (
         Kept(products, residuals=count * width, masks=(count + 1) * width * has_mask)
         for products, count in zip((source_products, target_products), ends, strict=True)
     )
     return ModelCost(
-        parameters=source_weights + target_weights + norms + biases + positions + embedding,
+        parameters=source_weights + target_weights + norms + biases + positions + vectors + embedding,
         source_weights=source_weights,
         target_weights=target_weights + embedding,
         source_kept=source_kept,

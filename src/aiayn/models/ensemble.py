@@ -54,6 +54,12 @@ class Ensemble(nn.Module):
         return min(model.vocabulary_size for model in self)
 
     @property
+    def target_start(self) -> str:
+        """The special token behind which all models read targets."""
+        (token,) = {model.target_start for model in self}
+        return token
+
+    @property
     def max_length(self) -> int | None:
         """The most tokens of a source or a target, end mark included; None: any number."""
         return min((model.max_length for model in self if model.max_length is not None), default=None)

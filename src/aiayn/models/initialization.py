@@ -20,6 +20,12 @@ def projection(in_features: int, out_features: int, *, bias: bool) -> nn.Linear:
     return linear
 
 
+def target_space(d_model: int) -> nn.Parameter:
+    """One vector `[d_model]`, drawn as a row of the authors' table for 32 target spaces, with a fan-avg uniform."""
+    bound = (6.0 / (32 + d_model)) ** 0.5
+    return nn.Parameter(nn.init.uniform_(torch.empty(d_model), -bound, bound))
+
+
 def table(rows: int, d_model: int) -> nn.Parameter:
     """Vectors `[rows, d_model]` drawn from N(0, 1 / d_model), of length about 1.
 

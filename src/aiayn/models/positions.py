@@ -26,25 +26,30 @@ class SinusoidalPositions(PositionalEncoding):
     """Adds sinusoids of wavelengths from 2 pi to 10000 * 2 pi, without parameters and without end.
 
     Rows beyond `max_positions` are computed on demand and not kept: a buffer that grew on one rank alone would differ
-    from the others. `formula` may be another one than `sinusoids`, of the same shapes.
+    from the others. Sentences begin at `offset`. `formula` may be another one than `sinusoids`, of the same shapes.
     """
 
     def __init__(
-        self, *, max_positions: int, d_model: int, formula: Callable[[Tensor, int], Tensor] | None = None
+        self,
+        *,
+        max_positions: int,
+        d_model: int,
+        offset: int = 0,
+        formula: Callable[[Tensor, int], Tensor] | None = None,
     ) -> None:
         super().__init__()
         if d_model % 2:
             raise UserError(f"model.d_model={d_model}: must be even with model.positions=sinusoidal")
-        self.d_model = d_model
+        self.d_model, self.offset = d_model, offset
         self.sinusoids = formula or sinusoids
         self.table: Tensor
-        self.register_buffer("table", self.sinusoids(torch.arange(max_positions), d_model), persistent=False)
+        self.register_buffer("table", self.sinusoids(torch.arange(max_positions) + offset, d_model), persistent=False)
 
     def encodings(self, positions: Tensor, *, longest: int) -> Tensor:
         """PE(pos), `[..., d_model]`; arguments as for `forward`."""
         if longest <= len(self.table):
             return F.embedding(positions, self.table)
-        return self.sinusoids(positions, self.d_model).to(self.table)
+        return self.sinusoids(positions + self.offset, self.d_model).to(self.table)
 
     def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
         """See `PositionalEncoding`."""

@@ -14,6 +14,7 @@ from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TiedEmbedding
 from aiayn.models.feed_forward import FeedForward
+from aiayn.models.initialization import target_space
 from aiayn.models.layers import DecoderLayer, EncoderLayer, Residual
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
@@ -57,9 +58,13 @@ class Transformer(TranslationModel[DecoderState]):
         normalization: str = "layer",
         residual: bool = True,
         attention_dropout: float = 0.0,
+        activation: str = "relu",
         activation_dropout: float = 0.0,
         tied_embeddings: bool = True,
-        reads_bos: bool = True,
+        output_bias: bool = False,
+        decoder_start: str = "bos",
+        position_offset: int = 0,
+        target_space_embedding: bool = False,
         projection_bias: bool = False,
         layer_norm_epsilon: float = 1e-6,
         attention_arguments: Mapping[str, Any] | None = None,
@@ -81,7 +86,7 @@ class Transformer(TranslationModel[DecoderState]):
             )
 
         def feed_forward() -> FeedForward:
-            return FeedForward(d_model=d_model, d_ff=d_ff, dropout=activation_dropout)
+            return FeedForward(d_model=d_model, d_ff=d_ff, activation=activation, dropout=activation_dropout)
 
         def normalize() -> nn.Module:
             return (nn.LayerNorm if normalization == "layer" else nn.RMSNorm)(d_model, eps=layer_norm_epsilon)
@@ -94,10 +99,13 @@ class Transformer(TranslationModel[DecoderState]):
             None if tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
             for _ in range(2)
         )
+        self.output_bias = nn.Parameter(torch.zeros(vocabulary_size)) if output_bias else None
+        self.target_space = target_space(d_model) if target_space_embedding else None
         self.positions = positional_encoding(
-            positions, max_positions=max_positions, d_model=d_model, arguments=positions_arguments
+            positions, positions_arguments, max_positions=max_positions, d_model=d_model, offset=position_offset
         )
-        self.reads_bos = reads_bos
+        self.starts_with_zeros = decoder_start == "zeros"
+        self.target_start = "bos" if self.starts_with_zeros else decoder_start
         self.reach = neighbourhood // 2 if neighbourhood and attention == "restricted" else None
         self.dropout = Dropout(dropout)
         self.encoder = nn.ModuleList(
@@ -154,7 +162,7 @@ class Transformer(TranslationModel[DecoderState]):
         """Read one token per beam and predict the next.
 
         Args:
-            tokens: int64 `[sentences, beam]`; bos at the first step, where every sentence has one beam.
+            tokens: int64 `[sentences, beam]`; at the first step `target_start`, where every sentence has one beam.
             state: from `begin`; afterwards the state after `tokens`.
 
         Returns:
@@ -173,8 +181,10 @@ class Transformer(TranslationModel[DecoderState]):
         """Embeddings and positions (sections 3.4, 3.5) of ids `[...]` at positions that broadcast: `[..., d_model]`."""
         untied = self.untied_target_embedding if is_target else None
         embedded: Tensor = (untied or self.embedding)(tokens)
-        if is_target and not self.reads_bos:
+        if is_target and self.starts_with_zeros:
             embedded = embedded.masked_fill((positions == 0).unsqueeze(-1), 0.0)
+        if not is_target and self.target_space is not None:
+            embedded = embedded + self.target_space
         placed: Tensor = self.positions(embedded, positions, longest=longest)
         return placed
 

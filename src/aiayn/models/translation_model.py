@@ -15,6 +15,15 @@ State = TypeVar("State")
 class TranslationModel(nn.Module, ABC, Generic[State]):
     """An encoder and a decoder."""
 
+    output_bias: Tensor | None
+    """Added to the logits, `[vocabulary_size]`; None: nothing."""
+    target_start: str = "bos"
+    """The special token behind which targets are read: bos, eos or pad."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_parameter("output_bias", None)
+
     @property
     @abstractmethod
     def output_weight(self) -> Tensor:
@@ -38,7 +47,7 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
     def decode(self, target_input: FlatTokens, encoded: Any) -> Tensor:
         """States for the output layer at every target position, given those before it: `[tokens, d_model]`.
 
-        `target_input` are the targets shifted right behind bos.
+        `target_input` are the targets shifted right behind `target_start`.
         """
 
     @abstractmethod
@@ -49,12 +58,12 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor]:
         """Read one token per beam and predict the next; see `decoding.step.StepFunction`.
 
-        `tokens` are int64 `[sentences, beam]`, bos at the first step; `state` becomes the state after them.
+        `tokens` are int64 `[sentences, beam]`, `target_start` at the first step; `state` becomes the state after them.
         """
 
     def project(self, states: Tensor) -> Tensor:
-        """Logits `[..., vocabulary_size]` of states `[..., d_model]`, without a bias."""
-        return linear(states, self.output_weight)
+        """Logits `[..., vocabulary_size]` of states `[..., d_model]`."""
+        return linear(states, self.output_weight, self.output_bias)
 
     def states(self, source: FlatTokens, target_input: FlatTokens) -> Tensor:
         """States for the output layer at every target position, `[tokens, d_model]`."""

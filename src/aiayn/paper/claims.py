@@ -1,12 +1,14 @@
-"""The paper's conclusions from Table 3, read from claims.yaml into frozen types."""
+"""The paper's conclusions from Table 3, read from claims.yaml into frozen types, which other hypotheses have too."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeAlias
 
 from aiayn.paper.cells import read_yaml
+from aiayn.paper.tables import load_table3
 
 
 class Metric(StrEnum):
@@ -20,76 +22,139 @@ class Metric(StrEnum):
         """+1 where more is better, -1 where less is."""
         return 1 if self is Metric.bleu else -1
 
+    @property
+    def compared(self) -> str:
+        """What differences are of."""
+        return "BLEU" if self is Metric.bleu else "log PPL"
+
+    def difference(self, first: float, second: float) -> float:
+        """The first score minus the second, of perplexities their logarithms."""
+        return first - second if self is Metric.bleu else math.log(first / second)
+
 
 @dataclass(frozen=True)
-class Ordering:
-    """One row scores better than another."""
+class Comparison:
+    """Of two rows, one is claimed to score better than the other, or both alike."""
 
     metric: Metric
-    better: str
-    worse: str
-    printed: str
-    """By how much in the paper, positive, as its cells print it."""
+    first: str
+    """The row that is claimed to be better, or one of two alike."""
+    second: str
+    within: float | None
+    """The largest difference that counts as alike, of log PPL or BLEU; None: the first is claimed to be better."""
+    effect: float
+    """The first row minus the second, as assumed where power is computed: of the paper's rows as it prints them."""
 
     @property
     def rows(self) -> tuple[str, str]:
-        """The better row and the worse one."""
-        return self.better, self.worse
+        """Both."""
+        return self.first, self.second
+
+    @property
+    def sign(self) -> int:
+        """Of the claimed difference, first minus second; 0: alike."""
+        return 0 if self.within is not None else self.metric.sign
 
 
 @dataclass(frozen=True)
-class Sameness:
-    """Two rows score nearly alike."""
+class Converged:
+    """The gate of claims on trained models: perplexity on dev hardly changes any more at the end."""
 
-    metric: Metric
-    rows: tuple[str, str]
-    within: str
-    """The largest difference that still counts as alike."""
-
-
-Comparison: TypeAlias = Ordering | Sameness
+    largest_fall: float
+    """The share of PPL that a run may lose over the last steps, or gain unless its row is there to over-fit."""
+    last_share: float
+    """These steps, as a share of all."""
 
 
-class Need(StrEnum):
-    """A condition without which runs are no evidence for or against a claim."""
+@dataclass(frozen=True)
+class OverFitting:
+    """The gate of claims on over-fitting: the budget suffices for it."""
 
-    converged = "converged"
-    """Training goes far beyond the warm-up, so that a difference is not in how early models begin to learn."""
-    many_epochs = "many_epochs"
-    """The training data are read often enough for a model to over-fit."""
+    row: str
+    """The row that over-fits."""
+    minimum_before: float
+    """The share of the steps before which its perplexity on dev has its minimum."""
+    smallest_rise: float
+    """The share by which it rises from there to the end."""
+
+
+Gate: TypeAlias = Converged | OverFitting
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A conclusion of the paper; it holds where every comparison does."""
+    """A conclusion; it holds where every primary comparison does."""
 
     id: str
-    section: str
-    group: str
-    """Of the rows that it is about."""
-    about: str
-    """Its subject, in a word or two."""
     statement: str
-    comparisons: tuple[Comparison, ...]
-    needs: frozenset[Need] = frozenset()
+    primary: tuple[Comparison, ...]
+    secondary: tuple[Comparison, ...] = ()
+    """Tested and shown; they decide nothing."""
+    gates: Mapping[str, Gate] = field(default_factory=dict)
+    """Conditions without which runs cannot test it, by name."""
+    section: str = ""
+    """Of the paper."""
+    group: str = ""
+    """Of the rows that it is about."""
+    about: str = ""
+    """Its subject, in a word or two."""
 
     @property
-    def rows(self) -> frozenset[str]:
-        """The rows that it compares."""
-        return frozenset(row for comparison in self.comparisons for row in comparison.rows)
+    def rows(self) -> tuple[str, ...]:
+        """The rows that its primary comparisons compare, each once."""
+        return tuple(dict.fromkeys(row for comparison in self.primary for row in comparison.rows))
 
 
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """The paper's conclusions from Table 3."""
-    return tuple(map(_claim, read_yaml("claims.yaml")))
+    content = read_yaml("claims.yaml")
+    gates = {name: read_gate(entry) for name, entry in content["gates"].items()}
+    return tuple(read_claim(entry, gates, _printed_effect) for entry in content["claims"])
 
 
-def _claim(entry: Mapping[str, Any]) -> Claim:
-    comparisons = tuple(map(_comparison, entry["comparisons"]))
-    return Claim(**{**entry, "comparisons": comparisons, "needs": frozenset(map(Need, entry.get("needs", ())))})
+def read_gate(entry: Mapping[str, Any]) -> Gate:
+    """A gate from its values; TypeError if they are of none."""
+    return OverFitting(**entry) if "row" in entry else Converged(**entry)
 
 
-def _comparison(entry: Mapping[str, Any]) -> Comparison:
-    kind = Sameness if "within" in entry else Ordering
-    return kind(**{**entry, "metric": Metric(entry["metric"])})
+def read_claim(
+    entry: Mapping[str, Any], gates: Mapping[str, Gate], effect: Callable[[Metric, str, str], float]
+) -> Claim:
+    """A claim from its values.
+
+    Args:
+        entry: as in claims.yaml.
+        gates: those that it may name.
+        effect: the assumed difference of a metric between two rows, for comparisons that do not state theirs.
+
+    Raises:
+        KeyError: it names no such gate or metric, or states no rows.
+        TypeError: it has other keys.
+    """
+
+    def comparisons(entries: Sequence[Mapping[str, Any]], metric: Metric) -> tuple[Comparison, ...]:
+        return tuple(_comparison(each, metric, effect) for each in entries)
+
+    own = {
+        "primary": comparisons(entry["primary"], Metric.ppl),
+        "secondary": comparisons(entry.get("secondary", ()), Metric.bleu),
+        "gates": {name: gates[name] for name in entry.get("gates", ())},
+    }
+    return Claim(**{**entry, **own})
+
+
+def _comparison(entry: Mapping[str, Any], metric: Metric, effect: Callable[[Metric, str, str], float]) -> Comparison:
+    metric = Metric[entry["metric"]] if "metric" in entry else metric
+    if "alike" in entry:
+        first, second = entry["alike"]
+        return Comparison(metric, first, second, float(entry["within"]), 0.0)
+    first, second = entry["better"], entry["worse"]
+    stated = entry.get("effect")
+    assumed = effect(metric, first, second) if stated is None else metric.sign * float(stated)
+    return Comparison(metric, first, second, None, assumed)
+
+
+def _printed_effect(metric: Metric, first: str, second: str) -> float:
+    """The first row minus the second, as the paper prints them."""
+    return metric.difference(*(load_table3().row(row).cell(metric).number for row in (first, second)))

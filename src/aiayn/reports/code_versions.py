@@ -1,12 +1,13 @@
-"""The versions of the code that made the runs of a report: a result may differ between two commits."""
+"""The code, precision and packages that made the runs of a report: any of them may change a result."""
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aiayn.runs.provenance import COMMIT_DIGITS, commit_text
+from aiayn.runs.provenance import Origin
 from aiayn.runs.record import Record, SplitScores
 
 MOST_RUNS = 4
@@ -15,51 +16,110 @@ MOST_RUNS = 4
 
 @dataclass(frozen=True)
 class CodeVersion:
-    """One version, and the runs that it made."""
+    """One version of code, precision and packages, and the runs that it made."""
 
-    commit: str | None
-    """None where the program did not run from a checkout."""
-    dirty: bool
-    """Whether the checkout had uncommitted changes."""
-    earlier: tuple[str, ...]
-    """Commits that began these runs."""
+    origins: tuple[Origin, ...]
+    """Of all attempts of each run, without repetitions; the last attempt's comes last."""
+    packages: tuple[tuple[str, str], ...]
+    """Names and versions of those that can change a result."""
     runs: tuple[Path, ...]
     names: tuple[str, ...]
     """Of the same runs, below the folder of runs."""
+    rows: tuple[str, ...]
+    """Of the same runs: the experiment, with the run's changes to it."""
 
     @property
     def text(self) -> str:
-        """As in "commit 0123456789ab with uncommitted changes"."""
-        begun = f", begun by {', '.join(commit[:COMMIT_DIGITS] for commit in self.earlier)}" if self.earlier else ""
-        return f"{commit_text(self.commit, self.dirty)}{begun}"
+        """The code, as in "commit 0123456789ab with uncommitted changes 9876543210fe, begun by ba9876543210"."""
+        *earlier, last = _last_apart([origin.code.text for origin in self.origins])
+        begun = ", ".join(text.removeprefix("commit ") for text in earlier)
+        return f"{last}, begun by {begun}" if begun else last
+
+    @property
+    def precision(self) -> str:
+        """As in "32-true with TF32, begun in bf16-mixed"; empty if no attempt has trained."""
+        *earlier, last = _last_apart([origin.precision_text for origin in self.origins if origin.precision] or [""])
+        return f"{last}, begun in {', '.join(earlier)}" if earlier else last
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
+        *earlier, last = map(dataclasses.asdict, self.origins)
         runs = [str(run) for run in self.runs]
-        return {"commit": self.commit, "dirty": self.dirty, "earlier_commits": list(self.earlier), "runs": runs}
+        return {**last, "packages": dict(self.packages), "earlier": earlier, "runs": runs}
+
+
+def _last_apart(texts: Sequence[str]) -> list[str]:
+    """Texts without repetitions, the last one at the end."""
+    return [*dict.fromkeys(text for text in texts if text != texts[-1]), texts[-1]]
 
 
 def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...]:
     """The versions that made some runs, given with their folders; that of the most runs first."""
-    found: defaultdict[tuple[str | None, bool, tuple[str, ...]], dict[Path, str]] = defaultdict(dict)
+    found: defaultdict[tuple[tuple[Origin, ...], tuple[tuple[str, str], ...]], dict[Path, Record]] = defaultdict(dict)
     for path, record in runs:
-        found[record.commit, bool(record.dirty), tuple(record.earlier_commits)][path] = record.name
-    versions = (CodeVersion(*version, tuple(made), tuple(made.values())) for version, made in found.items())
+        # Of all installed packages only those are compared that can change a result.
+        *earlier, last = (dataclasses.replace(origin, packages=None) for origin in (*record.earlier, record.origin))
+        origins = (*dict.fromkeys(origin for origin in earlier if origin != last), last)
+        found[origins, tuple(sorted(record.versions.items()))][path] = record
+    versions = (
+        CodeVersion(
+            *version,
+            tuple(made),
+            tuple(record.name for record in made.values()),
+            tuple(" ".join(filter(None, (record.experiment, record.difference))) for record in made.values()),
+        )
+        for version, made in found.items()
+    )
     return tuple(sorted(versions, key=lambda version: -len(version.runs)))
 
 
 def version_remarks(versions: Sequence[CodeVersion]) -> Iterator[str]:
-    """A line: the one version, or all of them with their runs."""
-    if len(versions) == 1:
-        yield f"code: {versions[0].text}"
-    elif versions:
-        names = [f"{len(each.runs)} runs" if len(each.runs) > MOST_RUNS else ", ".join(each.names) for each in versions]
-        each = "; ".join(f"{version.text}: {runs}" for version, runs in zip(versions, names, strict=True))
-        yield f"code: the runs are of {len(versions)} versions, whose results may differ: {each}"
+    """A line on the code; and one on the precision and one on the packages where the runs differ in them."""
+    several = {
+        "code": ("versions", [version.text for version in versions]),
+        "precision": ("precisions", [version.precision for version in versions]),
+        "packages": ("versions", _differing_packages(versions)),
+    }
+    for name, (plural, facts) in several.items():
+        by_fact = _by_fact(versions, facts)
+        if len(by_fact) > 1:
+            yield f"{name}: the runs are of {len(by_fact)} {plural}, whose results may differ: {_listed(by_fact)}"
+        else:
+            yield from (f"{name}: {fact}" for fact in by_fact if name == "code" or ", begun in " in fact)
+
+
+def _by_fact(versions: Sequence[CodeVersion], facts: Sequence[str]) -> dict[str, list[CodeVersion]]:
+    """The versions by one of their facts; unknown facts, which are empty, are left out."""
+    found: defaultdict[str, list[CodeVersion]] = defaultdict(list)
+    for version, fact in zip(versions, facts, strict=True):
+        if fact:
+            found[fact].append(version)
+    return found
+
+
+def _differing_packages(versions: Sequence[CodeVersion]) -> list[str]:
+    """Of each version the packages that others have in another version, as in "torch 2.13.0"; empty if unknown."""
+    known = [dict(version.packages) for version in versions]
+    names = dict.fromkeys(name for packages in known for name in packages)
+    differing = [name for name in names if len({packages.get(name) for packages in known if packages}) > 1]
+    return [", ".join(f"{name} {packages[name]}" for name in differing if name in packages) for packages in known]
+
+
+def _listed(by_fact: Mapping[str, Sequence[CodeVersion]]) -> str:
+    """The runs of each fact, and the rows whose seeds have several."""
+    parts: list[str] = []
+    facts_of_row: defaultdict[str, set[str]] = defaultdict(set)
+    for fact, versions in by_fact.items():
+        names = [name for version in versions for name in version.names]
+        parts.append(f"{fact}: {f'{len(names)} runs' if len(names) > MOST_RUNS else ', '.join(names)}")
+        for row in (row for version in versions for row in version.rows):
+            facts_of_row[row].add(fact)
+    mixed = [row for row, facts in facts_of_row.items() if len(facts) > 1]
+    return "; ".join([*parts, *([f"seeds of one row are of several: {', '.join(mixed)}"] if mixed else [])])
 
 
 def scoring_remarks(scored: Iterable[tuple[str, Record, SplitScores]]) -> Iterator[str]:
     """A line for each score that another version of the code made than the run's; given are name, record and scores."""
     for name, record, scores in scored:
-        if scores.commit is not None and (scores.commit, scores.dirty) != (record.commit, record.dirty):
-            yield f"code: {scores.hypotheses} of {name} was scored by {commit_text(scores.commit, scores.dirty)}"
+        if scores.commit is not None and scores.code != record.origin.code:
+            yield f"code: {scores.hypotheses} of {name} was scored by {scores.code.text}"

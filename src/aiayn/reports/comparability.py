@@ -2,13 +2,13 @@
 
 import fnmatch
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from aiayn.config.freeze import frozen_content
-from aiayn.config.identity import result_leaves
+from aiayn.config.identity import run_settings
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
@@ -29,9 +29,6 @@ SCALED = {
     "optimization.max_steps": "steps",
 }
 """The axis of the scale that each printed setting follows; all others are the same at every scale."""
-
-OWN_SOURCES = "identity.sources"
-"""The setting of a run with a class of the user's own: the digests of its files."""
 
 FOLLOWS_STEPS = frozenset({"optimization.validation_interval"})
 """Derived from the number of steps."""
@@ -63,11 +60,7 @@ class ReportedRun:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything in its configuration that can change a result, except the seed."""
-        leaves = {"fidelity": self.record.fidelity, **result_leaves(self.content)}
-        sources = (self.content.get("identity") or {}).get("sources")
-        if sources:  # code of the user's own
-            leaves[OWN_SOURCES] = sources
-        return {key: value for key, value in leaves.items() if key != "seed"}
+        return run_settings(self.content, fidelity=self.record.fidelity)
 
     @property
     def sweeps(self) -> Sequence[str]:
@@ -105,9 +98,20 @@ class ReportedRun:
 
     def plain(self) -> dict[str, Any]:
         """Its provenance, for JSON."""
-        names = ("experiment", "seed", "scale", "data", "data_fingerprint", "commit", "dirty")
+        names = (
+            "experiment",
+            "seed",
+            "scale",
+            "data",
+            "data_fingerprint",
+            "commit",
+            "dirty",
+            "patch",
+            "precision",
+            "tf32",
+        )
         state = {"run": str(self.path), "state": self.entry.state.value}
-        return state | {name: getattr(self.record, name) for name in names}
+        return state | {name: getattr(self.record, name) for name in names} | asdict(self.record.origin)
 
 
 Run = TypeVar("Run", bound=ReportedRun)
@@ -179,7 +183,20 @@ def condition_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Diff
         yield Difference("data", run.conditions["data"], other.conditions["data"], "choose with only.data=")
 
 
-def setting_differences(run: ReportedRun, other: ReportedRun, free: Collection[str] = ()) -> Iterator[Difference]:
+@dataclass(frozen=True)
+class RowSettings:
+    """The settings of runs of a row of Table 3."""
+
+    row: Row
+    settings: Mapping[str, Any]
+    """Everything that can change a result, except the seed."""
+    scale: Mapping[str, float]
+    """The factors of the scale, by axis."""
+
+
+def setting_differences(
+    run: ReportedRun | RowSettings, other: ReportedRun | RowSettings, free: Collection[str] = ()
+) -> Iterator[Difference]:
     """Settings that can change a result, except the keys in `free`."""
     for key in sorted((run.settings.keys() | other.settings.keys()) - set(free)):
         own, theirs = (each.settings.get(key, "nothing") for each in (run, other))
@@ -246,6 +263,11 @@ class RowRun(ReportedRun):
     def row(self) -> Row:
         """Its row."""
         return load_table3().row(self.record.experiment.removeprefix(PREFIX))
+
+    @property
+    def row_settings(self) -> RowSettings:
+        """The row and its own settings."""
+        return RowSettings(self.row, self.settings, self.content.get("scale") or {})
 
     @property
     def dev(self) -> SplitScores | None:
@@ -317,20 +339,25 @@ def _reference(runs: Sequence[RowRun], like: str | None) -> RowRun:
 
 def _row_differences(run: RowRun, reference: RowRun) -> Iterator[Difference]:
     yield from condition_differences(run, reference)
-    changes = {**reference.row.changes, **run.row.changes}
-    free = set(changes) | (FOLLOWS_STEPS if "optimization.max_steps" in changes else set())
-    yield from setting_differences(run, reference, free)
-    base = load_table3().base
-    for key in changes:
-        printed, printed_there = run.row.changes.get(key, base[key]), reference.row.changes.get(key, base[key])
-        value, other = run.settings.get(key), reference.settings.get(key)
-        fits = value == other
-        if printed != printed_there:
-            fits = _is_printed(key, value, other, printed, printed_there, run.content.get("scale") or {})
-        if not fits:
-            yield Difference(key, value, other)
+    yield from row_setting_differences(run.row_settings, reference.row_settings)
     if run.dev is not None and reference.dev is not None:
         yield from score_differences(run.dev, reference.dev, "dev")
+
+
+def row_setting_differences(own: RowSettings, reference: RowSettings) -> Iterator[Difference]:
+    """Settings in which two rows differ although Table 3 does not print them so."""
+    changes = {**reference.row.changes, **own.row.changes}
+    free = set(changes) | (FOLLOWS_STEPS if "optimization.max_steps" in changes else set())
+    yield from setting_differences(own, reference, free)
+    base = load_table3().base
+    for key in changes:
+        printed, printed_there = own.row.changes.get(key, base[key]), reference.row.changes.get(key, base[key])
+        value, other = own.settings.get(key), reference.settings.get(key)
+        fits = value == other
+        if printed != printed_there:
+            fits = _is_printed(key, value, other, printed, printed_there, own.scale)
+        if not fits:
+            yield Difference(key, value, other)
 
 
 def _is_printed(

@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from aiayn.config.identity import OWN_SOURCES
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.lengths import length_parts
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.evaluation.significance import (
-    Bootstrap,
+    Effect,
     Floats,
-    Interval,
-    Resampled,
+    Measured,
+    Measurements,
     bleu_scores,
-    bootstrap,
+    measure,
     perplexities,
     sentence_columns,
 )
 from aiayn.reports.code_versions import CodeVersion, code_versions
 from aiayn.reports.comparability import (
-    OWN_SOURCES,
     Difference,
     ReportedRun,
     check_alike,
@@ -35,7 +35,7 @@ from aiayn.reports.comparability import (
     score_differences,
 )
 from aiayn.runs.directory import open_run
-from aiayn.runs.ledger import read_results
+from aiayn.runs.ledger import pilots_left_out, read_results
 
 BASE = "table3/base"
 """The reference unless another is named."""
@@ -102,10 +102,12 @@ class Comparison:
     """The keys that tell systems apart: the experiment, and those in which runs of one experiment differ."""
     differing: Sequence[str]
     """All keys in which they differ, except the experiment."""
-    measured: Bootstrap
+    measured: Measurements
     reference: int | None
     """The index of the system that others are compared with; None if there is none."""
     buckets: Sequence[Bucket]
+    left_out: Sequence[str]
+    """A line for each study whose finished pilots are left out."""
 
     @property
     def runs(self) -> list[ComparedRun]:
@@ -121,15 +123,16 @@ class Comparison:
     def seeds_in_intervals(self) -> str:
         """Whether the intervals include the variation between seeds."""
         counts = [len(system.runs) for system in self.systems]
-        if max(counts) == 1:
+        noises = [metric.noise for metric in self.metrics.values()]
+        if any(noise is None for noise in noises):
             return (
-                "every system has one seed: the intervals are of these sentences alone and leave the variation between "
-                "seeds out, so that a difference may be one of seeds"
+                "no intervals: every system has one seed, so the variation between seeds is unknown, and a difference "
+                "may be one of seeds"
             )
-        ppl, bleu = (metric.seed_deviation or 0.0 for metric in self.metrics.values())
+        ppl, bleu = (noise.deviation for noise in noises if noise is not None)
         of_one = f"; systems with one seed: {counts.count(1)} of {len(counts)}" if 1 in counts else ""
-        deviations = f"{ppl:.3f} PPL and {bleu:.2f} BLEU, from all systems"
-        return f"the intervals include the standard deviation between seeds ({deviations}){of_one}"
+        deviations = f"{ppl:.3f} log PPL and {bleu:.2f} BLEU, from all systems"
+        return f"95% intervals include the standard deviation between seeds ({deviations}){of_one}"
 
     @property
     def conditions(self) -> dict[str, str]:
@@ -138,12 +141,12 @@ class Comparison:
         return {**run.conditions, **run.dev_conditions}
 
     @property
-    def metrics(self) -> dict[str, Resampled]:
+    def metrics(self) -> dict[str, Measured]:
         """The measurements by metric."""
         return {"ppl": self.measured.ppl, "bleu": self.measured.bleu}
 
-    def differences(self, system: int) -> dict[str, Interval]:
-        """A system minus the reference, by metric; empty for the reference and without one."""
+    def differences(self, system: int) -> dict[str, Effect]:
+        """A system minus the reference in log PPL and BLEU; empty for the reference and without one."""
         if self.reference is None or system == self.reference:
             return {}
         return {name: metric.difference(system, self.reference) for name, metric in self.metrics.items()}
@@ -155,8 +158,6 @@ def compare(
     *,
     kind: str | None = None,
     against: str | None = None,
-    resamples: int,
-    seed: int,
 ) -> Comparison:
     """Compare the finished runs below a folder.
 
@@ -165,8 +166,6 @@ def compare(
         only: the runs to compare.
         kind: only runs of this kind of model.
         against: the run whose system others are compared with; None: that of `BASE`.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
 
     Raises:
         UserError: there are no such runs, they do not compare, or a file cannot be read.
@@ -191,9 +190,10 @@ def compare(
         systems=systems,
         columns=columns,
         differing=[key for key in _differing(settings) if key != EXPERIMENT],
-        measured=bootstrap(sentences, resamples=resamples, seed=seed),
+        measured=measure(sentences),
         reference=_reference(systems, against),
         buckets=list(_buckets(systems)),
+        left_out=list(pilots_left_out(runs)),
     )
 
 

@@ -9,22 +9,24 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
-from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import interval_text, mean_of, two_decimals, with_deviation
+from aiayn.reports.formats import Document, Grid
+from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
+from aiayn.reports.publication import show_or_publish
+from aiayn.reports.run_facts import origin_remarks, seed_grid
 
 UNSEEN = " *"
 """Marks lengths that no training had."""
 
 
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
-    """Print the comparison, or write it to a .md or .json file."""
-    show(document(compared(config)), output)
+    """Print the comparison, write it to a .md or .json file, or publish it with the data of its runs."""
+    comparison = compared(config)
+    show_or_publish(document(comparison), comparison.runs, "dev", config, output)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:
     """The comparison of the runs that a report chooses; see `compare`."""
-    draws = {"resamples": config.resamples, "seed": config.seed}
-    return compare(Path(config.paths.runs), config.only, kind=kind, against=config.against, **draws)
+    return compare(Path(config.paths.runs), config.only, kind=kind, against=config.against)
 
 
 def grids(comparison: Comparison) -> Iterator[Grid]:
@@ -42,14 +44,15 @@ def _results(comparison: Comparison) -> Grid:
     has_reference = comparison.reference is not None
     lines = []
     for number, system in enumerate(comparison.systems):
-        intervals, metrics = comparison.differences(number), comparison.metrics
+        effects, metrics = comparison.differences(number), comparison.metrics
         parameters, speed = _parameters(system), _speed(system)
         scores = (with_deviation(each.values[number], each.deviations[number], 2) for each in metrics.values())
-        to_reference = (interval_text(intervals.get(name), 2) for name in metrics) if has_reference else ()
+        decimals = {"ppl": 3, "bleu": 2}
+        to_reference = (effect_text(effects.get(name), decimals[name]) for name in metrics) if has_reference else ()
         size = "" if parameters is None else f"{parameters / 1e6:.2f}M"
         names, seeds = names_of(comparison, system), str(len(system.runs))
         lines.append((*names, seeds, *scores, *to_reference, size, "" if speed is None else f"{speed:,.0f}"))
-    differences = ("<PPL − reference", "<BLEU − reference") if has_reference else ()
+    differences = ("<log PPL − reference", "<BLEU − reference") if has_reference else ()
     headings = (*name_headings(comparison), "seeds", "PPL", "BLEU", *differences, "params", "tokens/s")
     return Grid("Runs side by side", headings, (tuple(lines),))
 
@@ -145,9 +148,11 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
             for key in comparison.columns
             if reference.get(key) is not None
         )
-        yield f"reference: {', '.join(stated)}; differences with 95% intervals; {comparison.seeds_in_intervals}"
+        yield f"reference: {', '.join(stated)}; {comparison.seeds_in_intervals}"
     if any(bucket.is_unseen for bucket in comparison.buckets):
         yield f"{UNSEEN.strip()}: longer than every sentence of the training (data.max_length)"
+    yield from comparison.left_out
+    yield from origin_remarks([run.record for run in comparison.runs])
     yield from version_remarks(comparison.versions)
 
 
@@ -157,7 +162,8 @@ def document(comparison: Comparison) -> Document:
     return Document(
         title="Runs compared",
         written="Written by `aiayn report comparison` from the records of the runs.",
-        grids=list(grids(comparison)),
+        grids=[*grids(comparison), seed_grid(comparison.runs, "dev")],
+        terminal_grids=list(grids(comparison)),
         remarks=remarks,
         runs=[run.path for run in comparison.runs],
         content={
@@ -177,6 +183,6 @@ def _plain(comparison: Comparison, number: int) -> dict[str, Any]:
     plain: dict[str, Any] = {key: _cell(system.settings.get(key)) for key in keys}
     plain |= {"seeds": [run.record.seed for run in system.runs], "runs": [str(run.path) for run in system.runs]}
     plain |= {name: float(metric.values[number]) for name, metric in comparison.metrics.items()}
-    for name, interval in comparison.differences(number).items():
-        plain[f"{name}_difference"] = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+    for name, effect in comparison.differences(number).items():
+        plain[f"{name}_difference"] = effect.plain()
     return plain | {"parameters": _parameters(system), "tokens_per_second": _speed(system)}

@@ -21,7 +21,7 @@ from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.resolvers import RESOLVERS
-from aiayn.config.sweep_schema import SlurmConfig, SweeperConfig
+from aiayn.config.sweep_schema import RegisteredConfig, SlurmConfig, SweeperConfig
 from aiayn.config.values import NameOrClass
 from aiayn.system import files
 
@@ -53,7 +53,7 @@ Expressions reach other values: `${model.d_model}` by a key's full name, `${.d_m
 
 REPRODUCE = """\
 Runs the sweep of `table2`, `table3` or `table4`, and then its report. It takes the groups and values of
-[aiayn train](#aiayn-train), and of [aiayn report](#aiayn-report) `output`, `only.data`, `resamples` (not for `table4`)
+[aiayn train](#aiayn-train), and of [aiayn report](#aiayn-report) `output`, `only.data`
 and `only.like` (for `table3`).
 """
 
@@ -91,7 +91,7 @@ def configuration_page() -> str:
         parts += [f"## aiayn {verb}", _prose(purpose[:1].upper() + purpose[1:])]
         for group, paragraphs in sections.items():
             parts += [f"### {verb}: {group}" if group else "", *paragraphs]
-    parts += ["## aiayn reproduce", REPRODUCE, "## hydra/launcher", *_launchers(), "## hydra/sweeper", *_search()]
+    parts += ["## aiayn reproduce", REPRODUCE, "## hydra/launcher", *_launchers(), "## hydra/sweeper", *_sweepers()]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
@@ -215,10 +215,12 @@ def _launchers() -> Iterator[str]:
     yield _hydra_keys("hydra.launcher", SlurmConfig, yaml.safe_load(paths["slurm"].read_text(encoding="utf-8")))
 
 
-def _search() -> Iterator[str]:
-    yield "Keys of `aiayn train sweeps=search`:"
-    content = yaml.safe_load((store.sweeps_directory() / "search.yaml").read_text(encoding="utf-8"))
-    yield _hydra_keys("hydra.sweeper", SweeperConfig, content["hydra"]["sweeper"])
+def _sweepers() -> Iterator[str]:
+    """The keys of a search and of a pre-registered study."""
+    for sweep, kind in (("search", SweeperConfig), ("own_idea", RegisteredConfig)):
+        yield f"Keys of `aiayn train sweeps={sweep}`:"
+        content = yaml.safe_load((store.sweeps_directory() / f"{sweep}.yaml").read_text(encoding="utf-8"))
+        yield _hydra_keys("hydra.sweeper", kind, content["hydra"]["sweeper"])
 
 
 def _hydra_keys(prefix: str, kind: type, values: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aiayn.evaluation.significance import Interval
+    from aiayn.evaluation.significance import Effect
 
 
 def signed(value: float, decimals: int) -> str:
@@ -15,12 +15,19 @@ def signed(value: float, decimals: int) -> str:
     return (text[1:] if float(text) == 0 else text).replace("-", "−")
 
 
-def interval_text(interval: "Interval | None", decimals: int) -> str:
-    """As in +0.37 [+0.21, +0.52]; empty for None."""
-    if interval is None:
+def effect_text(effect: "Effect | None", decimals: int) -> str:
+    """As in +0.37 [+0.21, +0.52]; without an interval if none is known; empty for None."""
+    if effect is None:
         return ""
-    estimate, low, high = (signed(end, decimals) for end in (interval.estimate, interval.low, interval.high))
-    return f"{estimate} [{low}, {high}]"
+    estimate = signed(effect.estimate, decimals)
+    if effect.low is None or effect.high is None:
+        return estimate
+    return f"{estimate} {ends_text(effect.low, effect.high, decimals)}"
+
+
+def ends_text(low: float, high: float, decimals: int) -> str:
+    """The ends of an interval, as in [+0.21, +0.52]."""
+    return f"[{signed(low, decimals)}, {signed(high, decimals)}]"
 
 
 def with_deviation(value: float, deviation: float | None, decimals: int) -> str:

@@ -1,6 +1,6 @@
 """The expected cost of runs, as a table on the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
 from rich.measure import Measurement
@@ -20,11 +20,18 @@ def print_plan(plans: Sequence[Plan]) -> None:
     words: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
     others = {"seed": [str(plan.seed) for plan in plans], "override": differing_overrides([p.overrides for p in plans])}
     words |= {name: values for name, values in others.items() if len({*values}) > 1}
-    table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_footer=len(plans) > 1)
-    for heading in words:
-        table.add_column(heading, justify="right" if heading == "seed" else "left", no_wrap=True)
-    table.columns[0].footer = counted(len(plans), "run")
-    for heading, total in _totals(plans).items():
+    print_costs(plans, words, [1] * len(plans))
+
+
+def print_costs(plans: Sequence[Plan], words: Mapping[str, Sequence[str]], counts: Sequence[int]) -> None:
+    """Print a line for each plan, its words first; sums count each plan as often as `counts` says."""
+    table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_footer=sum(counts) > 1)
+    for heading, values in words.items():
+        is_number = all(value.isdecimal() for value in values)
+        table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
+    table.columns[0].footer = counted(sum(counts), "run")
+    every = [plan for plan, count in zip(plans, counts, strict=True) for _ in range(count)]
+    for heading, total in _totals(every).items():
         table.add_column(heading, total, justify="right", no_wrap=True)
     for plan, cells in zip(plans, zip(*words.values(), strict=True), strict=True):
         table.add_row(*cells, *_cells(plan))
@@ -68,6 +75,8 @@ def _remarks(plans: Sequence[Plan]) -> Iterator[str]:
     yield from dict.fromkeys(map(_basis, plans))
     yield "time: training alone, one run after the other, without communication, validation and the final search"
     yield "memory: tensors on one device at the peak of a step, without the allocator's reserve; disk: checkpoints"
+    if any(plan.has_patience for plan in plans):
+        yield "steps: with optimization.patience the most; training may end, and cost less, before"
     beyond = next((plan for plan in plans if not plan.fits), None)
     if beyond is not None:
         limit = f"{beyond.hardware.memory_gib:g} GiB of one {beyond.hardware.name}"

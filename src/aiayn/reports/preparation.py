@@ -68,7 +68,8 @@ def split_grid(data: PreparedData, *, name: str) -> Grid:
 
 def facts(data: PreparedData) -> dict[str, str]:
     """Source, overlap of train with dev and test, vocabulary and folder."""
-    asked, there = data.manifest["settings"]["vocabulary_size"], data.tokenizer.vocabulary_size
+    settings, there = data.manifest["settings"], data.tokenizer.vocabulary_size
+    asked = there if settings["given"] else settings["vocabulary_size"]
     return {
         "source": origin(data),
         "training pairs with a sentence of dev or test": _shared(data.manifest["contamination"]),

@@ -10,6 +10,7 @@ from aiayn.reports.matrix import definitions
 from aiayn.reports.numbers import counted, duration, hours, millions
 from aiayn.reports.row import compared_row, footer, paper_cells, row_table
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import Code
 from aiayn.runs.record import Record, read_record
 from aiayn.system import files
 
@@ -103,13 +104,14 @@ def facts(record: Record) -> dict[str, str]:
         "FLOPs as Table 2 has them": "" if total.paper_flops is None else f"{total.paper_flops:.2e}",
         "MFU": "" if total.mfu is None else f"{total.mfu:.1%}",
         "machine": f"{hardware.get('processor')}, {threads}, {hardware.get('memory_gib')} GiB{gpus}",
-        "precision": record.precision or "",
+        "precision": _precision(record),
         "seed": str(record.seed),
         "config hash": record.config_hash,
         "data fingerprint": record.data_fingerprint or "",
         "data": record.data_summary(),
         "commit": _code(record),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
+        "all packages": f"packages-{record.packages}.txt in the run directory" if record.packages else "",
         "started, ended": f"{record.started}, {record.ended}",
     }
 
@@ -121,7 +123,21 @@ def _status(record: Record) -> str:
 
 
 def _code(record: Record) -> str:
-    """The commit in full, and those by which the run was begun."""
-    changes = " (with uncommitted changes)" if record.dirty else ""
-    earlier = f", begun by {', '.join(record.earlier_commits)}" if record.earlier_commits else ""
-    return f"{record.commit}{changes}{earlier}" if record.commit else "not a checkout"
+    """The commit in full, its uncommitted changes, and the versions by which the run was begun."""
+    last = record.origin.code
+    earlier = ", ".join(dict.fromkeys(_in_full(each.code) for each in record.earlier if each.code != last))
+    return f"{_in_full(last)}{f', begun by {earlier}' if earlier else ''}"
+
+
+def _in_full(code: Code) -> str:
+    if code.commit is None:
+        return "not a checkout"
+    patch = f": source-{code.patch}.patch" if code.patch else ""
+    return f"{code.commit}{f' (with uncommitted changes{patch})' if code.dirty else ''}"
+
+
+def _precision(record: Record) -> str:
+    """Of training, and those in which the run was begun."""
+    last = record.origin.precision_text
+    earlier = ", ".join(dict.fromkeys(each.precision_text for each in record.earlier if each.precision_text != last))
+    return f"{last}{f', begun in {earlier}' if earlier else ''}"

@@ -107,7 +107,7 @@ def _parts(entries: Sequence[Entry], runs: Path, view: View, *, is_short: bool =
     if listed:
         yield _list(listed, variants, runs)
     yield count_states(entry.state for entry in entries)
-    for entry in unfinished:
+    for entry in listed:
         if entry.message:
             yield f"{entry.directory.path.relative_to(runs)}: {entry.message}"
 

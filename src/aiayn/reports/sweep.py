@@ -58,7 +58,7 @@ def progress_in_words(entry: Entry | None) -> str:
         return "starting"
     if not entry.record.has_begun:
         return "preparing"
-    if entry.step == entry.record.max_steps:
+    if entry.step == entry.record.max_steps or entry.record.message:  # ended early
         return "evaluating"
     words = ["running", f"step {steps_of(entry)}"]
     words += [f"{name} {entry.latest[key]:.4g}" for key, name in METRICS.items() if key in entry.latest]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.numbers import interval_text
+from aiayn.reports.numbers import ends_text, signed
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning
 
 PAPER, BEST = "†", "*"
@@ -61,7 +61,9 @@ def _remarks(tuning: Tuning) -> Iterator[str]:
         "the tables: one search per beam size keeps the best hypothesis of each length, among which every alpha "
         "chooses; other outputs: sentences whose output differs in a search with the setting itself"
     )
-    yield f"best − paper: {interval_text(tuning.difference, 2)}; of many settings the best looks better than it is"
+    test = tuning.difference
+    difference = f"{signed(test.difference, 2)} {ends_text(test.low, test.high, 2)}"
+    yield f"best − paper: {difference}; of many settings the best looks better than it is"
     yield f"BLEU: {tuning.best.bleu.signature}"
 
 

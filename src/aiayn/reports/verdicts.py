@@ -1,31 +1,41 @@
-"""Verdicts on the paper's claims, and the rules by which several make one."""
+"""Verdicts on claims, and the rule by which the tests of several comparisons make one."""
 
 from collections.abc import Sequence
 from enum import StrEnum
 
+from aiayn.evaluation.decisions import TARGET_POWER
+
 
 class Verdict(StrEnum):
-    """The outcome of a claim."""
+    """The outcome of a claim, or of one of its comparisons."""
 
     reproduced = "reproduced"
-    """Every interval lies on the claimed side."""
+    """Every comparison is significantly as claimed."""
     contradicted = "contradicted"
-    """Some interval lies on the other side."""
+    """Some comparison is significantly opposite, or beyond the margin, after correction over the table."""
+    under_powered = "under-powered"
+    """Not decided, and runs like these would have missed an effect of the assumed size in more than 20% of cases."""
     undecided = "undecided"
-    pending = "pending"
-    """A row that it needs has no finished run, and nothing contradicts it yet."""
-    incomparable = "not comparable"
-    """It is about printed numbers, and these runs are of another scale or of other data."""
+    """Not decided; the power was sufficient, or is not known. Single comparisons have none."""
+    not_tested = "not tested"
+    """A gate failed, or runs are missing."""
 
 
-def verdict_of_side(*, holds: bool, fails: bool) -> Verdict:
-    """Of an interval that lies wholly on the claimed side, wholly on the other, or on both."""
-    return Verdict.reproduced if holds else Verdict.contradicted if fails else Verdict.undecided
+def verdict_of(
+    supported: Sequence[bool], contradicted: Sequence[bool], *, is_tested: bool, power: float | None
+) -> Verdict:
+    """The verdict of one comparison or of a claim with several.
 
-
-def all_hold(verdicts: Sequence[Verdict]) -> Verdict:
-    """Reproduced only if all are; one that is contradicted is enough against the claim."""
-    for verdict in (Verdict.contradicted, Verdict.pending, Verdict.incomparable, Verdict.undecided):
-        if verdict in verdicts:
-            return verdict
-    return Verdict.reproduced
+    Args:
+        supported: of each comparison, whether its test supports it.
+        contradicted: likewise, after correction.
+        is_tested: False where a gate failed or runs are missing.
+        power: of the claim, for the assumed effects; None if it is not known.
+    """
+    if not is_tested:
+        return Verdict.not_tested
+    if any(contradicted):
+        return Verdict.contradicted
+    if all(supported):
+        return Verdict.reproduced
+    return Verdict.under_powered if power is not None and power < TARGET_POWER else Verdict.undecided

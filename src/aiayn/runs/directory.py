@@ -67,6 +67,16 @@ class RunDirectory:
     """The failures of a group's ranks, one file each."""
     sweeps_file = _Inside("sweeps.txt")
     """The names of the sweeps that asked for the run, a line each."""
+    repeats_file = _Inside(".repeats")
+    """How often the run was trained anew after it had finished; it outlives the rest of the directory."""
+
+    def source_patch(self, digest: str) -> Path:
+        """The uncommitted changes of the code of an attempt."""
+        return self.path / f"source-{digest}.patch"
+
+    def package_lock(self, digest: str) -> Path:
+        """The names and versions of the packages of an attempt."""
+        return self.path / f"packages-{digest}.txt"
 
     @property
     def sweeps(self) -> list[str]:
@@ -170,18 +180,33 @@ class RunDirectory:
             pass
         return True
 
+    @property
+    def repeats(self) -> int:
+        """How often the run was trained anew after it had finished."""
+        try:
+            return int(self.repeats_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return 0
+        except ValueError as error:
+            raise UserError(f"{self.repeats_file}: not a number of repeats ({error}); restore it") from None
+
+    def count_repeat(self) -> None:
+        """Count one more; the caller holds the lock."""
+        files.write_text(self.repeats_file, f"{self.repeats + 1}\n")
+
     def clear(self) -> None:
-        """Remove everything but the lock, which the caller holds."""
+        """Remove everything but the lock, which the caller holds, and the number of repeats."""
         for path in self.path.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
-            elif path.name not in (LOCK, HOLDER):
+            elif path.name not in (LOCK, HOLDER, self.repeats_file.name):
                 path.unlink()
 
     def remove_refused(self) -> None:
         """Remove the files of a run that was refused before it began."""
         own = (self.config, self.record, self.log, self.tokenizer, self.sweeps_file)
-        for path in (*own, self.path / LOCK, self.path / HOLDER):
+        origins = (*self.path.glob("source-*.patch"), *self.path.glob("packages-*.txt"))
+        for path in (*own, *origins, self.path / LOCK, self.path / HOLDER):
             path.unlink(missing_ok=True)
 
     @contextmanager

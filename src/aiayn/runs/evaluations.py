@@ -42,8 +42,12 @@ class Evaluation:
 
     def sentences(self, split: str) -> list[SentenceScores]:
         """The scores of each sentence of an evaluated split; UserError if their file is missing or damaged."""
-        path = self._path(split).with_name(f"{split}.sentences.jsonl")
+        path = self.sentences_path(split)
         return self._counted(split, path, read_sentence_scores(path))
+
+    def sentences_path(self, split: str) -> Path:
+        """The file of the scores of each sentence of an evaluated split."""
+        return self._path(split).with_name(f"{split}.sentences.jsonl")
 
     def _counted(self, split: str, path: Path, lines: list[Line]) -> list[Line]:
         expected = self.scores[split].sentences

@@ -1,6 +1,6 @@
 """The ledger: the runs below a folder, and their present state."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -8,6 +8,7 @@ from pathlib import Path
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, Status, read_record
+from aiayn.runs.registrations import pilots_below, pilots_of_studies
 
 TAIL_BYTES = 16_384
 """Read from the end of metrics.jsonl; many times its longest line."""
@@ -22,6 +23,8 @@ class State(StrEnum):
     """Finished, but not a result; see `aiayn.config.third_parties`."""
     failed = "failed"
     interrupted = "interrupted"
+    imported = "imported"
+    """A model of another library: in no table of runs."""
     killed = "killed"
     """The record says running, but the process is gone."""
     unreadable = "unreadable"
@@ -77,9 +80,19 @@ def read_ledger(runs: Path) -> list[Entry]:
     return [read_entry(directory) for directory in run_directories(runs)]
 
 
-def read_results(runs: Path) -> list[Entry]:
-    """Every run below a folder except trials, by path."""
-    return [entry for entry in read_ledger(runs) if entry.record is None or entry.record.trial is None]
+def read_results(runs: Path, *, with_pilots: bool = False) -> list[Entry]:
+    """Every run below a folder except trials, imported models, and perhaps pilots of studies, by path."""
+    pilots = set() if with_pilots else pilots_below(runs)
+    entries = [entry for entry in read_ledger(runs) if entry.directory.path not in pilots]
+    return [each for each in entries if each.record is None or not (each.record.trial or each.record.imported)]
+
+
+def pilots_left_out(runs: Path) -> Iterator[str]:
+    """A line for each study whose finished pilots `read_results` leaves out."""
+    for study, pilots in pilots_of_studies(runs).items():
+        states = [read_entry(RunDirectory(path)).state for path in pilots if RunDirectory(path).record.is_file()]
+        if count := states.count(State.finished):
+            yield f"{count} finished pilot{'s' * (count > 1)} of study {study} left out"
 
 
 def read_entry(directory: RunDirectory) -> Entry:

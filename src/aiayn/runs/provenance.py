@@ -1,16 +1,39 @@
-"""The origin of a result: versions, commit, hardware."""
+"""The origin of a result: commit, uncommitted changes, packages, precision, hardware."""
 
 import hashlib
 import importlib.metadata
 import os
 import platform
 import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import torch
 
 COMMIT_DIGITS = 12
 
-PACKAGES = ("aiayn", "torch", "pytorch-lightning", "hydra-core", "omegaconf", "tokenizers", "datasets", "sacrebleu")
+SOURCES = ("src", "conf", "sweeps")
+"""The folders of a checkout that can change a result. A patch holds no others: elsewhere secrets may lie."""
+
+LARGEST_PATCH = 2**20
+"""Bytes of the largest patch that is kept in a run directory."""
+
+DISTRIBUTION = "aiayn"
+
+PACKAGES = (
+    DISTRIBUTION,
+    "torch",
+    "pytorch-lightning",
+    "hydra-core",
+    "omegaconf",
+    "tokenizers",
+    "datasets",
+    "sacrebleu",
+)
 
 
 def versions() -> dict[str, str]:
@@ -27,21 +50,120 @@ def checkout() -> Path | None:
     return root if (root / ".git").exists() else None
 
 
-def code_version() -> tuple[str | None, bool | None]:
-    """The checkout's commit, and whether it has changes; (None, None) outside one."""
+class Code(NamedTuple):
+    """A version of the code."""
+
+    commit: str | None
+    """None outside a checkout."""
+    dirty: bool | None
+    """Whether there are uncommitted changes, untracked files included."""
+    patch: str | None
+    """The digest of these changes; None if there are none, or they cannot be read."""
+    version: str | None = None
+    """Of the installed package; None in a checkout, whose commit tells more."""
+
+    @property
+    def text(self) -> str:
+        """As in "commit 0123456789ab with uncommitted changes 9876543210fe"."""
+        if self.commit is None:
+            return f"the installed package aiayn {self.version or 'of an unknown version'} (no commit known)"
+        if self.dirty is None:
+            return f"commit {self.commit[:COMMIT_DIGITS]} (uncommitted changes unknown)"
+        changes = f" with uncommitted changes{f' {self.patch}' if self.patch else ''}" if self.dirty else ""
+        return f"commit {self.commit[:COMMIT_DIGITS]}{changes}"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The facts that can change the result of an attempt, beside its configuration, data and hardware."""
+
+    commit: str | None
+    dirty: bool | None
+    patch: str | None
+    packages: str | None
+    """Digest of the installed packages."""
+    precision: str | None
+    """In Lightning's notation."""
+    tf32: bool | None
+    """Whether products in single precision were TensorFloat-32."""
+    version: str | None = None
+    """Of the installed package; None in a checkout."""
+
+    @property
+    def code(self) -> Code:
+        """Commit and changes, or the version."""
+        return Code(self.commit, self.dirty, self.patch, self.version)
+
+    @property
+    def precision_text(self) -> str:
+        """As in "32-true with TF32"; empty if unknown."""
+        return f"{self.precision or ''}{' with TF32' if self.tf32 else ''}"
+
+
+@cache
+def code_version(folders: tuple[str, ...] = SOURCES) -> Code:
+    """The checkout's commit, and its uncommitted changes in some folders; outside one the package's version.
+
+    They are read once in a process, at the start of a run: later changes are not in the code that is loaded.
+    """
+    root, patch = checkout(), source_patch(folders)
+    commit = None if root is None else _git(root, "rev-parse", "HEAD")
+    return Code(
+        None if commit is None else commit.decode().strip(),
+        None if patch is None else bool(patch),
+        digest(patch) if patch else None,
+        importlib.metadata.version(DISTRIBUTION) if commit is None else None,
+    )
+
+
+@cache
+def source_patch(folders: tuple[str, ...] = SOURCES) -> bytes | None:
+    """The uncommitted changes in some folders, untracked files included, as `git apply` reads them.
+
+    None outside a checkout, and where git fails. Ignored files are left out.
+    """
     root = checkout()
-    if root is None:
-        return None, None
-    commit = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no")
-    return commit, None if changes is None else bool(changes)
+    objects = None if root is None else _git(root, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+    if root is None or objects is None:
+        return None
+    present = [name for name in folders if (root / name).is_dir()]
+    with tempfile.TemporaryDirectory() as scratch:
+        # Everything is added to an index and a store of objects of its own: those of the checkout stay as they are.
+        apart = {
+            "GIT_INDEX_FILE": f"{scratch}/index",
+            "GIT_OBJECT_DIRECTORY": scratch,
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects.decode().strip(),
+        }
+        if _git(root, "read-tree", "HEAD", **apart) is None:
+            return None
+        if present and _git(root, "add", "--all", "--", *present, **apart) is None:
+            return None
+        as_stored = ("--patch", "--binary", "--no-ext-diff", "--no-textconv")  # whatever the user's settings
+        return _git(root, "diff-index", "--cached", *as_stored, "HEAD", "--", *folders, **apart)
 
 
-def commit_text(commit: str | None, dirty: bool | None) -> str:
-    """The values of `code_version` in words."""
-    if commit is None:
-        return "an installed package (no commit known)"
-    return f"commit {commit[:COMMIT_DIGITS]}{' with uncommitted changes' if dirty else ''}"
+def digest(content: bytes) -> str:
+    """Twelve hexadecimal digits of a checksum."""
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def package_lock() -> str:
+    """Python and every installed distribution, sorted, a line each as in "torch==2.13.0"."""
+    found: dict[str, str] = {}
+    for distribution in importlib.metadata.distributions():  # of several with one name, the first is imported
+        name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
+        if name:
+            found.setdefault(name, distribution.version)
+    lines = sorted(f"{name}=={version}" for name, version in found.items())
+    return "".join(f"{line}\n" for line in (f"# Python {platform.python_version()}", *lines))
+
+
+def uses_tf32(device: "torch.device") -> bool:
+    """Whether products in single precision are TensorFloat-32 on a device, as this process is set."""
+    import torch
+
+    has_tf32 = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
+    return has_tf32 and torch.backends.cuda.matmul.allow_tf32
 
 
 def code() -> dict[str, str]:
@@ -81,13 +203,13 @@ def processor_facts() -> dict[str, str]:
     return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
 
 
-def _git(root: Path, *arguments: str) -> str | None:
+def _git(root: Path, *arguments: str, **environment: str) -> bytes | None:
     # A hook's GIT_DIR would name another repository; `git status` without the option may break a running commit.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     try:
         command = ["git", "--no-optional-locks", *arguments]
         return subprocess.check_output(
-            command, cwd=root, env=environment, stderr=subprocess.DEVNULL, text=True, timeout=10
-        ).strip()
+            command, cwd=root, env=inherited | environment, stderr=subprocess.DEVNULL, timeout=10
+        )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -15,9 +15,10 @@ from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
+from aiayn.runs.provenance import DISTRIBUTION, Code, Origin
 from aiayn.system import files
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Increased whenever a field changes its meaning or is removed."""
 
 
@@ -28,6 +29,8 @@ class Status(StrEnum):
     finished = "finished"
     failed = "failed"
     interrupted = "interrupted"
+    imported = "imported"
+    """A model of another library, which was not trained here."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class RecordedSearch:
     """The settings of a search that can change what it finds; see `conf/decoding`."""
 
     beam_size: int
+    length_penalty: str
     length_penalty_alpha: float
     max_extra_length: int
     eos_within: str
@@ -98,6 +102,13 @@ class SplitScores:
     commit: str | None = None
     """Of the code that scored; None outside a checkout."""
     dirty: bool | None = None
+    patch: str | None = None
+    """Digest of that code's uncommitted changes."""
+
+    @property
+    def code(self) -> Code:
+        """The code that scored."""
+        return Code(self.commit, self.dirty, self.patch)
 
     @property
     def checkpoint(self) -> str:
@@ -141,6 +152,18 @@ class SplitScores:
         return dict([first, *self.matrix.items(), *others])
 
 
+@dataclass(frozen=True)
+class ImportedFrom:
+    """The checkpoint of another library that a run directory was made from."""
+
+    library: str
+    """fairseq or marian."""
+    file: str
+    """The file of its weights, as a path at that time."""
+    sha256: str
+    """Hexadecimal checksum of that file."""
+
+
 @dataclass
 class Record:
     """The record of one run."""
@@ -173,11 +196,20 @@ class Record:
     versions: dict[str, str] = field(default_factory=dict)
     commit: str | None = None
     dirty: bool | None = None
-    """Whether the checkout had uncommitted changes."""
-    earlier_commits: list[str] = field(default_factory=list)
-    """Of earlier attempts, if they differ."""
+    """Whether the checkout had uncommitted changes below src/, conf/ or sweeps/."""
+    patch: str | None = None
+    """Digest of these changes, which are in source-<digest>.patch."""
+    packages: str | None = None
+    """Digest of the installed packages, which are in packages-<digest>.txt."""
+    earlier: list[Origin] = field(default_factory=list)
+    """Of earlier attempts that have trained; the last attempt's is `origin`."""
+    repeats: int = 0
+    """How often the run had finished and was trained anew (force=true)."""
     hardware: dict[str, Any] = field(default_factory=dict)
     precision: str | None = None
+    """As trained, in Lightning's notation, such as 32-true or bf16-mixed."""
+    tf32: bool | None = None
+    """Whether products in single precision were TensorFloat-32."""
     parameters: int | None = None
     """Trainable parameters, tied ones once."""
     vocabulary_rows: int | None = None
@@ -200,6 +232,8 @@ class Record:
     """By split: dev, test."""
     cost: RunCost | None = None
     """None before training."""
+    imported: ImportedFrom | None = None
+    """None of a run that was trained here."""
 
     @property
     def account(self) -> RunCost:
@@ -210,6 +244,12 @@ class Record:
     def provenance(self) -> dict[str, str | None]:
         """The identity that every checkpoint of the run carries."""
         return {"config_hash": self.config_hash, "data_fingerprint": self.data_fingerprint}
+
+    @property
+    def origin(self) -> Origin:
+        """Code, packages and precision of the last attempt."""
+        version = self.versions.get(DISTRIBUTION) if self.commit is None else None
+        return Origin(self.commit, self.dirty, self.patch, self.packages, self.precision, self.tf32, version)
 
     @property
     def has_begun(self) -> bool:
@@ -269,6 +309,8 @@ def read_record(path: Path) -> Record:
         content["status"] = Status(content["status"])
         content["scores"] = {split: split_scores(value) for split, value in content["scores"].items()}
         content["cost"] = content.get("cost") and RunCost.read(content["cost"])
+        content["imported"] = content.get("imported") and ImportedFrom(**content["imported"])
+        content["earlier"] = [Origin(**each) for each in content.get("earlier", [])]
         return Record(**content)
     except (AttributeError, TypeError, KeyError, ValueError) as error:
         raise UserError(f"{path}: not a record of version {SCHEMA_VERSION} ({error})") from None

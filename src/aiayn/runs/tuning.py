@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from aiayn.evaluation.paired import PairedTest
 from aiayn.evaluation.score import Score
-from aiayn.evaluation.significance import Interval
 
 
 class DecodingSetting(NamedTuple):
@@ -54,7 +54,7 @@ class Tuning:
     best: Searched
     paper: Searched
     """Section 6.1."""
-    difference: Interval
+    difference: PairedTest
     """BLEU of the best less that of the paper's, over draws of the sentences."""
 
     def at(self, setting: DecodingSetting) -> Tried:

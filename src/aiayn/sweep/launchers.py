@@ -15,6 +15,9 @@ BASIC = "BasicLauncher"
 BASIC_SWEEPER = "BasicSweeper"
 """Hydra's own: runs every combination of the swept values."""
 
+REGISTERED_SWEEPER = "RegisteredSweeper"
+"""Runs a pre-registered study."""
+
 JOBLIB = "JoblibLauncher"
 """Runs the jobs in processes of this machine."""
 

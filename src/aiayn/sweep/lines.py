@@ -14,8 +14,9 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig
 
 from aiayn.runs.ledger import SweptJob, read_entry
-from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, launcher_of, sweeper_of
+from aiayn.sweep.launchers import BASIC, BASIC_SWEEPER, REGISTERED_SWEEPER, launcher_of, sweeper_of
 from aiayn.sweep.outcomes import OutcomeFolder
+from aiayn.sweep.study import read_study
 from aiayn.system.progress import VARIABLE, Shown, draw_lines, has_bars, say
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class SweepLines:
     def _size(self) -> int:
         """Number of jobs: combinations of values, or trials; read once one has begun, and the words are sound."""
         sweeper = self._hydra.sweeper
+        if sweeper_of(self._hydra) == REGISTERED_SWEEPER:
+            return len(read_study(sweeper).jobs(sweeper.stage))
         if sweeper_of(self._hydra) != BASIC_SWEEPER:
             return int(sweeper.trials)
         params = sweeper.get("params") or {}

@@ -10,8 +10,13 @@ from typing import IO
 
 
 @contextmanager
-def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """Open a binary file that appears under `path` when the block ends without an error."""
+def atomic_writer(path: Path, *, is_new: bool = False) -> Iterator[IO[bytes]]:
+    """Open a binary file that appears under `path` when the block ends without an error.
+
+    Args:
+        path: replaced if it exists.
+        is_new: instead, FileExistsError if it exists; of several processes, one writes it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
     temporary = Path(name)
@@ -21,7 +26,11 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        if is_new:
+            path.hardlink_to(temporary)
+            temporary.unlink()
+        else:
+            temporary.replace(path)
         sync_directory(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -35,8 +44,11 @@ def new_folder(path: Path) -> Iterator[Path]:
     partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
     try:
         yield partial
-        for file in partial.iterdir():
-            with file.open("rb") as stream:
+        for path_inside in partial.rglob("*"):
+            if path_inside.is_dir():
+                sync_directory(path_inside)
+                continue
+            with path_inside.open("rb") as stream:
                 os.fsync(stream.fileno())
         sync_directory(partial)
         partial.chmod(0o777 & ~_umask())
@@ -56,6 +68,23 @@ def write_bytes(path: Path, content: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a UTF-8 text file atomically."""
     write_bytes(path, text.encode())
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a UTF-8 text file atomically; FileExistsError if it exists."""
+    with atomic_writer(path, is_new=True) as stream:
+        stream.write(text.encode())
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append a line to a UTF-8 text file, whole also if other processes append at the same time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        os.write(descriptor, f"{line}\n".encode())
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync_directory(directory: Path) -> None:

@@ -30,28 +30,34 @@ class TokenLosses(NamedTuple):
 
 
 def output_losses(
-    states: Tensor, weight: Tensor, targets: Tensor, *, label_smoothing: float, is_compiled: bool = False
+    states: Tensor,
+    weight: Tensor,
+    targets: Tensor,
+    *,
+    label_smoothing: float,
+    bias: Tensor | None = None,
+    is_compiled: bool = False,
 ) -> TokenLosses:
     """Cross entropy of the output layer against (1 - eps) one-hot + eps / V uniform (section 5.4; Szegedy et al. 2015).
 
     Output layer and loss are fused: logits and gradients are computed in the forward pass, in chunks, so that
     `[positions, vocabulary_size]` is never in memory. `states` are `[positions, d_model]`, the decoder's; `weight` is
-    `[vocabulary_size, d_model]`, the output layer's without a bias; `targets` are int64 `[positions]`.
-    `label_smoothing` is eps, spread evenly over all V classes, the target included. Negative targets
-    do not count. `is_compiled` fuses the passes over the logits by torch.compile.
+    `[vocabulary_size, d_model]`, the output layer's, and `bias` `[vocabulary_size]` its bias if it has one; `targets`
+    are int64 `[positions]`. `label_smoothing` is eps, spread evenly over all V classes, the target included. Negative
+    targets do not count. `is_compiled` fuses the passes over the logits by torch.compile.
     """
     smoothed, nll = _OutputLosses.apply(  # type: ignore[no-untyped-call]
-        states, weight, targets, label_smoothing, torch.is_grad_enabled(), is_compiled
+        states, weight, bias, targets, label_smoothing, torch.is_grad_enabled(), is_compiled
     )
     return TokenLosses(smoothed, nll)
 
 
 @torch.no_grad()
-def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
+def token_likelihoods(states: Tensor, weight: Tensor, targets: Tensor, *, bias: Tensor | None = None) -> Tensor:
     """Negative log-likelihood of each target in nats, float32 `[positions]`, as in `output_losses`; all count."""
     parts = []
     for rows in _chunks(targets, vocabulary_size=len(weight)):
-        log_probabilities = F.log_softmax(linear(states[rows], weight), dim=-1, dtype=torch.float32)
+        log_probabilities = F.log_softmax(linear(states[rows], weight, bias), dim=-1, dtype=torch.float32)
         parts.append(-log_probabilities.gather(1, targets[rows].unsqueeze(1)).squeeze(1))
     return torch.cat(parts) if parts else states.new_zeros(0, dtype=torch.float32)
 
@@ -64,6 +70,7 @@ class _OutputLosses(torch.autograd.Function):
         ctx: FunctionCtx,
         states: Tensor,
         weight: Tensor,
+        bias: Tensor | None,
         targets: Tensor,
         label_smoothing: float,
         is_differentiated: bool,
@@ -75,17 +82,19 @@ class _OutputLosses(torch.autograd.Function):
         smoothed, nll = states.new_zeros(2, dtype=exact)
         if is_differentiated:
             states_gradient, weight_gradient = torch.empty_like(states), torch.zeros_like(weight)
-        mean_weight = weight.mean(dim=0)  # a state's product with it is the mean of its logits
-        matrix = weight.to(dtype)
+            bias_gradient = None if bias is None else torch.zeros_like(bias)
+        mean_weight = weight.mean(dim=0)  # a state's product with it is the mean of its logits, but for the bias
+        mean_bias = 0.0 if bias is None else bias.mean()
+        matrix, vector = weight.to(dtype), None if bias is None else bias.to(dtype)
         with torch.autocast(device, enabled=False):
             for rows in _chunks(targets, vocabulary_size=len(weight)):
                 part, chosen = states[rows], targets[rows].unsqueeze(1)
                 weighs = (chosen >= 0).to(exact)
                 chosen = chosen.clamp(min=0)
-                logits = linear(part.to(dtype), matrix)
+                logits = linear(part.to(dtype), matrix, vector)
                 at_target = logits.gather(1, chosen)
                 surprise = _to_probabilities(logits, chosen, exact, is_compiled=is_compiled)
-                mean_logit = (part.to(mean_weight.dtype) @ mean_weight).unsqueeze(1)
+                mean_logit = (part.to(mean_weight.dtype) @ mean_weight + mean_bias).unsqueeze(1)
                 uniform = at_target + surprise - mean_logit  # the normalizer less the mean logit
                 nll += (surprise * weighs).sum()
                 smoothed += ((1.0 - label_smoothing) * surprise + label_smoothing * uniform).mul(weighs).sum()
@@ -96,21 +105,24 @@ class _OutputLosses(torch.autograd.Function):
                 own = linear(gradient, matrix.t()) - label_smoothing * mean_weight
                 states_gradient[rows] = own * weighs
                 add_product(weight_gradient, gradient, (part * weighs).to(dtype))
+                if bias_gradient is not None:
+                    uniform_share = (label_smoothing / len(weight)) * weighs.sum()
+                    bias_gradient += (gradient * weighs).sum(dim=0) - uniform_share
             if is_differentiated:
                 real = (targets >= 0).to(states.dtype)
                 weight_gradient -= (label_smoothing / len(weight)) * (real @ states)
         if is_differentiated:
-            ctx.save_for_backward(states_gradient, weight_gradient)
+            ctx.save_for_backward(states_gradient, weight_gradient, bias_gradient)  # type: ignore[arg-type]  # None passes
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor, Tensor, None, None, None, None]:
-        states_gradient, weight_gradient = ctx.saved_tensors
+    def backward(ctx: Any, gradient: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        own = [None if each is None else each.mul_(gradient) for each in ctx.saved_tensors]
         # In place, to save memory of the size of the embeddings. A second backward pass would scale twice, but torch
         # refuses it since the first frees the saved tensors.
-        return states_gradient.mul_(gradient), weight_gradient.mul_(gradient), None, None, None, None
+        return (*own, None, None, None, None)
 
 
 def _chunks(targets: Tensor, *, vocabulary_size: int) -> Iterator[slice]:

@@ -148,6 +148,7 @@ class TranslationModule(LightningModule):
             self.model.output_weight,
             batch.target_output,
             label_smoothing=self._label_smoothing,
+            bias=self.model.output_bias,
             is_compiled=self._is_compiled,
         )
 

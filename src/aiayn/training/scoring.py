@@ -17,7 +17,7 @@ from aiayn.data.batches.collation import TranslationBatch, flat_tokens
 from aiayn.data.batches.epoch_plan import Indices
 from aiayn.data.batches.sentences import SentencePairs, Sentences
 from aiayn.data.symbols import SymbolTokenizer
-from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.constraint import ConstrainedState, constrained
 from aiayn.decoding.open_brackets import BracketVocabulary
@@ -38,7 +38,7 @@ def sentence_likelihoods(
     pairs: SentencePairs,
     *,
     tokens: int,
-    bos_id: int,
+    start_id: int,
     device: torch.device,
     advance: Callable[[int], object] = lambda _: None,
     group: ProcessGroup = ALONE,
@@ -50,7 +50,7 @@ def sentence_likelihoods(
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     share = {"rank": group.rank, "world_size": group.size}
-    for batch in EvaluationStream(pairs, tokens=tokens, bos_id=bos_id, **share):
+    for batch in EvaluationStream(pairs, tokens=tokens, start_id=start_id, **share):
         if not batch.step_target_tokens:
             continue  # an empty batch, which only training ranks need
         there = batch.to(device)
@@ -68,7 +68,7 @@ def _token_losses(model: AnyModel, batch: TranslationBatch) -> Tensor:
     if isinstance(model, Ensemble):
         return -log_mean(-_token_losses(member, batch) for member in model)
     states = model.states(batch.source, batch.target_input)
-    return token_likelihoods(states, model.output_weight, batch.target_output)
+    return token_likelihoods(states, model.output_weight, batch.target_output, bias=model.output_bias)
 
 
 def search_all(
@@ -107,8 +107,9 @@ def search_all(
     with packed(model):
         searcher = BeamSearch(
             beam_size=search.beam_size,
+            length_penalty=search.length_penalty.value,
             length_penalty_alpha=search.length_penalty_alpha,
-            bos_id=tokenizer.bos_id,
+            start_id=start_id(tokenizer, model.target_start),
             eos_id=tokenizer.eos_id,
             forbidden_ids=forbidden,
             n_best=n_best,

@@ -28,6 +28,7 @@ from aiayn.training.callbacks import MissedValidation, StepCounter, StopOnSignal
 from aiayn.training.checkpoint_io import load_checkpoint, save_checkpoint
 from aiayn.training.data_module import TranslationDataModule
 from aiayn.training.module import TranslationModule
+from aiayn.training.patience import Patience
 from aiayn.training.process_group import ALONE, ProcessGroup
 
 
@@ -82,6 +83,8 @@ class TrainingSession:
         self._saves = bool(config.trainer.get("enable_checkpointing", True))
         self._stop = StopOnSignal(group, is_patient=is_patient or group.size > 1)
         self._missed = MissedValidation()
+        patience = config.optimization.patience
+        self._patience = None if patience is None else Patience(directory, patience=patience, group=group)
         arguments = {**config.trainer, "precision": precision}
         plugins = [instantiate(node, key="trainer.plugins") for node in arguments.pop("plugins", None) or []]
         if not any(isinstance(plugin, ClusterEnvironment) for plugin in plugins):
@@ -95,10 +98,6 @@ class TrainingSession:
             )
         if arguments["accelerator"] == "auto":  # Lightning's would be MPS on Apple silicon, which has no float64
             arguments["accelerator"] = "cuda" if torch.cuda.is_available() else "cpu"
-        bar: list[Callback] = [TrainingBar()] if arguments.get("enable_progress_bar") else []
-        averaging, keepers = config.averaging, list[Callback]()
-        if averaging.interval and self._saves and not self._is_trial:
-            keepers = [WeightsKeeper(directory, interval=averaging.interval, checkpoints=averaging.checkpoints)]
         trainer = instantiate(
             {**arguments, "enable_progress_bar": False},
             key="trainer",
@@ -110,7 +109,7 @@ class TrainingSession:
             use_distributed_sampler=False,
             default_root_dir=str(directory.path),
             logger=False,
-            callbacks=[StepCounter(), *keepers, self._stop, self._missed, *bar, *self._configured(config.callbacks)],
+            callbacks=list(self._callbacks(config, directory)),
             plugins=[AtomicCheckpointIO(), *plugins],
         )
         if not isinstance(trainer, Trainer):
@@ -141,6 +140,9 @@ class TrainingSession:
             return None
         if self._is_trial:
             return "trainer.fast_dev_run"
+        if self._patience is not None and self._patience.is_exhausted:
+            waited, step = self._patience.waited, self._patience.best_step
+            return f"optimization.patience={waited} (val/ppl is lowest at step {step:,})"
         callbacks = vars(self._trainer)["callbacks"]  # not declared by Lightning
         timers = [callback for callback in callbacks if isinstance(callback, Timer)]
         if any((left := timer.time_remaining()) is not None and left <= 0 for timer in timers):
@@ -180,6 +182,19 @@ class TrainingSession:
         for path in self.checkpoints.glob("step-*.ckpt"):
             if path != newest and path.name not in known:
                 path.unlink(missing_ok=True)
+
+    def _callbacks(self, config: TrainConfig, directory: RunDirectory) -> Iterator[Callback]:
+        """All callbacks in the order of their calls; Lightning puts those that write whole checkpoints last."""
+        yield StepCounter()
+        averaging = config.averaging
+        if averaging.interval and self._saves and not self._is_trial:
+            yield WeightsKeeper(directory, interval=averaging.interval, checkpoints=averaging.checkpoints)
+        yield from (self._stop, self._missed)
+        if self._patience is not None:
+            yield self._patience
+        if config.trainer.get("enable_progress_bar"):
+            yield TrainingBar()
+        yield from self._configured(config.callbacks)
 
     def _configured(self, settings: Mapping[str, Mapping[str, Any]]) -> Iterator[Callback]:
         for name, node in settings.items():

@@ -78,7 +78,7 @@ MISTAKES = {
     "report table3 output=table3.pdf": "output=table3.pdf: the suffix says the format; choose from .md, ",
     "report table3 paths.runs=nowhere": "paths.runs=nowhere: no such folder",
     "report table3 only.experiment=x": "only.experiment=x: report table3 chooses runs by only.scale, ",
-    "report table1 resamples=200": "resamples=200: is for report comparison, page, table2, table3; leave it out",
+    "report table2 seed=2": "seed=2: is for report table1; leave it out",
     "report run table=3": "table=3: is for report paper; leave it out",
     "report sharpness sentences=0": "sentences=0: must be at least 1",
     # no folder is made above an output

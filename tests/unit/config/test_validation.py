@@ -14,6 +14,7 @@ AVERAGED = ["experiment=positions/none", "averaging.checkpoints=5"]
 REFUSED: dict[tuple[str, ...], str] = {
     ("averaging.checkpoints=5",): r"averaging\.checkpoints=5: Table 3 is without",
     ("averaging.interval=3",): r"averaging\.interval=3: is for averaging\.checkpoints above 0",
+    ("trainer.min_steps=5", "optimization.patience=3"): r"trainer\.min_steps=5: would train on after",
     (*AVERAGED,): r"averaging\.interval=null: must be at least 1 with averaging\.checkpoints=5",
     (
         *AVERAGED,

@@ -25,7 +25,7 @@ assert_same = partial(torch.testing.assert_close, rtol=0, atol=0)
 
 def make_batch(split: PreparedSplit, indices: list[int]) -> TranslationBatch:
     numbers = np.array(indices, np.int64)
-    return collate(split, numbers, bos_id=BOS, step_source_tokens=98, step_target_tokens=99, epoch=3, step=41)
+    return collate(split, numbers, start_id=BOS, step_source_tokens=98, step_target_tokens=99, epoch=3, step=41)
 
 
 def leaves(part: object) -> Iterator[object]:
@@ -59,8 +59,8 @@ def test_a_batch_is_its_sentences(some_prepared: PreparedData, indices: list[int
 @given(st.lists(st.integers(0, 89), max_size=9), st.integers(1, 80))
 def test_rounding_up_adds_fillers_only(some_prepared: PreparedData, indices: list[int], multiple: int) -> None:
     split, numbers = some_prepared.split("train"), np.array(indices, np.int64)
-    exact = collate(split, numbers, bos_id=BOS)
-    rounded = collate(split, numbers, bos_id=BOS, multiple=multiple)
+    exact = collate(split, numbers, start_id=BOS)
+    rounded = collate(split, numbers, start_id=BOS, multiple=multiple)
     for part, whole in (exact.source, rounded.source), (exact.target_input, rounded.target_input):
         count, fillers = len(part.ids), whole.layout.fillers
         assert fillers == -count % multiple

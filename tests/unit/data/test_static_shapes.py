@@ -49,7 +49,7 @@ def test_all_batches_of_a_run_have_one_shape_and_steps_keep_their_sentences(
     def batches(rank: int, *, is_static: bool) -> list[TranslationBatch]:
         budgets = {"source_tokens": source_tokens, "target_tokens": target_tokens}
         shape = {"rank": rank, "world_size": world_size, "accumulation": accumulation}
-        steps = {"start_step": 0, "max_steps": STEPS, "seed": 3, "bos_id": BOS}
+        steps = {"start_step": 0, "max_steps": STEPS, "seed": 3, "start_id": BOS}
         return list(TrainingStream(pairs, **budgets, **shape, **steps, is_static=is_static))
 
     static, plain = ([batches(rank, is_static=each) for rank in range(world_size)] for each in (True, False))
@@ -74,11 +74,11 @@ def test_all_batches_of_a_run_have_one_shape_and_steps_keep_their_sentences(
 def test_a_static_batch_is_the_plain_one_with_sentences_of_fillers_and_empty_ones(
     pairs: PairsInMemory, tokens: int, world_size: int
 ) -> None:
-    steps = {"start_step": 0, "max_steps": 3, "seed": 3, "bos_id": BOS}
+    steps = {"start_step": 0, "max_steps": 3, "seed": 3, "start_id": BOS}
     shape = {"rank": 0, "world_size": world_size, "accumulation": 1}
     for batch in TrainingStream(pairs, source_tokens=tokens, target_tokens=tokens, **shape, **steps, is_static=True):
         own = batch.indices.numpy() if batch.num_target_tokens else np.zeros(0, np.int64)
-        plain = collate(pairs, own, bos_id=BOS)
+        plain = collate(pairs, own, start_id=BOS)
         lengths = [side.layout.offsets.diff()[:-1] for side in (batch.source, batch.target_input)]
         assert torch.equal(lengths[0] == 0, lengths[1] == 0), "every filler token has a source"
         for mine, expected in (batch.source, plain.source), (batch.target_input, plain.target_input):
@@ -113,7 +113,7 @@ def test_a_shape_is_little_larger_than_the_budget() -> None:
             start_step=0,
             max_steps=1,
             seed=1,
-            bos_id=BOS,
+            start_id=BOS,
             is_static=True,
         )
         (batch,) = stream

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.decoding.beam_search import BeamSearch, EosWithin
-from aiayn.decoding.length_penalty import length_penalty
+from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.errors import RunFailedError, UserError
 
 if TYPE_CHECKING:
@@ -31,12 +31,18 @@ kinds = st.sampled_from([(0, 0.0), (30, 0.0), (2, 0.0), (0, 0.6), (3, 0.4)])
 
 
 def beam_search(
-    *, beam_size: int = 4, alpha: float = 0.6, n_best: int = 1, eos_within: EosWithin = "candidates"
+    *,
+    beam_size: int = 4,
+    alpha: float = 0.6,
+    penalty: LengthPenalty = "gnmt",
+    n_best: int = 1,
+    eos_within: EosWithin = "candidates",
 ) -> BeamSearch:
     return BeamSearch(
         beam_size=beam_size,
+        length_penalty=penalty,
         length_penalty_alpha=alpha,
-        bos_id=BOS,
+        start_id=BOS,
         eos_id=EOS,
         forbidden_ids=FORBIDDEN,
         n_best=n_best,
@@ -126,14 +132,15 @@ def patient_search(
     *,
     beam_size: int,
     alpha: float,
+    penalty: LengthPenalty,
     n_best: int,
-    eos_within: EosWithin = "candidates",
+    eos_within: EosWithin,
 ) -> list[tuple[list[int], float]]:
     """Beam search of one sentence with plain lists, which goes on to the limit in any case."""
     live: list[tuple[list[int], np.float32]] = [([], np.float32(0))]
     finished: list[tuple[list[int], np.float32]] = []
     for length in range(1, limit + 1):
-        penalty = np.float32(length_penalty(length, alpha=alpha))
+        divisor = np.float32(length_penalty(length, alpha=alpha, kind=penalty))
         candidates = [
             (path, token, total + np.float32(log_probability))
             for path, total in live
@@ -143,10 +150,10 @@ def patient_search(
         candidates.sort(key=lambda candidate: -candidate[2])  # stable: better parents, then lower tokens first
         candidates = candidates[: 2 * beam_size]
         may_end = candidates if eos_within == "candidates" else candidates[:beam_size]
-        finished += [([*path, EOS], total / penalty) for path, token, total in may_end if token == EOS]
+        finished += [([*path, EOS], total / divisor) for path, token, total in may_end if token == EOS]
         live = [([*path, token], total) for path, token, total in candidates if token != EOS][:beam_size]
-    penalty = np.float32(length_penalty(limit, alpha=alpha))
-    ranked = sorted(finished, key=lambda output: -output[1]) or [(path, total / penalty) for path, total in live]
+    divisor = np.float32(length_penalty(limit, alpha=alpha, kind=penalty))
+    ranked = sorted(finished, key=lambda output: -output[1]) or [(path, total / divisor) for path, total in live]
     return [(path, float(score)) for path, score in ranked[:n_best]]
 
 
@@ -156,6 +163,7 @@ def patient_search(
     vocabulary=st.sampled_from([3, 4, 5, 8, 13, 101, 150]),
     kind=kinds,
     alpha=alphas,
+    penalty=st.sampled_from(get_args(LengthPenalty)),
     limits=st.lists(st.integers(1, 7), min_size=1, max_size=3),
     beams=st.tuples(st.integers(2, 5), st.integers(1, 5)).filter(lambda pair: pair[1] <= pair[0]),
     eos_within=st.sampled_from(get_args(EosWithin)),
@@ -166,12 +174,14 @@ def test_results_are_those_of_a_plain_search_to_the_limit(
     vocabulary: int,
     kind: tuple[int, float],
     alpha: float,
+    penalty: LengthPenalty,
     limits: list[int],
     beams: tuple[int, int],
     eos_within: EosWithin,
 ) -> None:
     language, (beam_size, n_best) = toy(seed, vocabulary, *kind), beams
     rules: Any = {"beam_size": beam_size, "alpha": alpha, "n_best": n_best, "eos_within": eos_within}
+    rules["penalty"] = penalty
     found = search(language, range(len(limits)), limits, **rules)
     for sentence, limit in enumerate(limits):
         expected = patient_search(language, sentence, limit, **rules)

@@ -87,7 +87,7 @@ def beam_search(*, beam_size: int, alpha: float = 0.6, n_best: int = 1) -> BeamS
     return BeamSearch(
         beam_size=beam_size,
         length_penalty_alpha=alpha,
-        bos_id=BOS,
+        start_id=BOS,
         eos_id=EOS,
         forbidden_ids=(PAD, BOS),
         n_best=n_best,

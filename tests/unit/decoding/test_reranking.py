@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.decoding.beam_search import BeamSearch, EosWithin
-from aiayn.decoding.length_penalty import length_penalty
+from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.decoding.reranking import reranked
 from aiayn.decoding.step import Hypothesis
 
@@ -26,13 +26,22 @@ seeds = st.integers(0, 10**6)
 # Probabilities: all different; tying now and then; tying often; often impossible; both.
 kinds = st.sampled_from([(0, 0.0), (30, 0.0), (2, 0.0), (0, 0.6), (3, 0.4)])
 ways_to_end = st.sampled_from(["candidates", "beam"])
+penalties = st.sampled_from(get_args(LengthPenalty))
 
 
-def searcher(beam_size: int, alpha: float, eos_within: EosWithin, *, of_each_length: bool = False) -> BeamSearch:
+def searcher(
+    beam_size: int,
+    alpha: float,
+    eos_within: EosWithin,
+    *,
+    penalty: LengthPenalty = "gnmt",
+    of_each_length: bool = False,
+) -> BeamSearch:
     return BeamSearch(
         beam_size=beam_size,
+        length_penalty=penalty,
         length_penalty_alpha=alpha,
-        bos_id=BOS,
+        start_id=BOS,
         eos_id=EOS,
         forbidden_ids=(PAD, BOS),
         eos_within=eos_within,
@@ -54,6 +63,7 @@ def found(language: ToyLanguage, search: BeamSearch, limits: Sequence[int]) -> l
     alphas=st.lists(st.integers(0, 40).map(lambda tenths: tenths / 10), min_size=1, max_size=4),
     limits=st.lists(st.integers(1, 12), min_size=1, max_size=5),
     eos_within=ways_to_end,
+    penalty=penalties,
 )
 def test_reranked_is_searched(
     toy: type[ToyLanguage],
@@ -64,12 +74,15 @@ def test_reranked_is_searched(
     alphas: list[float],
     limits: list[int],
     eos_within: EosWithin,
+    penalty: LengthPenalty,
 ) -> None:
     language = toy(seed, vocabulary, *kind)
-    pools = found(language, searcher(beam_size, max(alphas), eos_within, of_each_length=True), limits)
+    widest = searcher(beam_size, max(alphas), eos_within, penalty=penalty, of_each_length=True)
+    pools = found(language, widest, limits)
     for alpha in alphas:
-        expected = [best for (best,) in found(language, searcher(beam_size, alpha, eos_within), limits)]
-        assert [reranked(pool, alpha=alpha)[0] for pool in pools] == expected
+        alone = searcher(beam_size, alpha, eos_within, penalty=penalty)
+        expected = [best for (best,) in found(language, alone, limits)]
+        assert [reranked(pool, alpha=alpha, kind=penalty)[0] for pool in pools] == expected
 
 
 @settings(max_examples=30)
@@ -87,15 +100,17 @@ def test_a_search_that_misses_nothing_has_the_best_of_each_length(
         assert each.log_probability == pytest.approx(max(language.total(0, (*output, EOS)) for output in words))
 
 
-@given(st.lists(st.tuples(st.floats(-50, 0), st.integers(0, 20)), min_size=1, max_size=8), st.floats(0, 10))
-def test_scores_are_log_probabilities_over_the_penalty(drawn: list[tuple[float, int]], alpha: float) -> None:
+@given(st.lists(st.tuples(st.floats(-50, 0), st.integers(0, 20)), min_size=1, max_size=8), st.floats(0, 10), penalties)
+def test_scores_are_log_probabilities_over_the_penalty(
+    drawn: list[tuple[float, int]], alpha: float, penalty: LengthPenalty
+) -> None:
     pool = [Hypothesis((5,) * words, total, score=0.0, finished=True) for total, words in drawn]
-    ranked = reranked(pool, alpha=alpha)
+    ranked = reranked(pool, alpha=alpha, kind=penalty)
     assert sorted((each.tokens, each.log_probability) for each in ranked) == sorted(
         (each.tokens, each.log_probability) for each in pool
     )
     for each in ranked:
         assert each.score == pytest.approx(
-            each.log_probability / length_penalty(len(each.tokens) + 1, alpha=alpha), rel=1e-6, abs=1e-37
+            each.log_probability / length_penalty(len(each.tokens) + 1, alpha=alpha, kind=penalty), rel=1e-6, abs=1e-37
         )
     assert [each.score for each in ranked] == sorted((each.score for each in ranked), reverse=True)

@@ -9,6 +9,7 @@ import pytest
 from aiayn.errors import UserError
 from aiayn.evaluation.bleu import corpus_bleu, corpus_chrf
 from aiayn.evaluation.matrix import SLOW, TITLES, Translations, check_metrics, quick_matrix, slow_scores
+from aiayn.evaluation.moses import tokenized
 
 REFERENCES = ['Er sagte: "Die Ein-Mann-Bude ist zu klein, oder?"', "Der Hund läuft über die Straße, als wäre nichts."]
 HYPOTHESES = [
@@ -38,9 +39,17 @@ def test_a_text_is_perfect_by_all_of_them() -> None:
 def test_words_that_came_split_are_left_alone() -> None:
     words = ["Er sagte : &quot; A-B &quot; und ging"]
     found = quick_matrix(Translations(words, ["Er sagte : &quot; A-C &quot; und ging"], "de", pretokenized=True))
-    assert {*found} == {"multi_bleu_none", "multi_bleu_none_split"}
+    assert {*found} == {"bleu_detokenized", "multi_bleu_none", "multi_bleu_none_split"}
     assert {*found} <= {*TITLES}
     assert found["multi_bleu_none_split"].score > found["multi_bleu_none"].score > 0
+
+
+def test_detokenised_words_of_moses_score_as_the_text_that_they_come_from() -> None:
+    plain = Translations(["Er sagte: der Hund, den es gibt, läuft."], ["Er sagte: der Hund, den ich sah, läuft."], "de")
+    hypotheses, references = (tokenized(side, "de") for side in (plain.hypotheses, plain.references))
+    score = quick_matrix(Translations(hypotheses, references, "de", pretokenized=True))["bleu_detokenized"]
+    assert score.score == corpus_bleu(plain.hypotheses, plain.references).score
+    assert "detok:moses-de" in score.signature.split("|")
 
 
 def test_an_unknown_metric_is_told() -> None:

@@ -16,7 +16,7 @@ from torch import nn
 from aiayn.config.model_schema import Attention, Norm, Normalization, Positions
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.tokenizer import SubwordTokenizer
-from aiayn.data.vocabulary import AnyTokenizer
+from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.errors import UserError
 from aiayn.flat_tokens import FlatTokens
 from aiayn.inference.export_ctranslate2 import SUPPORTED, check_supported, table_length, transformer_spec
@@ -44,7 +44,11 @@ ARCHITECTURES = st.builds(
     layer_norm_epsilon=st.sampled_from([1e-6, 1e-2]),
     max_positions=st.just(20),
     tied_embeddings=st.booleans(),
-    reads_bos=st.booleans(),
+    activation=st.sampled_from(["relu", "swish"]),
+    output_bias=st.booleans(),
+    decoder_start=st.sampled_from(["bos", "eos", "pad", "zeros"]),
+    position_offset=st.integers(0, 3),
+    target_space_embedding=st.booleans(),
 )
 SENTENCES = st.lists(st.sampled_from(TEXT), min_size=1, max_size=9)
 
@@ -79,7 +83,8 @@ def spec_of(
 
 def likelihoods(model: Transformer, source: list[int], target: list[int], *, entries: int) -> list[float]:
     """Log-probability of each target token and the end mark; pad and bos are excluded."""
-    logits = model(FlatTokens.of([[*source, EOS]]), FlatTokens.of([[BOS, *target]]))[:, :entries]
+    start = start_id(TOKENIZER, model.target_start)
+    logits = model(FlatTokens.of([[*source, EOS]]), FlatTokens.of([[start, *target]]))[:, :entries]
     logits = logits.index_fill(1, torch.tensor([PAD, BOS]), -torch.inf)
     predicted = torch.tensor([*target, EOS])
     found: list[float] = logits.log_softmax(-1).gather(1, predicted.unsqueeze(1)).flatten().tolist()

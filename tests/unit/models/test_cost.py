@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiny_models import architecture
 from torch import Tensor
 
-from aiayn.config.model_schema import Attention, Normalization, Positions
+from aiayn.config.model_schema import Activation, Attention, Normalization, Positions
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
 from aiayn.models.construction import create_model
@@ -37,6 +37,10 @@ architectures = st.builds(
     attention=st.sampled_from([Attention.scaled_dot, Attention.dot, Attention.restricted]),
     normalization=st.just(Normalization.layer),
     tied_embeddings=st.just(True),
+    position_offset=st.integers(0, 3),
+    activation=st.sampled_from(Activation),
+    output_bias=st.booleans(),
+    target_space_embedding=st.booleans(),
 )
 
 
@@ -87,6 +91,7 @@ def kept(model: TranslationModel[Any], *, sentences: int, source_len: int, targe
         {"dropout": 0.0},
         {"num_layers": 3},
         {"d_ff": 1536},
+        {"activation": "swish"},
         {"num_heads": 2},
         {"d_k": 48, "d_v": 48},
         {"d_model": 96},

@@ -34,7 +34,11 @@ TRANSFORMERS: list[dict[str, Any]] = [
     {"normalization": "rms", "norm": "pre"},
     {"residual": False},
     {"tied_embeddings": False},
-    {"reads_bos": False},
+    {"decoder_start": "eos"},
+    {"decoder_start": "pad", "activation": "swish", "output_bias": True},
+    {"decoder_start": "zeros", "target_space_embedding": True},
+    {"position_offset": 2},
+    {"position_offset": 2, "max_positions": 2, "positions": "concatenated"},
     {"attention_dropout": 0.3, "activation_dropout": 0.3},
 ]
 BASELINES = ["convolutional", *(f"{kind} {cell}" for kind in ("none", "additive", "dot") for cell in ("gru", "lstm"))]

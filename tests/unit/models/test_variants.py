@@ -1,5 +1,7 @@
 """Properties of single variants of the Transformer; those of all are in test_translation_models.py."""
 
+from typing import Any
+
 import pytest
 import torch
 from tiny_models import build, sentences
@@ -8,8 +10,13 @@ from torch import Tensor
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.attention import MultiHeadAttention
 from aiayn.models.attention_context import SentenceContext
+from aiayn.models.feed_forward import FeedForward
 from aiayn.models.padded_view import PaddedView
+from aiayn.models.positions import sinusoids
+from aiayn.models.transformer import Transformer
 from aiayn.models.variants.positions import RotaryPositions, sinusoids_in_blocks
+
+BOS = 1
 
 
 def test_without_positions_a_source_is_a_bag() -> None:
@@ -51,10 +58,71 @@ def test_sinusoids_in_blocks_are_the_authors_code() -> None:
     )
 
 
-def test_a_decoder_that_reads_no_bos_begins_with_zeros() -> None:
-    model, source = build(reads_bos=False).eval(), sentences(4)
-    first, second = (model(source, FlatTokens.of([[begin, 5]])) for begin in (1, 9))
-    assert torch.equal(first, second)
+def built_alike(**changes: Any) -> Transformer:
+    """The tiny Transformer in evaluation mode, with the same weights at every call."""
+    torch.manual_seed(0)
+    return build(**changes).double().eval()
+
+
+def test_a_decoder_that_starts_with_zeros_learns_no_start() -> None:
+    model, source = built_alike(decoder_start="zeros"), sentences(4)
+    assert torch.equal(*(model(source, FlatTokens.of([[begin, 5]])) for begin in (BOS, 9)))
+    begun: list[Tensor] = []
+    model.dropout.register_forward_pre_hook(lambda _module, inputs: begun.append(inputs[0]))
+    model(source, FlatTokens.of([[BOS, 5]]))
+    torch.testing.assert_close(begun[1][0], sinusoids(torch.tensor([0]), 16)[0].double())
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "sinusoidal_blocks"])
+@pytest.mark.parametrize("max_positions", [2, 32])
+def test_an_offset_moves_every_position(positions: str, max_positions: int) -> None:
+    """Also beyond the table of `max_positions`."""
+    formula = {"sinusoidal": sinusoids, "sinusoidal_blocks": sinusoids_in_blocks}[positions]
+    tokens = sentences(5)
+    model = built_alike(positions=positions, position_offset=2, max_positions=max_positions)
+    summed: list[Tensor] = []
+    model.dropout.register_forward_pre_hook(lambda _module, inputs: summed.append(inputs[0]))
+    model(tokens, tokens)
+    moved = formula(torch.arange(2, 7), 16).double()
+    for side in summed:
+        torch.testing.assert_close(side - model.embedding(tokens.ids), moved)
+
+
+def test_swish_is_x_times_its_sigmoid() -> None:
+    network = built_alike(activation="swish").encoder[0].get_submodule("feed_forward")
+    assert isinstance(network, FeedForward)
+    states = torch.randn(5, 16, dtype=torch.float64, requires_grad=True)
+    inner = states @ network.inner.weight.T + network.inner.bias
+    expected = (inner / (1 + (-inner).exp())) @ network.output.weight.T + network.output.bias
+    results = network(states), expected
+    torch.testing.assert_close(*results)
+    torch.testing.assert_close(*(torch.autograd.grad(each.sum(), states) for each in results))
+
+
+def test_an_output_bias_is_added_to_the_logits() -> None:
+    model = built_alike(output_bias=True)
+    batch = sentences(5, 3), sentences(4, 6)
+    logits = model(*batch)
+    bias = model.output_bias
+    assert bias is not None
+    torch.testing.assert_close(logits - bias, model.states(*batch) @ model.output_weight.T)
+    (gradient,) = torch.autograd.grad(logits[:, 3].sum(), bias)
+    assert gradient.nonzero().tolist() == [[3]]
+    assert build().output_bias is None
+
+
+def test_one_vector_is_added_to_every_source_embedding_and_to_no_target() -> None:
+    model, tokens = built_alike(target_space_embedding=True), sentences(5)
+    vector = model.target_space
+    assert vector is not None
+    summed: list[Tensor] = []
+    model.dropout.register_forward_pre_hook(lambda _module, inputs: summed.append(inputs[0]))
+    model(tokens, tokens).sum().backward()
+    source, target = (side - model.embedding(tokens.ids) - sinusoids(torch.arange(5), 16) for side in summed)
+    torch.testing.assert_close(source, vector.expand(5, 16))
+    assert not target.abs().gt(1e-6).any()
+    assert vector.grad is not None
+    assert vector.grad.abs().sum() > 0
 
 
 def test_a_restricted_decoder_forgets_what_is_out_of_reach() -> None:

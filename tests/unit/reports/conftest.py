@@ -1,6 +1,7 @@
 """Records of runs that never were."""
 
 import dataclasses
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -81,7 +82,7 @@ def frozen_row() -> Callable[..., TrainConfig]:
 def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig]) -> MakeRun:
     """A finished run of a row, its frozen configuration real and its sentences' scores drawn.
 
-    The row is one of Table 3, or with its table's name one of another.
+    The row is one of Table 3, or with its table's name one of another; `curve` is its perplexity on dev by step.
     """
 
     def make(
@@ -97,6 +98,7 @@ def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig])
         split: str = "dev",
         matrix: Mapping[str, float] | None = None,
         averaged_steps: tuple[int, ...] = (),
+        curve: Mapping[int, float] | None = None,
         **changes: Any,
     ) -> Path:
         experiment = row if "/" in row else f"table3/{row}"
@@ -114,6 +116,9 @@ def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig])
             rows.append(SentenceScores(nll * 21 * (hard + lucky), 21, statistics, source_tokens=length))
         write_sentence_scores(folder / evaluation / f"{split}.sentences.jsonl", rows)
         files.write_text(folder / "config.yaml", frozen_text(config))
+        if curve is not None:
+            lines = (json.dumps({"step": step, "val/ppl": ppl}) for step, ppl in curve.items())
+            files.write_text(folder / "metrics.jsonl", "".join(f"{line}\n" for line in lines))
         scores = SplitScores(
             ppl=math.exp(nll),
             bleu=Score(30.0, signature),

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from aiayn.commands.front_end import main
 from aiayn.config.compose import compose_command
 from aiayn.config.store import conf_directory, options
 from aiayn.errors import UserError
-from aiayn.reports.fidelity import differing_settings, report_fidelity
+from aiayn.reports.fidelity import GROUPS, differing_settings, report_fidelity
 
 PROFILES = [name for name in options("fidelity") if name != "paper"]
 
@@ -19,6 +20,14 @@ def test_the_differences_are_the_settings_of_the_profile(profile: str) -> None:
     settings = list(differing_settings(["paper", profile]))
     assert {key for key, *_ in settings} == keys, "nothing is stated that the paper has too"
     assert all(paper != other and meaning for _, paper, other, meaning in settings)
+
+
+def test_the_documentation_has_every_difference() -> None:
+    page = (Path(__file__).parents[3] / "docs/fidelity.md").read_text()
+    names = ["paper", "fairseq", "tensor2tensor_2017", "tensor2tensor_final"]
+    assert {*names} == {"paper", *PROFILES}
+    expected = [f"| `{key}` | {' | '.join(values)} |" for key, *values, _ in differing_settings(names)]
+    assert re.findall(rf"^\| `(?:{'|'.join(GROUPS)})\..*$", page, re.MULTILINE) == expected
 
 
 def test_profiles_are_different_runs() -> None:

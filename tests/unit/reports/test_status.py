@@ -94,6 +94,15 @@ def test_without_seeds_there_is_a_line_for_each_run(add: Callable[..., None], sh
     assert show(View.rows)[-1] == ["3 finished"], "and nothing left to list"
 
 
+def test_a_run_that_ended_early_says_why(make_record: MakeRecord, show: Show, tmp_path: Path) -> None:
+    ended = "ended by optimization.patience=3 (val/ppl is lowest at step 200) after 500 of 1,000 steps"
+    record = make_record(steps=500, max_steps=1000, message=ended)
+    record.write(tmp_path / "table3/base/nano-seed1-0/run.json")
+    heading, line, *rest = show()
+    assert dict(zip(heading, line, strict=True))["steps"] == "500 of 1,000"
+    assert rest == [["1 finished"], [f"table3/base/nano-seed1-0: {ended}"]]
+
+
 def test_variants_of_a_row_are_named_by_their_differences(
     make_run: Callable[..., Path], show: Show, tmp_path: Path
 ) -> None:

@@ -30,11 +30,11 @@ COST, DEAR = (
 
 @pytest.fixture
 def make_table2(make_run: MakeRun) -> MakeRun:
-    return partial(make_run, split="test", matrix=MATRIX, averaged_steps=(8, 10, 12))
+    return partial(make_run, split="test", matrix=MATRIX, averaged_steps=(8, 10, 12), curve={900: 8.0, 1000: 8.0})
 
 
 def read(folder: Path, scale: str | None = None, data: str | None = None) -> Table2Report:
-    return read_table2(folder / "runs", scale=scale, data=data, resamples=100, seed=1)
+    return read_table2(folder / "runs", scale=scale, data=data)
 
 
 def systems(report: Table2Report) -> dict[str, tuple[str, ...]]:
@@ -79,7 +79,7 @@ def test_what_is_not_finished_says_so(tmp_path: Path, make_table2: MakeRun) -> N
 
 def test_other_data_than_the_papers_is_told(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de", data="wmt14_en_de", sentences=3003)
-    assert not any("do not compare" in line for line in remarks(read(tmp_path)))
+    assert not any("not newstest2014" in line for line in remarks(read(tmp_path)))
     assert systems(read(tmp_path))["Transformer (base model)"][1] == "27.25 *"
     said = list(remarks(read(tmp_path)))
     assert "* EN-DE: not of the paper's scale, so ours are not the paper's models" in said
@@ -100,14 +100,32 @@ def judged(folder: Path, claim: str) -> JudgedTable2Claim:
 def test_big_against_base_is_judged_on_any_data(tmp_path: Path, make_table2: MakeRun) -> None:
     make_table2("table2/base_en_de", match=0.5)
     german, french = judged(tmp_path, "big_over_base").comparisons
-    assert german.verdict is french.verdict is Verdict.pending
+    assert german.verdict is french.verdict is Verdict.not_tested
     make_table2("table2/big_en_de", match=0.7)
     german, french = judged(tmp_path, "big_over_base").comparisons
-    assert (german.verdict, french.verdict) == (Verdict.reproduced, Verdict.pending)
+    assert (german.verdict, german.reason) == (Verdict.not_tested, "no model has two seeds")
     assert (german.paper, german.ours[0]) == ("+1.1", "+")
-    assert judged(tmp_path, "big_over_base").verdict is Verdict.pending, "French is missing"
-    make_table2("table2/big_en_de", match=0.3)
+    assert "[" not in german.ours, "without two seeds there is no interval"
+    for model, match in (("base", 0.5), ("big", 0.7)):
+        make_table2(f"table2/{model}_en_de", match=match, seed=2)
+    german, french = judged(tmp_path, "big_over_base").comparisons
+    assert (german.verdict, french.verdict) == (Verdict.reproduced, Verdict.not_tested)
+    assert "[" in german.ours
+    assert french.reason == "no finished run"
+    assert judged(tmp_path, "big_over_base").verdict is Verdict.not_tested, "French is missing"
+    for model, match in (("base", 0.5), ("big", 0.3)):
+        for seed in (1, 2):
+            make_table2(f"table2/{model}_en_fr", match=match, seed=seed)
     assert judged(tmp_path, "big_over_base").verdict is Verdict.contradicted
+
+
+def test_a_model_that_still_learns_is_not_judged(tmp_path: Path, make_table2: MakeRun) -> None:
+    for seed in (1, 2):
+        make_table2("table2/base_en_de", match=0.5, seed=seed)
+        make_table2("table2/big_en_de", match=0.7, seed=seed, curve={900: 8.0, 1000: 7.0})
+    german, _ = judged(tmp_path, "big_over_base").comparisons
+    assert german.verdict is Verdict.not_tested
+    assert german.reason == "big still loses 12.5% of its perplexity over the last 10% of its steps"
 
 
 PRINTED = ("base_over_published", "base_at_a_fraction", "big_by_two_points")
@@ -118,7 +136,9 @@ def test_printed_numbers_are_compared_on_their_own_test_set_and_scale_alone(
 ) -> None:
     for model in ("base", "big"):
         make_table2(f"table2/{model}_en_de", cost=COST, data="wmt14_en_de", sentences=3003)
-    assert {judged(tmp_path, claim).verdict for claim in PRINTED} == {Verdict.incomparable}, "not at the paper's scale"
+    assert {judged(tmp_path, claim).verdict for claim in PRINTED} == {Verdict.not_tested}
+    reasons = {each.reason for each in judged(tmp_path, PRINTED[0]).comparisons}
+    assert reasons == {"these runs do not compare with printed numbers"}, "not at the paper's scale"
 
 
 @pytest.mark.parametrize(
@@ -133,9 +153,10 @@ def test_printed_numbers_are_compared_by_the_papers_definition(
     tmp_path: Path, make_table2: MakeRun, bleu: float, verdict: Verdict, cost: RunCost, cost_verdict: Verdict
 ) -> None:
     paper = partial(make_table2, cost=cost, data="wmt14_en_de", sentences=3003, matrix={"multi_bleu_split": bleu})
-    paper("table2/base_en_de", "scale=paper")
+    for seed in (1, 2, 3, 4):
+        paper("table2/base_en_de", "scale=paper", seed=seed)
     verdicts = {each.claim.id: each.verdict for each in read(tmp_path).claims}
-    assert [verdicts[claim] for claim in PRINTED] == [verdict, cost_verdict, Verdict.pending]
+    assert [verdicts[claim] for claim in PRINTED] == [verdict, cost_verdict, Verdict.not_tested]
 
 
 def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path: Path, make_table2: MakeRun) -> None:
@@ -200,7 +221,8 @@ def test_every_format_has_all_of_it(tmp_path: Path, make_table2: MakeRun, capsys
     content = json.loads((tmp_path / "table2.json").read_text(encoding="utf-8"))
     assert content["paper"]["transformer_big"]["en_de"] == 28.4
     assert content["ours"][0]["scores"]["multi_bleu_split"] == {"score": 27.25, "signature": "multi_bleu_split:1"}
-    assert {each["id"]: each["verdict"] for each in content["claims"]}["big_over_base"] == "pending"
+    assert {each["id"]: each["verdict"] for each in content["claims"]}["big_over_base"] == "not tested"
+    assert "Not tested: big_over_base: no finished run." in markdown
     assert "| base_over_published |" in markdown
     assert "GNMT + RL" in (tmp_path / "table2.tex").read_text(encoding="utf-8")
     capsys.readouterr()

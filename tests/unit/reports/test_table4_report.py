@@ -23,7 +23,7 @@ from aiayn.system import files
 
 MakeRun = Callable[..., Path]
 
-OWN = RecordedSearch(21, 0.3, 300, "candidates", constrained=False)
+OWN = RecordedSearch(21, "gnmt", 0.3, 300, "candidates", constrained=False)
 """The search of the runs themselves."""
 
 
@@ -197,6 +197,7 @@ def test_other_searches_stand_below_the_runs_own(
         evaluate_again(folder, constrained, f1=5.0, engine="ensemble2-0123")
         evaluate_again(folder, None, f1=6.0)  # of an older version
     evaluate_again(folders[1], dataclasses.replace(OWN, beam_size=4, length_penalty_alpha=0.6), f1=50.0)
+    evaluate_again(folders[1], dataclasses.replace(OWN, length_penalty="power"), f1=51.0)
     _, table, *_ = grids(read(tmp_path))
     assert table.headings[2:6] == ("<search", "sentences", "seeds", "F1")
     (lines,) = table.groups
@@ -204,6 +205,7 @@ def test_other_searches_stand_below_the_runs_own(
         ("beam 21", "2", "61.00 ± 1.41"),
         ("beam 21, constrained", "2", "71.00 ± 1.41"),
         ("beam 4, alpha 0.6", "1", "50.00"),
+        ("beam 21, length penalty power", "1", "51.00"),
     ]
     assert main(["report", "table4", f"paths.runs={tmp_path / 'runs'}", f"output={tmp_path / 'table4.json'}"]) == 0
     first, _ = json.loads((tmp_path / "table4.json").read_text(encoding="utf-8"))["ours"]

@@ -30,10 +30,10 @@ def said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., st
 def test_a_trial_beside_a_run_changes_no_report(noun: str, make_run: MakeRun, said: Callable[..., str]) -> None:
     make_run("base")
     make_run("a_h1")
-    without = said("report", noun, "resamples=100")
+    without = said("report", noun)
     for trial in TRIALS:
         make_run("base", trial, nll=7.0)
-    assert said("report", noun, "resamples=100") == without
+    assert said("report", noun) == without
 
 
 @pytest.mark.parametrize(("noun", "complaint"), [("comparison", "no finished run"), ("cost", "has begun to train")])

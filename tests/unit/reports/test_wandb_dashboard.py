@@ -55,7 +55,7 @@ def table(make_run: MakeRun, tmp_path: Path) -> Report:
         make_run(row)
     runs = tmp_path / "runs"
     found = comparable_runs(read_results(runs), runs, scale=None, data=None, like=None)
-    return report_of(found, resamples=100, seed=1)
+    return report_of(found, runs)
 
 
 def blocks(content: dict[str, Any], kind: str) -> list[dict[str, Any]]:

@@ -75,7 +75,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
         read_ledger(tmp_path / "nowhere")
 
 
-def test_clearing_leaves_only_the_lock(tmp_path: Path) -> None:
+def test_clearing_leaves_only_the_lock_and_the_number_of_repeats(tmp_path: Path) -> None:
     directory = a_run(tmp_path, "a", Status.failed)
     (directory.checkpoints).mkdir()
     (directory.checkpoints / "step-0000001.ckpt").write_bytes(b"0")
@@ -86,6 +86,14 @@ def test_clearing_leaves_only_the_lock(tmp_path: Path) -> None:
     with directory.locked():
         directory.clear()
         assert {path.name for path in directory.path.iterdir()} == {".lock", ".holder"}
+        assert directory.repeats == 0
+        for repeats in (1, 2):
+            directory.count_repeat()
+            directory.clear()
+            assert directory.repeats == repeats
+    directory.repeats_file.write_text("many")
+    with pytest.raises(UserError, match="not a number of repeats"):
+        _ = directory.repeats
     assert (outside / "precious").exists()
 
 

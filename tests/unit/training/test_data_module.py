@@ -24,7 +24,8 @@ def batches(prepared: PreparedData, trainer: Trainer) -> TranslationDataModule:
 def test_each_sentence_is_validated_on_exactly_one_rank(prepared: PreparedData, world_size: int, tokens: int) -> None:
     split = prepared.split("dev")
     streams = [
-        EvaluationStream(split, tokens=tokens, bos_id=1, rank=rank, world_size=world_size) for rank in range(world_size)
+        EvaluationStream(split, tokens=tokens, start_id=1, rank=rank, world_size=world_size)
+        for rank in range(world_size)
     ]
     served = [list(stream) for stream in streams]
     assert {len(batches) for batches in served} == {len(stream) for stream in streams} == {len(served[0])}
@@ -45,6 +46,16 @@ def test_the_state_is_the_step_and_another_step_is_refused(batches: TranslationD
     loader.load_state_dict(loader.state_dict())
     with pytest.raises(AssertionError, match="the trainer is at 0"):
         loader.load_state_dict({"step": trainer.global_step + 1})
+
+
+def test_targets_are_read_behind_the_start_of_the_model(prepared: PreparedData, trainer: Trainer) -> None:
+    starts = TranslationDataModule(
+        prepared, source_tokens=400, target_tokens=400, evaluation_tokens=200, seed=5, target_start="eos"
+    )
+    starts.trainer = trainer
+    for batch in (*starts.train_dataloader(), *starts.val_dataloader()):
+        target = batch.target_input
+        assert {*target.ids[target.layout.offsets[:-2]].tolist()} == {prepared.tokenizer.eos_id}
 
 
 def test_validation_serves_the_development_set(batches: TranslationDataModule, prepared: PreparedData) -> None:

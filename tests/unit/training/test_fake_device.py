@@ -28,7 +28,7 @@ SOURCE, TARGET = [[3, 4, 5, 6], [7, 8], [9, 10, 11]], [[1, 5], [1, 6, 7, 8], [1]
 
 OWN_LAYERS = (
     *("attention/", "baselines/", "positions/", "structure/"),
-    *("fidelity/biases", "fidelity/zero_start", "table3/base", "table3/e_learned"),
+    *("fidelity/biases", "fidelity/zero_start", "fidelity/target_space", "table3/base", "table3/e_learned"),
 )
 """Experiments with layers that no other has; the rest differ from these in sizes, data or training."""
 
@@ -103,7 +103,7 @@ def test_a_step_of_a_search_waits_once(name: str) -> None:
 def check_search(name: str, *, beam_size: int) -> None:
     """The device finds what the CPU finds. A step waits once, unless it makes space or ends sentences."""
     model = build(name)
-    search = BeamSearch(beam_size=beam_size, length_penalty_alpha=0.6, bos_id=1, eos_id=2, forbidden_ids=[0, 1])
+    search = BeamSearch(beam_size=beam_size, length_penalty_alpha=0.6, start_id=1, eos_id=2, forbidden_ids=[0, 1])
     waits_by_step: list[int] = []
 
     def outputs(step: Any, device: torch.device) -> list[tuple[int, list[tuple[int, ...]]]]:

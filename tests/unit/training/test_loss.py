@@ -25,26 +25,30 @@ in_chunks = settings(suppress_health_check=[HealthCheck.function_scoped_fixture]
 
 
 class Layer:
-    """States, the output layer's matrix and targets, some of them negative, which do not count."""
+    """States, the output layer's matrix, its bias for odd seeds, and targets; negative ones do not count."""
 
     def __init__(self, tokens: int, vocabulary: int, seed: int, *, scale: float = 2.0, ignored: float = 0.3) -> None:
         generator = torch.Generator().manual_seed(seed)
         self.states = (scale * torch.randn(tokens, 4, generator=generator)).requires_grad_()
         self.weight = torch.randn(vocabulary, 4, generator=generator).requires_grad_()
+        self.bias = torch.randn(vocabulary, generator=generator).requires_grad_() if seed % 2 else None
         self.targets = torch.randint(vocabulary, (tokens,), generator=generator)
         self.targets[torch.rand(tokens, generator=generator) < ignored] -= vocabulary
 
     @property
-    def parts(self) -> tuple[Tensor, Tensor]:
-        return self.states, self.weight
+    def parts(self) -> tuple[Tensor, ...]:
+        return (self.states, self.weight) if self.bias is None else (self.states, self.weight, self.bias)
+
+    @property
+    def logits(self) -> Tensor:
+        return F.linear(self.states, self.weight, self.bias)
 
     def losses(self, epsilon: float) -> TokenLosses:
-        return output_losses(self.states, self.weight, self.targets, label_smoothing=epsilon)
+        return output_losses(self.states, self.weight, self.targets, label_smoothing=epsilon, bias=self.bias)
 
     def plainly(self, epsilon: float) -> Tensor:
-        logits = self.states @ self.weight.T
         targets = self.targets.clamp(min=-1)
-        return F.cross_entropy(logits, targets, label_smoothing=epsilon, reduction="sum", ignore_index=-1)
+        return F.cross_entropy(self.logits, targets, label_smoothing=epsilon, reduction="sum", ignore_index=-1)
 
 
 @in_chunks
@@ -75,8 +79,8 @@ def test_likelihoods_are_those_of_each_token(
 ) -> None:
     monkeypatch.setitem(loss.CHUNK_ENTRIES, "cpu", chunk)
     layer = Layer(tokens, vocabulary, seed, ignored=0.0)
-    expected = F.cross_entropy(layer.states @ layer.weight.T, layer.targets, reduction="none")
-    result = token_likelihoods(layer.states, layer.weight, layer.targets)
+    expected = F.cross_entropy(layer.logits, layer.targets, reduction="none")
+    result = token_likelihoods(layer.states, layer.weight, layer.targets, bias=layer.bias)
     assert not result.requires_grad
     torch.testing.assert_close(result, expected.detach())
 
@@ -113,7 +117,7 @@ def test_states_of_half_precision_have_the_losses_of_the_same_states(
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
         half = layer.states.bfloat16()
         expected, found = (
-            output_losses(states, layer.weight, layer.targets, label_smoothing=epsilon)
+            output_losses(states, layer.weight, layer.targets, label_smoothing=epsilon, bias=layer.bias)
             for states in (half.float(), half)
         )
     torch.testing.assert_close(found, expected)
@@ -126,9 +130,14 @@ def test_states_of_half_precision_have_the_losses_of_the_same_states(
 def test_compiled_passes_over_the_logits_change_nothing(dtype: torch.dtype) -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype != torch.float32):
         for rows in (5, 8):
-            layer = Layer(rows, 23, 0)
+            layer = Layer(rows, 23, seed=1)
             plain, compiled = (
-                output_losses(layer.states, layer.weight, layer.targets, label_smoothing=0.1, is_compiled=is_compiled)
+                output_losses(
+                    *(layer.states, layer.weight, layer.targets),
+                    label_smoothing=0.1,
+                    bias=layer.bias,
+                    is_compiled=is_compiled,
+                )
                 for is_compiled in (False, True)
             )
             torch.testing.assert_close(compiled, plain)

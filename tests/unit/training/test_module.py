@@ -73,7 +73,9 @@ def micro_batch(pairs: PairsInMemory, *sentences: int, multiple: int = 1) -> Tra
     """Some of the sentences, as part of a step that has all of them."""
     tokens = sum(LENGTHS)
     numbers = np.array(sentences, np.int64)
-    return collate(pairs, numbers, bos_id=BOS, step_source_tokens=tokens, step_target_tokens=tokens, multiple=multiple)
+    return collate(
+        pairs, numbers, start_id=BOS, step_source_tokens=tokens, step_target_tokens=tokens, multiple=multiple
+    )
 
 
 def accumulated(module: TranslationModule, batches: list[TranslationBatch], folder: Path) -> Gradients:

@@ -105,7 +105,7 @@ def test_beam_search_equals_the_plain_one(
     search = BeamSearch(
         beam_size=beam_size,
         length_penalty_alpha=alpha,
-        bos_id=BOS,
+        start_id=BOS,
         eos_id=EOS,
         forbidden_ids=forbidden,
         n_best=n_best,

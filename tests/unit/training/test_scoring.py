@@ -35,11 +35,11 @@ def alone(
 
 
 @torch.inference_mode()
-def forced(model: AnyModel, source: list[int], target: list[int], *, bos_id: int) -> float:
+def forced(model: AnyModel, source: list[int], target: list[int], *, start_id: int) -> float:
     """Negative log-likelihood of one target, token by token through the search's own step."""
     state = model.begin(FlatTokens.of([source]))
     nll = 0.0
-    for read, predicted in zip([bos_id, *target], target, strict=False):
+    for read, predicted in zip([start_id, *target], target, strict=False):
         logits, normalizers = model.step(torch.tensor([[read]]), state)
         nll -= float(logits[0, 0, predicted] - normalizers[0, 0])
     return nll
@@ -48,9 +48,9 @@ def forced(model: AnyModel, source: list[int], target: list[int], *, bos_id: int
 @pytest.fixture(scope="module")
 def forced_likelihoods(model: Transformer, prepared: PreparedData) -> list[float]:
     """Of every pair of dev, by forced decoding."""
-    split, bos_id = prepared.split("dev"), prepared.tokenizer.bos_id
+    split, start_id = prepared.split("dev"), prepared.tokenizer.bos_id
     pairs = zip(split.source, split.target, strict=True)
-    return [forced(model, source.tolist(), target.tolist(), bos_id=bos_id) for source, target in pairs]
+    return [forced(model, source.tolist(), target.tolist(), start_id=start_id) for source, target in pairs]
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +64,8 @@ def translated_alone(model: Transformer, prepared: PreparedData) -> list[str]:
 def test_likelihoods_are_those_of_forced_decoding(
     model: Transformer, prepared: PreparedData, forced_likelihoods: list[float], budget: int
 ) -> None:
-    split, bos_id = prepared.split("dev"), prepared.tokenizer.bos_id
-    nll, tokens = sentence_likelihoods(model, split, tokens=budget, bos_id=bos_id, device=CPU)
+    split, start_id = prepared.split("dev"), prepared.tokenizer.bos_id
+    nll, tokens = sentence_likelihoods(model, split, tokens=budget, start_id=start_id, device=CPU)
     np.testing.assert_allclose(nll, forced_likelihoods, rtol=1e-4)
     assert tokens.tolist() == [len(target) for target in split.target]
 
@@ -78,10 +78,10 @@ def test_an_ensemble_has_the_likelihoods_of_its_forced_decoding(
         **{**vars(architecture), "d_model": 8, "num_layers": 1}, vocabulary_size=len(model.output_weight) + 2
     )
     ensemble = Ensemble([model, other.eval()])
-    split, bos_id = prepared.split("test"), prepared.tokenizer.bos_id
-    nll, _ = sentence_likelihoods(ensemble, split, tokens=100, bos_id=bos_id, device=CPU)
+    split, start_id = prepared.split("test"), prepared.tokenizer.bos_id
+    nll, _ = sentence_likelihoods(ensemble, split, tokens=100, start_id=start_id, device=CPU)
     pairs = zip(split.source, split.target, strict=True)
-    alone = [forced(ensemble, source.tolist(), target.tolist(), bos_id=bos_id) for source, target in pairs]
+    alone = [forced(ensemble, source.tolist(), target.tolist(), start_id=start_id) for source, target in pairs]
     np.testing.assert_allclose(nll, alone, rtol=1e-4)
 
 
@@ -97,6 +97,20 @@ def test_translations_come_in_the_order_of_the_split(
     assert together == translated_alone
     assert len(set(together)) > 1, "with one answer to everything, order would not show"
     assert sum(finished) == len(split)
+
+
+@pytest.mark.parametrize("start", ["eos", "pad", "zeros"])
+def test_outputs_follow_the_start_of_the_model(prepared: PreparedData, architecture: Architecture, start: str) -> None:
+    torch.manual_seed(6)
+    tokenizer, sources = prepared.tokenizer, prepared.split("test").source
+    model = Transformer(
+        **{**vars(architecture), "decoder_start": start}, vocabulary_size=tokenizer.vocabulary_size
+    ).eval()
+    first = {"eos": tokenizer.eos_id, "pad": tokenizer.pad_id, "zeros": tokenizer.bos_id}[start]
+    found = search_all(model, sources, tokenizer, SEARCH, device=CPU)
+    for source, (best, *_) in zip(sources, found, strict=True):
+        output = [*best.tokens, *[tokenizer.eos_id] * best.finished]
+        assert -best.log_probability == pytest.approx(forced(model, source.tolist(), output, start_id=first), rel=1e-4)
 
 
 def test_outputs_respect_max_extra_length(model: Transformer, prepared: PreparedData) -> None:

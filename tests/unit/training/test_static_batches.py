@@ -62,7 +62,7 @@ def test_losses_and_gradients_are_those_of_the_sentences(
     chosen = np.array(data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=len(lengths), unique=True)))
     sides = pairs.source.lengths, pairs.target.lengths
     shapes = static_shapes(*sides, source_tokens=48, target_tokens=48, parts=1)
-    static, plain = (collate(pairs, chosen.astype(np.int64), bos_id=BOS, shapes=each) for each in (shapes, None))
+    static, plain = (collate(pairs, chosen.astype(np.int64), start_id=BOS, shapes=each) for each in (shapes, None))
     assert len(static.source.ids) > len(plain.source.ids)
     with torch.autograd.set_detect_anomaly(True):  # no value is NaN, not even where no gradient comes from
         results = [losses_and_gradients(model, batch) for batch in (static, plain)]
@@ -72,11 +72,12 @@ def test_losses_and_gradients_are_those_of_the_sentences(
 @pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
 @pytest.mark.parametrize("is_static", [True, False])
 def test_one_graph_serves_all_batches_of_a_run(is_static: bool) -> None:
+    torch.compiler.reset()  # graphs that other tests compiled count towards its limit of recompilations
     model, counter = build(num_layers=1), CompileCounterWithBackend("eager")
     compiled = torch.compile(model.states, dynamic=False, backend=counter)
     lengths = [(1 + number % 9, 1 + number % 7) for number in range(60)]
     budgets = {"source_tokens": 60, "target_tokens": 60, "max_steps": 6 if is_static else 1}
-    place = {"rank": 0, "world_size": 1, "accumulation": 2, "start_step": 0, "seed": 1, "bos_id": BOS}
+    place = {"rank": 0, "world_size": 1, "accumulation": 2, "start_step": 0, "seed": 1, "start_id": BOS}
     for batch in TrainingStream(random_pairs(lengths), **budgets, **place, is_static=is_static):
         torch.testing.assert_close(
             compiled(batch.source, batch.target_input), model.states(batch.source, batch.target_input)

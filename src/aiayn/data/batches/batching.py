@@ -4,13 +4,12 @@ A batch is global: all ranks and accumulations of one optimizer step share it.
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from aiayn.data.batches.collation import TranslationBatch, collate
-from aiayn.data.batches.epoch_plan import EpochPlan, Indices, Lengths, batch_borders, plan_epoch
+from aiayn.data.batches.epoch_plan import EpochPlan, Indices, Lengths, plan_epoch
 from aiayn.data.batches.prefetch import prefetch
 from aiayn.data.batches.sentences import SentencePairs
 from aiayn.data.batches.static_shapes import static_shapes
@@ -23,12 +22,12 @@ def micro_batches(
 
     `parts` is the number of ranks times that of accumulations; a rank gets part `a * world_size + rank` in accumulation
     a. So the optimizer step has the same sentences for any factors. With fewer sentences than parts, some are empty.
-    Those of static shape have equally many sentences, which bounds their tokens.
+    Those of static shape are bounded on either side, see `_dealt`.
     """
+    if is_static:
+        return _dealt(batch, source_lengths, target_lengths, parts)
     tokens = source_lengths[batch].astype(np.int64) + target_lengths[batch]
     longest_first = np.argsort(-tokens, kind="stable")
-    if is_static:
-        return [batch[longest_first[part::parts]] for part in range(parts)]
     batch, tokens = batch[longest_first], tokens[longest_first]
     starts = _even_starts(tokens.tolist(), parts)
     return [batch[start:end] for start, end in zip(starts, [*starts[1:], len(batch)], strict=True)]
@@ -40,8 +39,17 @@ def evaluation_batches(source_lengths: Lengths, target_lengths: Lengths, *, toke
     A sentence over the budget is a batch of its own. Rank r of W takes `batches[r::W]`.
     """
     order = np.lexsort((target_lengths, source_lengths))[::-1].astype(np.int64)
-    borders = batch_borders(order, source_lengths, target_lengths, tokens, tokens)
-    return [order[start:end] for start, end in pairwise(borders.tolist())]
+    sources, targets = (lengths[order].astype(np.int64) for lengths in (source_lengths, target_lengths))
+    batches = []
+    start = 0
+    while start < len(order):
+        # The first sentence has the longest source, which bounds the number of sentences of the batch.
+        most = max(1, tokens // int(sources[start]))
+        longest = np.maximum.accumulate(targets[start : start + most])
+        fitting = np.count_nonzero(longest * np.arange(1, len(longest) + 1) <= tokens)
+        batches.append(order[start : start + max(1, int(fitting))])
+        start += len(batches[-1])
+    return batches
 
 
 @final
@@ -65,7 +73,7 @@ class TrainingStream:
         accumulation: int,
         start_step: int,
         max_steps: int,
-        bos_id: int,
+        start_id: int,
         multiple: int = 1,
         is_static: bool = False,
     ) -> None:
@@ -77,7 +85,7 @@ class TrainingStream:
         self._rank, self._world_size, self._accumulation = rank, world_size, accumulation
         self._start_step, self._max_steps = start_step, max_steps
         self._multiple = multiple
-        self._bos_id = bos_id
+        self._start_id = start_id
         self._shapes = None
         if is_static:
             self._shapes = static_shapes(
@@ -101,7 +109,7 @@ class TrainingStream:
                 yield collate(
                     self._pairs,
                     part,
-                    bos_id=self._bos_id,
+                    start_id=self._start_id,
                     step_source_tokens=step_tokens[0],
                     step_target_tokens=step_tokens[1],
                     epoch=epoch,
@@ -132,6 +140,26 @@ class TrainingStream:
             steps += len(plan)
             epoch += 1
             yield plan
+
+
+def _dealt(batch: Indices, source_lengths: Lengths, target_lengths: Lengths, parts: int) -> list[Indices]:
+    """Deal sentences to parts, round by round.
+
+    The parts differ by at most one sentence and, on either side, by at most the tokens of its longest sentence. Sources
+    are dealt longest first, so their differences cannot add up; in a round, the part with most target tokens gets the
+    sentence with fewest.
+    """
+    longest_first = batch[np.argsort(-source_lengths[batch].astype(np.int64), kind="stable")]
+    tokens = np.zeros(parts, np.int64)  # of targets, by part
+    dealt: list[list[int]] = [[] for _ in range(parts)]
+    for start in range(0, len(batch), parts):
+        members = longest_first[start : start + parts]
+        members = members[np.argsort(target_lengths[members], kind="stable")]
+        most_first = np.argsort(-tokens, kind="stable")[parts - len(members) :]  # of the last round, some get nothing
+        tokens[most_first] += target_lengths[members]
+        for part, sentence in zip(most_first.tolist(), members.tolist(), strict=True):
+            dealt[part].append(sentence)
+    return [np.array(sentences, np.int64) for sentences in dealt]
 
 
 def _even_starts(tokens: list[int], parts: int) -> list[int]:
@@ -171,12 +199,12 @@ class EvaluationStream:
         pairs: SentencePairs,
         *,
         tokens: int,
-        bos_id: int,
+        start_id: int,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
         self.pairs = pairs
-        self.bos_id = bos_id
+        self.start_id = start_id
         batches = evaluation_batches(pairs.source.lengths, pairs.target.lengths, tokens=tokens)
         own = batches[rank::world_size]
         # Every rank makes the same number of forward passes, since they may synchronize: the last may be empty.
@@ -188,4 +216,4 @@ class EvaluationStream:
 
     def __iter__(self) -> Iterator[TranslationBatch]:
         for indices in self.batches:
-            yield collate(self.pairs, indices, bos_id=self.bos_id)
+            yield collate(self.pairs, indices, start_id=self.start_id)

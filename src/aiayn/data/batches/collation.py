@@ -69,7 +69,7 @@ def collate(
     pairs: SentencePairs,
     indices: NDArray[np.int64],
     *,
-    bos_id: int,
+    start_id: int,
     step_source_tokens: int | None = None,
     step_target_tokens: int | None = None,
     epoch: int = 0,
@@ -92,7 +92,7 @@ def collate(
     count = int(pairs.target.lengths[indices].sum())
     inputs = np.empty_like(outputs)
     inputs[1:] = outputs[:-1]
-    inputs[layout.offsets[: len(indices)].numpy()] = bos_id
+    inputs[layout.offsets[: len(indices)].numpy()] = start_id
     inputs[count:] = 0
     outputs[0 if weightless else count :] = IGNORED
     num_source_tokens, num_target_tokens = (

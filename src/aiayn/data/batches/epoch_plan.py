@@ -5,7 +5,6 @@ other arrays are computed for one block of sentences at a time.
 """
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, TypeAlias, final, overload
 
 import numpy as np
@@ -52,8 +51,8 @@ def plan_epoch(
 ) -> EpochPlan:
     """Split a corpus into batches of sentences of similar length (section 5.1), differently in every epoch.
 
-    Every sentence is in exactly one batch. Lengths, `[sentences]`, include the eos. The budgets `source_tokens` and
-    `target_tokens` of a batch include padding.
+    Every sentence is in exactly one batch. Lengths, `[sentences]`, include the eos. A batch has at most `source_tokens`
+    and `target_tokens`, and as many as fit: it ends before the first sentence that would exceed either budget.
 
     Raises:
         UserError: A single sentence exceeds a budget.
@@ -61,17 +60,17 @@ def plan_epoch(
     _check_budget(source_lengths, source_tokens, "source")
     _check_budget(target_lengths, target_tokens, "target")
     rng = np.random.default_rng([seed, epoch])
-    order = _bucketed_order(source_lengths, target_lengths, source_tokens, target_tokens, rng)
-    borders = batch_borders(order, source_lengths, target_lengths, source_tokens, target_tokens)
+    order = _order_by_length(source_lengths, target_lengths, source_tokens, target_tokens, rng)
+    borders = _borders(order, source_lengths, target_lengths, source_tokens, target_tokens)
     return EpochPlan(order, borders, rng.permutation(len(borders) - 1))
 
 
-def batch_borders(
-    order: Order | Indices, source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int
+def _borders(
+    order: Order, source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int
 ) -> Indices:
     """Return the borders of batches in an order of sentences, int64 `[batches + 1]`.
 
-    Each is as large as the budgets of padded tokens allow; a sentence over a budget is a batch of its own.
+    A batch ends before the first sentence that would exceed either budget.
     """
     most = min(source_tokens, target_tokens)  # sentences of a batch: each has a token
     size = max(_BLOCK, most + 1)
@@ -87,18 +86,14 @@ def batch_borders(
 
 def _cut(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int) -> list[int]:
     """Return the end of each batch of a block."""
-    sources, targets = source_lengths.astype(np.int64), target_lengths.astype(np.int64)
-    ends = []
-    start = 0
-    while start < len(sources):
-        # The first sentence alone bounds the number of sentences of the batch.
-        most = max(1, min(source_tokens // int(sources[start]), target_tokens // int(targets[start])))
-        window = slice(start, start + most)
-        sizes = np.arange(1, len(sources[window]) + 1)
-        fits = np.maximum.accumulate(sources[window]) * sizes <= source_tokens
-        fits &= np.maximum.accumulate(targets[window]) * sizes <= target_tokens
-        start += max(1, int(np.count_nonzero(fits)))
-        ends.append(start)
+    sources, targets = (np.cumsum(lengths, dtype=np.int64) for lengths in (source_lengths, target_lengths))
+    ends: list[int] = []
+    seen = np.zeros(2, np.int64)  # tokens of earlier batches, by side
+    while not ends or ends[-1] < len(sources):
+        source_end = np.searchsorted(sources, seen[0] + source_tokens, side="right")
+        target_end = np.searchsorted(targets, seen[1] + target_tokens, side="right")
+        ends.append(int(min(source_end, target_end)))
+        seen[:] = sources[ends[-1] - 1], targets[ends[-1] - 1]
     return ends
 
 
@@ -111,61 +106,36 @@ def _check_budget(lengths: Lengths, budget: int, side: str) -> None:
         )
 
 
-def _bucketed_order(
+def _order_by_length(
     source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int, rng: np.random.Generator
 ) -> Order:
-    """Order sentences so that neighbours have similar lengths on both sides; ties are random.
+    """Order sentences by their longer side, relative to its budget; ties are random.
 
-    Sentences sorted by source length are split into bands of equally many tokens, and each band is sorted by target
-    length, alternately ascending and descending. For B batches there are sqrt(2 B) bands: more bands pad targets more,
-    fewer bands pad sources more.
+    So every batch has about as many source tokens for each target token as the corpus, and both its sides are nearly as
+    full as they can be together. Neighbours in an order by both sides would be more similar, but fill one side alone.
     """
     assert len(source_lengths) <= np.iinfo(np.int32).max
     shuffled = np.arange(len(source_lengths), dtype=np.int32)
     rng.shuffle(shuffled)
-    order = _sorted_by(source_lengths, shuffled)
-    batches = max(source_lengths.sum() / source_tokens, target_lengths.sum() / target_tokens)
-    bands = max(1, round((2 * batches) ** 0.5))
-    borders = [*_band_borders(order, source_lengths, target_lengths, bands), len(order)]
-    for band, (start, end) in enumerate(pairwise(borders)):
-        members = order[start:end]
-        lengths = target_lengths[members]
-        ranks = lengths if band % 2 == 0 else lengths.max(initial=0) - lengths
-        order[start:end] = members[_stable_argsort(ranks)]
-    return order
 
+    def longer(sources: Lengths, targets: Lengths) -> Lengths:
+        return np.maximum(sources, targets.astype(np.int64) * source_tokens // target_tokens)
 
-def _sorted_by(lengths: Lengths, order: Order) -> Order:
-    """Sort an order by length, stably: a counting sort over blocks."""
-    blocks = range(0, len(order), _BLOCK)
-    bins = int(lengths.max(initial=0)) + 1
-    counts = np.array([np.bincount(lengths[order[block : block + _BLOCK]], minlength=bins) for block in blocks])
+    # A stable counting sort over blocks.
+    blocks = [shuffled[start : start + _BLOCK] for start in range(0, len(shuffled), _BLOCK)]
+    bins = int(longer(source_lengths.max(initial=0), target_lengths.max(initial=0))) + 1
+    keys = (longer(source_lengths[block], target_lengths[block]) for block in blocks)
+    counts = np.array([np.bincount(each, minlength=bins) for each in keys], np.int64).reshape(-1, bins)
     # A sentence follows all shorter ones, and those of equal length in earlier blocks: [blocks, bins].
-    ends = np.cumsum(counts.T.reshape(-1)).reshape(counts.shape[::-1]).T if len(blocks) else counts
-    result = np.empty_like(order)
+    ends = np.cumsum(counts.T).reshape(bins, -1).T
+    order = np.empty_like(shuffled)
     for block, count, end in zip(blocks, counts, ends, strict=True):
-        members = order[block : block + _BLOCK]
-        shift = end - np.cumsum(count)  # from the position in the sorted block to that in the result
-        places = np.arange(len(members)) + np.repeat(shift, count)
-        result[places] = members[_stable_argsort(lengths[members])]
-    return result
+        shift = end - np.cumsum(count)  # from the position in the sorted block to that in the order
+        places = np.arange(len(block)) + np.repeat(shift, count)
+        order[places] = block[_stable_argsort(longer(source_lengths[block], target_lengths[block]))]
+    return order
 
 
 def _stable_argsort(keys: Lengths) -> Indices:
     """Argsort non-negative numbers stably; for 16 bits, numpy uses the faster radix sort."""
     return np.argsort(keys.astype(np.uint16) if keys.max(initial=0) < 1 << 16 else keys, kind="stable")
-
-
-def _band_borders(order: Order, source_lengths: Lengths, target_lengths: Lengths, bands: int) -> list[int]:
-    """Return the start of each band: all tokens are divided equally, and a sentence belongs where it ends."""
-    total = int(source_lengths.sum()) + int(target_lengths.sum())
-    first_tokens = 1 + -(-np.arange(bands) * total // bands)
-    borders: list[int] = []
-    tokens = 0
-    for block in range(0, len(order), _BLOCK):
-        members = order[block : block + _BLOCK]
-        ends = tokens + np.cumsum(source_lengths[members].astype(np.int64) + target_lengths[members])
-        tokens = int(ends[-1])
-        reached = np.searchsorted(first_tokens, tokens, side="right")
-        borders += (block + np.searchsorted(ends, first_tokens[len(borders) : reached])).tolist()
-    return borders

@@ -39,12 +39,12 @@ def static_shapes(
 ) -> tuple[SideShape, SideShape]:
     """The shapes of source and target that hold every micro-batch of a run.
 
-    A global batch is within both budgets of padded tokens, and each of its `parts` has equally many of its sentences,
-    but for one. The lengths, `[pairs]`, are those of the corpus.
+    A global batch is within both budgets, and its `parts` differ by at most one sentence and the tokens of the longest
+    one. The lengths, `[pairs]`, are those of the corpus.
     """
     sentences = -(-_most_sentences(source_lengths, target_lengths, source_tokens, target_tokens) // parts)
     longest = [max(2, int(lengths.max())) for lengths in (source_lengths, target_lengths)]
-    # n sentences of at most m tokens, n m within the budget: a part has at most (n + parts - 1) / parts of them.
+    # A part with t tokens leaves at least t - most to each other one, and t + (parts - 1) (t - most) to all.
     budgets = source_tokens, target_tokens
     own = [(budget + (parts - 1) * most) // parts for budget, most in zip(budgets, longest, strict=True)]
     # Enough to hold all tokens, also after rounding: fillers * longest >= tokens + fillers + TOKENS_MULTIPLE - 1.
@@ -57,11 +57,20 @@ def static_shapes(
 
 
 def _most_sentences(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int) -> int:
-    """The largest n for which n pairs are short enough for a global batch of n."""
-    counts = np.zeros(min(source_tokens, target_tokens) + 1, np.int64)  # of pairs, by the largest batch that takes them
-    for start in range(0, len(source_lengths), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        largest = np.minimum(source_tokens // source_lengths[block], target_tokens // target_lengths[block])
-        counts += np.bincount(largest, minlength=len(counts))
-    enough = counts[::-1].cumsum()[::-1] >= np.arange(len(counts))
-    return int(np.flatnonzero(enough)[-1])
+    """A bound of the sentences of a global batch: as many as fit if all shortest ones of a side come together."""
+    return max(1, min(_most_of(source_lengths, source_tokens), _most_of(target_lengths, target_tokens)))
+
+
+def _most_of(lengths: Lengths, budget: int) -> int:
+    """The largest number of sentences that have at most `budget` tokens together."""
+    counts = np.zeros(budget + 1, np.int64)  # of sentences, by length
+    for start in range(0, len(lengths), _BLOCK):
+        block = lengths[start : start + _BLOCK]
+        counts += np.bincount(block[block <= budget], minlength=len(counts))
+    each = np.arange(len(counts))
+    whole = np.cumsum(counts * each)  # tokens of all sentences up to a length
+    longest = int(np.searchsorted(whole, budget, side="right"))  # of these, not all fit
+    if longest == len(counts):
+        return int(counts.sum())
+    before = int(whole[longest - 1])
+    return int(counts[:longest].sum()) + (budget - before) // longest

@@ -1,7 +1,6 @@
 """Files named by the configuration."""
 
 import glob
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,15 +24,6 @@ def named_files(named: object, key: str, *, endings: Sequence[str] = ()) -> list
             raise UserError(f"{key} has the entry {pattern!r}, which is no path; give paths or globs")
         paths += _matches(pattern, key, endings)
     return paths
-
-
-def file_entry(path: Path, key: str) -> dict[str, str]:
-    """Return the name and SHA-256 of a file; a UserError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return {"file": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-    except OSError as error:
-        raise UserError(f"{key}: {path} cannot be read ({error.strerror}); fix the path or its permissions") from error
 
 
 def _matches(pattern: str, key: str, endings: Sequence[str]) -> list[Path]:

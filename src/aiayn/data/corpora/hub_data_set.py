@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import yaml
 
-from aiayn.data.corpora.files import file_entry
+from aiayn.data.lines import file_entry
 from aiayn.errors import UserError
 from aiayn.system.progress import has_bars
 from aiayn.system.scratch import make_scratch, remove_scratch

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, final
 
 from aiayn.data.corpora.corpus import Split, Task
-from aiayn.data.corpora.files import file_entry, named_files
-from aiayn.data.lines import aligned_lines, count_lines
+from aiayn.data.corpora.files import named_files
+from aiayn.data.lines import aligned_lines, count_lines, file_entry
 from aiayn.errors import UserError
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
 from aiayn.data.corpora.corpus import Split, Task
-from aiayn.data.corpora.files import file_entry, named_files
-from aiayn.data.lines import file_lines
+from aiayn.data.corpora.files import named_files
+from aiayn.data.lines import file_entry, file_lines
 from aiayn.errors import UserError
 from aiayn.trees.linearization import WORD, linearize
 from aiayn.trees.normalization import normalize

@@ -26,7 +26,7 @@ from aiayn.data.preparation.filters import HELD_OUT, REASONS, Filters, HeldOut, 
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
 from aiayn.data.preparation.workers import encoding_processes
-from aiayn.data.vocabulary import AnyKind, AnyTokenizer, load_tokenizer, train_tokenizer
+from aiayn.data.vocabulary import AnyKind, AnyTokenizer, GivenPieces, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
 
 Progress: TypeAlias = Callable[[str, int, int | None], object]
@@ -50,6 +50,12 @@ class PreparationSettings:
     pretokenized: bool = False
     """Whether the text is already split into words by spaces."""
     filters: Filters = field(default_factory=Filters)
+    given: GivenPieces | None = None
+    """For the tokenizer `given`."""
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings as plain values; a UserError if the file of a vocabulary cannot be read."""
+        return asdict(self) | {"given": self.given and self.given.described()}
 
 
 @final
@@ -129,7 +135,7 @@ def prepare(
         "target_language": corpus.target_language,
         "task": corpus.task,
     }
-    directory = cache / "prepared" / _key(described, asdict(settings))
+    directory = cache / "prepared" / _key(described, settings.described())
     job = _Job(corpus, described, settings, cache, shard_directory(directory), processes, progress)
     try:
         return PreparedData(directory, open_or_build(directory, partial(_build_prepared, job)))
@@ -187,7 +193,7 @@ def _build_prepared(job: _Job, directory: Path) -> dict[str, Any]:
             (directory / f"{split}.{TREES}").write_bytes(trees.encode())
     return {
         "format": FORMAT_VERSION,
-        "settings": asdict(job.settings),
+        "settings": job.settings.described(),
         "corpus": job.described,
         "origin": job.corpus.origin,
         "splits": splits,
@@ -227,7 +233,8 @@ def _identifying(job: _Job, split: Split) -> Iterator[TextPairs]:
 
 def _shared_tokenizer(job: _Job) -> AnyTokenizer:
     """Train the tokenizer once per corpus and kind of vocabulary; the other settings do not matter."""
-    settings = {name: value for name, value in asdict(job.settings).items() if name not in ("max_length", "filters")}
+    described = job.settings.described()
+    settings = {name: value for name, value in described.items() if name not in ("max_length", "filters")}
     directory = job.cache / "tokenizers" / _key(job.described, settings)
 
     def train(folder: Path) -> dict[str, Any]:
@@ -236,6 +243,7 @@ def _shared_tokenizer(job: _Job) -> AnyTokenizer:
             vocabulary_size=job.settings.vocabulary_size,
             kind=job.settings.tokenizer,
             pretokenized=job.settings.pretokenized,
+            given=job.settings.given,
         )
         tokenizer.save(folder / _TOKENIZER)
         return {"format": FORMAT_VERSION, "corpus": job.described, "settings": settings}

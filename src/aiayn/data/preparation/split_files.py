@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from aiayn.data.batches.prefetch import parallel_map
 from aiayn.data.batches.sentences import SentencesInMemory, lengths_between
 from aiayn.data.corpora.corpus import Split
+from aiayn.data.given_pieces import GivenTokenizer
 from aiayn.data.lines import TextPairs
 from aiayn.data.vocabulary import AnyTokenizer
 
@@ -88,6 +89,8 @@ class PreparedSplit:
 def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:
     """Write `<stem>.<side>.tokens`, `.offsets` and `.txt` of both sides of a held-out split, a few chunks at a time.
 
+    The text is that of whole words, so of given pieces it is restored.
+
     Returns:
         Numbers of pairs, of dropped pairs (none) and of tokens of each side.
     """
@@ -101,7 +104,11 @@ def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path
 
 
 def _encode(tokenizer: AnyTokenizer, text: TextPairs) -> tuple[list[SentencesInMemory], TextPairs]:
-    return [SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id) for lines in text], text
+    sides = [SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id) for lines in text]
+    if isinstance(tokenizer, GivenTokenizer):
+        sources, targets = ([tokenizer.restored(line) for line in lines] for lines in text)
+        return sides, (sources, targets)
+    return sides, text
 
 
 @final

@@ -22,8 +22,8 @@ class NoPositions(PositionalEncoding):
 class ConcatenatedPositions(SinusoidalPositions):
     """A linear map of embedding and sinusoids side by side, instead of their sum."""
 
-    def __init__(self, *, max_positions: int, d_model: int) -> None:
-        super().__init__(max_positions=max_positions, d_model=d_model)
+    def __init__(self, *, max_positions: int, d_model: int, offset: int = 0) -> None:
+        super().__init__(max_positions=max_positions, d_model=d_model, offset=offset)
         self.projection = projection(2 * d_model, d_model, bias=False)
 
     def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
@@ -50,24 +50,25 @@ class RotaryPositions(nn.Module):
 
 
 def positional_encoding(
-    name: str, *, max_positions: int, d_model: int, arguments: Mapping[str, Any] | None = None
+    name: str, arguments: Mapping[str, Any] | None = None, *, max_positions: int, d_model: int, offset: int = 0
 ) -> PositionalEncoding:
     """The positional encoding of `model.positions`, initialised with torch's generator.
 
-    `arguments` are further ones of a class of the user's own, named as `module:Class`.
+    `arguments` are further ones of a class of the user's own, named as `module:Class`. `offset` is the first position
+    of sinusoids; rows of a learned table have no numbers.
     """
+    given: dict[str, Any] = {"max_positions": max_positions, "d_model": d_model}
     match name:
         case "sinusoidal":
-            return SinusoidalPositions(max_positions=max_positions, d_model=d_model)
+            return SinusoidalPositions(**given, offset=offset)
         case "none" | "rotary":  # rotary positions are applied by self-attention
             return NoPositions()
         case "learned":
-            return LearnedPositions(max_positions=max_positions, d_model=d_model)
+            return LearnedPositions(**given)
         case "concatenated":
-            return ConcatenatedPositions(max_positions=max_positions, d_model=d_model)
+            return ConcatenatedPositions(**given, offset=offset)
         case "sinusoidal_blocks":
-            return SinusoidalPositions(max_positions=max_positions, d_model=d_model, formula=sinusoids_in_blocks)
-    given = {"max_positions": max_positions, "d_model": d_model}
+            return SinusoidalPositions(**given, offset=offset, formula=sinusoids_in_blocks)
     return create(name, key="model.positions", base=PositionalEncoding, given=given, own=arguments or {})  # type: ignore[type-abstract]
 
 

@@ -4,31 +4,22 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from aiayn.paper.claims import Metric, Ordering
-from aiayn.paper.tables import load_table3
-from aiayn.reports.numbers import interval_text
-from aiayn.reports.page.markup import Html, heading, table, tag, with_symbols
+from aiayn.paper.claims import Metric
+from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed
+from aiayn.reports.judgement import Judged, JudgedClaim
+from aiayn.reports.numbers import effect_text
+from aiayn.reports.page.markup import Html, heading, joined, table, tag, with_symbols
 from aiayn.reports.tables.table3 import Report
-from aiayn.reports.tables.table3_claims import (
-    Judged,
-    JudgedClaim,
-    claimed,
-    printed_difference,
-    verdict_text,
-)
 from aiayn.reports.verdicts import Verdict
 
 MARKS = {
     Verdict.reproduced: "✓",
     Verdict.contradicted: "✕",
+    Verdict.under_powered: "~",
     Verdict.undecided: "?",
-    Verdict.pending: "·",
-    Verdict.incomparable: "–",
+    Verdict.not_tested: "–",
 }
 """A shape for each verdict, besides its colour."""
-
-NOT_EVIDENCE = "not evidence"
-"""The label of verdicts for which these runs are no evidence."""
 
 HEADINGS = (
     "<claimed",
@@ -41,50 +32,63 @@ HEADINGS = (
 
 def verdict_counts(report: Report) -> Html:
     """The number of claims by verdict, at the top of the page."""
-    no_evidence = report.scope.not_evidence
-    counts = Counter(NOT_EVIDENCE if claim.claim.id in no_evidence else claim.verdict.value for claim in report.claims)
+    counts = Counter(judged.verdict for judged in report.claims)
     numbers = (
         tag(
             "div",
-            tag("dt", name),
-            tag("dd", str(counts[name])),
-            class_=f"count {name.replace(' ', '-')}",
-            style=f"flex-grow:{counts[name]}",
+            tag("dt", verdict),
+            tag("dd", str(counts[verdict])),
+            class_=f"count {_name(verdict)}",
+            style=f"flex-grow:{counts[verdict]}",
         )
-        for name in (*Verdict, NOT_EVIDENCE)
-        if counts[name]
+        for verdict in Verdict
+        if counts[verdict]
     )
     return tag("dl", *numbers, class_="counts")
 
 
 def claim_list(report: Report) -> Html:
     """Each claim with its verdict; it opens to the comparisons behind it."""
-    return tag("div", *(_claim(report, claim) for claim in report.claims), class_="claims")
+    return tag("div", *map(_claim, report.claims), class_="claims")
 
 
-def _claim(report: Report, judged: JudgedClaim) -> Html:
-    dots = (_dot(each.verdict, f"{claimed(each.comparison)}: {each.verdict}") for each in judged.comparisons)
+def _name(verdict: Verdict) -> str:
+    """Of its class in the style sheet."""
+    return verdict.replace(" ", "-")
+
+
+def _claim(judged: JudgedClaim) -> Html:
+    dots = (_dot(each.verdict, f"{claimed(each.comparison)}: {each.verdict}") for each in judged.primary)
     summary = tag(
         "summary",
         tag("span", MARKS[judged.verdict], class_="mark", aria_hidden="true"),
         tag("span", with_symbols(judged.claim.statement), class_="statement"),
         tag("span", *dots, class_="dots", aria_hidden="true"),
-        tag("span", verdict_text(report.scope, judged.claim.id, judged.verdict), class_="verdict"),
+        tag("span", judged.verdict.value, class_="verdict"),
     )
-    note = f"Section {judged.claim.section} of the paper, group {judged.claim.group}."
+    parts = [_comparisons("Comparisons behind the verdict", judged.primary)]
+    if judged.secondary:
+        parts.append(_comparisons("Secondary comparisons, which decide nothing", judged.secondary))
+    note = tag("p", " ".join(_notes(judged)), class_="note")
+    return tag("details", summary, joined(parts, ""), note, class_=f"claim {_name(judged.verdict)}")
+
+
+def _notes(judged: JudgedClaim) -> list[str]:
+    notes = [f"Section {judged.claim.section} of the paper, group {judged.claim.group}."]
+    if judged.reason:
+        notes.append(f"Not tested: {judged.reason}.")
+    elif judged.power is not None:
+        notes.append(f"Power for the paper's differences: {judged.power:.0%}.")
     if judged.seeds_needed:
-        note += f" About {judged.seeds_needed:,} seeds of each row would decide what is open."
-    if judged.claim.id in report.scope.not_evidence:
-        note += " * These runs are no evidence on it: see the head of the page."
-    comparisons = _comparisons(judged.comparisons)
-    return tag("details", summary, comparisons, tag("p", note, class_="note"), class_=f"claim {judged.verdict}")
+        notes.append(f"{judged.seeds_needed:,} seeds of each row would have a power of 80%.")
+    return notes
 
 
 def _dot(verdict: Verdict, title: str | None = None) -> Html:
-    return tag("i", class_=f"dot {verdict}", title=title)
+    return tag("i", class_=f"dot {_name(verdict)}", title=title)
 
 
-def _comparisons(comparisons: Sequence[Judged]) -> Html:
+def _comparisons(title: str, comparisons: Sequence[Judged]) -> Html:
     widest = dict.fromkeys(Metric, 0.0)
     for each in comparisons:
         metric = each.comparison.metric
@@ -93,51 +97,56 @@ def _comparisons(comparisons: Sequence[Judged]) -> Html:
         tag(
             "tr",
             tag("th", claimed(each.comparison), scope="row"),
-            tag("td", printed_difference(each.comparison), class_="n"),
+            tag("td", effect_assumed(each.comparison), class_="n"),
             tag("td", _whisker(each, widest[each.comparison.metric]), class_="plot"),
-            tag("td", interval_text(each.interval, _decimals(each) + 1)),
+            tag("td", effect_text(each.effect, DECIMALS[each.comparison.metric])),
             tag("td", _dot(each.verdict), f" {each.verdict}"),
         )
         for each in comparisons
     )
-    return table("Comparisons behind the verdict", [map(heading, HEADINGS)], rows)
+    return table(title, [map(heading, HEADINGS)], rows)
 
 
-def _decimals(judged: Judged) -> int:
-    return load_table3().row(judged.comparison.rows[0]).cell(judged.comparison.metric).decimals
+def _ends(judged: Judged) -> tuple[float, float, float] | None:
+    """Low end, estimate and high end; None where there is nothing to draw."""
+    effect = judged.effect
+    if effect is None or effect.low is None or effect.high is None:
+        return None
+    ends = effect.low, effect.estimate, effect.high
+    return ends if all(map(math.isfinite, ends)) else None
 
 
 def _extent(judged: Judged) -> float:
     """The largest value to draw, positive."""
-    ends = [] if judged.interval is None else [abs(judged.interval.low), abs(judged.interval.high)]
-    if not isinstance(judged.comparison, Ordering):
-        ends.append(2 * float(judged.comparison.within))
-    return max(filter(math.isfinite, ends), default=1.0) or 1.0
+    low, _, high = _ends(judged) or (0.0, 0.0, 0.0)
+    margin = judged.comparison.within or 0.0
+    return max(abs(low), abs(high), 2 * margin) or 1.0
 
 
 def _whisker(judged: Judged, extent: float) -> Html | None:
     """An interval as a line with a dot, zero in the middle, over the part of the axis that the claim names."""
-    interval = judged.interval
-    if interval is None or not all(map(math.isfinite, (interval.low, interval.estimate, interval.high))):
+    ends = _ends(judged)
+    if ends is None:
         return None
 
     def x(value: float) -> float:
         return round(80 + 76 * max(-1.0, min(1.0, value / extent)), 1)
 
+    low, estimate, high = map(x, ends)
     comparison = judged.comparison
-    if isinstance(comparison, Ordering):
-        left, right = (80.0, 160.0) if comparison.metric.sign > 0 else (0.0, 80.0)
+    if comparison.within is None:
+        left, right = (80.0, 160.0) if comparison.sign > 0 else (0.0, 80.0)
     else:
-        left, right = x(-float(comparison.within)), x(float(comparison.within))
+        left, right = x(-comparison.within), x(comparison.within)
     return tag(
         "svg",
         tag("rect", x=left, y=0, width=round(right - left, 1), height=16, class_="claimed"),
         tag("line", x1=80, x2=80, y1=0, y2=16, class_="zero"),
-        tag("line", x1=x(interval.low), x2=x(interval.high), y1=8, y2=8, class_="whisker"),
-        tag("circle", cx=x(interval.estimate), cy=8, r=3, class_="estimate"),
+        tag("line", x1=low, x2=high, y1=8, y2=8, class_="whisker"),
+        tag("circle", cx=estimate, cy=8, r=3, class_="estimate"),
         viewBox="0 0 160 16",
         width=160,
         height=16,
-        class_=f"interval {judged.verdict}",
+        class_=f"interval {_name(judged.verdict)}",
         aria_hidden="true",
     )

@@ -73,22 +73,20 @@ class PageContent:
     """When, UTC."""
 
 
-def read_content(runs: Path, *, cache: Path, only: OnlyConfig, resamples: int, seed: int) -> PageContent:
+def read_content(runs: Path, *, cache: Path, only: OnlyConfig) -> PageContent:
     """The table and the runs at this moment; files that have not changed since an earlier call are not read again.
 
     Args:
         runs: the folder of runs.
         cache: where to look for corpora first; runs name theirs too.
         only: the runs to show.
-        resamples: see `report_of`.
-        seed: likewise.
 
     Raises:
         UserError: there is no such folder, runs of the table do not compare, or their scores cannot be read.
     """
     entries = read_results(runs)
     comparable = comparable_runs(entries, runs, scale=only.scale, data=only.data, like=only.like)
-    report = report_of(comparable, resamples=resamples, seed=seed)
+    report = report_of(comparable, runs)
     in_table = {run.path for run in comparable.runs}
     shown = sorted((entry for entry in entries if _is_shown(entry, in_table, only)), key=_order)
     bases: dict[tuple[str, str], Entry] = {}

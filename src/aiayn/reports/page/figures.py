@@ -8,7 +8,7 @@ from aiayn.paper.claims import Metric
 from aiayn.paper.tables import load_table3
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.run_data import DIGITS, METRICS
-from aiayn.reports.tables.table3_rows import Line, Measurement, settings_text
+from aiayn.reports.tables.table3_rows import Line, Measurement, printed_to_base, settings_text
 
 
 def figure_data(content: PageContent) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def _row(line: Line, runs: Sequence[RunContent]) -> dict[str, Any]:
         **{
             metric.value: {
                 "paper": row.cell(metric).number,
-                "paperDifference": _rounded(row.cell(metric).number - base.cell(metric).number),
+                "paperDifference": _rounded(printed_to_base(row, metric)),
                 **_measured(line.measured.get(metric)),
             }
             for metric in Metric
@@ -55,8 +55,10 @@ def _row(line: Line, runs: Sequence[RunContent]) -> dict[str, Any]:
 def _measured(measurement: Measurement | None) -> dict[str, Any]:
     if measurement is None:
         return {"ours": None, "difference": None}
-    interval = measurement.difference
-    ends = None if interval is None else [_rounded(end) for end in (interval.estimate, interval.low, interval.high)]
+    effect = measurement.difference
+    ends = None
+    if effect is not None:
+        ends = [None if end is None else _rounded(end) for end in (effect.estimate, effect.low, effect.high)]
     return {"ours": _rounded(measurement.value), "difference": ends}
 
 

@@ -3,9 +3,7 @@
 import base64
 import gzip
 import hashlib
-import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -14,7 +12,7 @@ from string import Template
 
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.code_versions import code_versions
+from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.numbers import counted
 from aiayn.reports.page.claims import claim_list, verdict_counts
 from aiayn.reports.page.content import PageContent, RunContent
@@ -33,6 +31,7 @@ from aiayn.reports.page.markup import (
 )
 from aiayn.reports.page.run_sections import run_sections
 from aiayn.reports.page.tables import cost_summary, cost_table, plain_table, results_table
+from aiayn.reports.run_facts import commands
 from aiayn.reports.status import count_states
 from aiayn.reports.tables.table3 import differences_grid, summary
 
@@ -93,7 +92,7 @@ def page(content: PageContent, bundle: Bundle, *, command: str, refresh: int | N
         style=_asset("page.css"),
         refresh=str(refresh or ""),
         heading=HEADING,
-        scope=tag("p", with_symbols(report.scope.sentence), class_="scope") if report.scope.sentence else "",
+        scope=tag("p", with_symbols(report.scope), class_="scope") if report.scope else "",
         lead=_lead(content),
         counts=verdict_counts(report),
         claims=claim_list(report),
@@ -142,31 +141,20 @@ def _conditions(content: PageContent, command: str) -> Html:
     return facts_list(
         {
             **content.report.conditions,
-            "trained by": "; ".join(_commands(content.runs)),
+            "trained by": "; ".join(commands(run.record for run in content.runs if run.record)),
             "trained": _when(content.runs),
             "versions": _versions(content.runs),
-            "code": "; ".join(_code(content.runs)),
-            "intervals": f"{content.report.resamples:,} paired resamples of the sentences",
+            **_origins(content.runs),
             "paper": f"{caption.dev_set}, {caption.language_pair}, {caption.source}",
             "this page": f"{command}, {content.read}",
         }
     )
 
 
-def _commands(runs: Sequence[RunContent], most: int = 3) -> Iterator[str]:
-    """The command lines without the words that distinguish the jobs of a sweep."""
-    typed = Counter(
-        " ".join(re.sub(r"(?<=\s)(experiment|seed)=\S+", "", run.record.command).split()) for run in runs if run.record
-    )
-    yield from (command for command, _ in typed.most_common(most))
-    if len(typed) > most:
-        yield f"and {len(typed) - most} other commands"
-
-
-def _code(runs: Sequence[RunContent]) -> Iterator[str]:
-    """The versions of the code, and how many of the runs each has made."""
-    for version in code_versions((run.entry.directory.path, run.record) for run in runs if run.record):
-        yield f"{version.text}: {counted(len(version.runs), 'run')}"
+def _origins(runs: Sequence[RunContent]) -> dict[str, str]:
+    """The code of the runs, and precision and packages where they differ; by name."""
+    versions = code_versions((run.entry.directory.path, run.record) for run in runs if run.record)
+    return {name: text for name, _, text in (remark.partition(": ") for remark in version_remarks(versions))}
 
 
 def _when(runs: Sequence[RunContent]) -> str:

@@ -10,7 +10,6 @@ from aiayn.reports.page.markup import Html, chip, data_block, facts_list, filter
 from aiayn.reports.page.run_data import RANKS, Sample
 from aiayn.reports.run import facts
 from aiayn.reports.status import scores_of, steps_of
-from aiayn.runs.ledger import State
 from aiayn.runs.record import Record
 
 
@@ -36,7 +35,7 @@ def _run(run: RunContent) -> Html:
 
 def _body(run: RunContent) -> Iterator[Html]:
     record, state = run.record, run.entry.state
-    if run.entry.message and state is not State.finished:
+    if run.entry.message:
         message = tag("strong", state.value), f": {run.entry.message}"
         yield tag("p", *message, class_=f"message {state}", role="note")
     for note in run.notes:

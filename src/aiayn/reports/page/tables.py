@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aiayn.evaluation.significance import Interval
+from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
+from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.formats import Grid
-from aiayn.reports.numbers import counted, duration, millions, signed, with_deviation
+from aiayn.reports.numbers import counted, duration, ends_text, millions, signed, with_deviation
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import (
     Html,
@@ -35,7 +36,8 @@ def results_table(content: PageContent) -> Html:
         tag("th", name, colspan=3, scope="colgroup", class_="span") for name in ("Perplexity", content.report.bleu_name)
     )
     parameters = tag("th", "Parameters", colspan=2, scope="colgroup", class_="span")
-    headings = ["<row", "<setting (trained here)", *["paper", "ours", "ours − base"] * len(Metric)]
+    measured = ["paper", "ours", "log ours − base", "paper", "ours", "ours − base"]
+    headings = ["<row", "<setting (trained here)", *measured]
     head = (
         (tag("th", colspan=2), *scores, parameters, tag("th", colspan=2)),
         map(sortable, [*headings, "paper", "ours", "<seeds", "<state"]),
@@ -59,7 +61,7 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
         else:
             ours = with_deviation(measurement.value, measurement.deviation, cell.decimals)
             cells.append(number(ours, measurement.value, class_="ours"))
-            cells.append(_difference(measurement.difference, metric, cell.decimals))
+            cells.append(_difference(measurement.difference, metric))
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     cells.append(number(printed, row.parameters.value, class_="paper"))
     cells.append(number(millions(line.parameters), line.parameters, class_="ours"))
@@ -82,15 +84,16 @@ def _link(run: RunContent) -> Html:
     return tag("a", text, href=f"#{run.anchor}", class_=f"seed {state}", title=f"{run.title}: {state}")
 
 
-def _difference(interval: Interval | None, metric: Metric, decimals: int) -> Html:
+def _difference(effect: Effect | None, metric: Metric) -> Html:
     """A difference to base; bold where its whole interval is on one side of zero."""
-    if interval is None:
+    if effect is None:
         return number("")
-    is_open = not interval.low * interval.high > 0
-    strength = "open" if is_open else "better" if metric.sign * interval.low > 0 else "worse"
-    spread = f"[{signed(interval.low, decimals)}, {signed(interval.high, decimals)}]"
-    body = joined((tag("b", signed(interval.estimate, decimals)), tag("small", spread)), " ")
-    return tag("td", body, class_=f"n difference {strength}", data_v=sort_key(interval.estimate))
+    body, strength = tag("b", signed(effect.estimate, DECIMALS[metric])), "open"
+    if effect.low is not None and effect.high is not None:
+        if effect.low * effect.high > 0:
+            strength = "better" if metric.sign * effect.low > 0 else "worse"
+        body = joined((body, tag("small", ends_text(effect.low, effect.high, DECIMALS[metric]))), " ")
+    return tag("td", body, class_=f"n difference {strength}", data_v=sort_key(effect.estimate))
 
 
 def cost_table(runs: Sequence[RunContent]) -> Html:

@@ -10,6 +10,7 @@ from aiayn.errors import UserError
 from aiayn.reports.page.content import read_content
 from aiayn.reports.page.render import page, plotly_bundle
 from aiayn.reports.status import count_states
+from aiayn.reports.tables.table3 import record_look_at
 from aiayn.system import files
 from aiayn.system.progress import draw_lines, has_bars, say
 
@@ -29,10 +30,11 @@ def report_page(config: ReportConfig, output: Path) -> None:
     """
     bundle = plotly_bundle(None if config.plotly_bundle is None else Path(config.plotly_bundle))
     runs, cache = Path(config.paths.runs), Path(config.paths.cache)
-    read = partial(read_content, runs, cache=cache, only=config.only, resamples=config.resamples, seed=config.seed)
+    read = partial(read_content, runs, cache=cache, only=config.only)
     rendered = partial(page, bundle=bundle, command=_command(config))
     seen = _modifications(runs)  # before the runs are read, so that no change is missed
     content = read()
+    record_look_at(content.report)
     files.write_text(output, rendered(content, refresh=RELOAD_SECONDS if config.watch else None))
     print(output, flush=True)  # noqa: T201
     complaint = ""
@@ -68,7 +70,7 @@ def _command(config: ReportConfig) -> str:
     """A command that makes the same page of the same runs."""
     only = {"scale": config.only.scale, "data": config.only.data, "like": config.only.like}
     chosen = [f"only.{key}={value}" for key, value in only.items() if value is not None]
-    return " ".join(["aiayn report page", *chosen, f"resamples={config.resamples}", f"seed={config.seed}"])
+    return " ".join(["aiayn report page", *chosen])
 
 
 def _modifications(runs: Path) -> dict[Path, tuple[int, int]]:

@@ -8,8 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from aiayn.evaluation.growth import fit_exponents
-from aiayn.evaluation.significance import Estimate
+from aiayn.evaluation.growth import Estimate, fit_exponents
 from aiayn.models.table1.layer_costs import operations, path_length, seconds, sequential_operations
 from aiayn.models.table1.layer_types import (
     BareConvolution,

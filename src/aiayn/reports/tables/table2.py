@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.evaluation.matrix import TITLES
-from aiayn.evaluation.significance import bootstrap, sentence_columns
+from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER, TITLES
+from aiayn.evaluation.significance import measure, sentence_columns
 from aiayn.evaluation.test_sets import SENTENCES_OF_2014
 from aiayn.paper.table2_claims import load_table2_claims
 from aiayn.paper.tables import System, load_table2, load_table3
@@ -28,9 +28,18 @@ from aiayn.reports.comparability import (
     tested_differences,
 )
 from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
-from aiayn.reports.tables.table2_claims import JudgedTable2Claim, TestedSystem, claim_grids, judge, plain_claim
+from aiayn.reports.publication import show_or_publish
+from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.reports.tables.table2_claims import (
+    JudgedTable2Claim,
+    TestedSystem,
+    claim_grids,
+    judge_claims,
+    plain_claim,
+    untested_remarks,
+)
 from aiayn.runs.cost import RunCost
 from aiayn.runs.ledger import read_results
 
@@ -40,10 +49,6 @@ PAIRS = {"en_de": "EN-DE", "en_fr": "EN-FR"}
 
 ROWS = {"base": "transformer_base", "big": "transformer_big"}
 """Of the table, by the model of the experiment."""
-
-DEFINITIONS = {"en_de": ("multi_bleu_split", "multi_bleu_none_split"), "en_fr": ("multi_bleu", "multi_bleu_none")}
-"""The BLEU that compares with the paper's, by language pair: tokenised, and for German with compounds split, as in the
-authors' code; the second of each where the text came split into words."""
 
 AVERAGED = frozenset({"averaging.checkpoints", "averaging.interval"})
 """Differ between the two models (section 6.1)."""
@@ -73,7 +78,7 @@ class TestedRun(ReportedRun):
     def bleu(self) -> float | None:
         """By the paper's definition."""
         scores = {} if self.test is None else self.test.by_definition
-        return next((scores[name].score for name in DEFINITIONS[self.pair] if name in scores), None)
+        return next((scores[name].score for name in NEAREST_TO_THE_PAPER[self.pair] if name in scores), None)
 
     @property
     def flops(self) -> float | None:
@@ -146,12 +151,13 @@ class Table2Report:
 
 
 def report_table2(config: ReportConfig, output: Path | None) -> None:
-    """Print the table, or write it to a .md, .tex or .json file."""
-    only, draws = config.only, {"resamples": config.resamples, "seed": config.seed}
-    show(document(read_table2(Path(config.paths.runs), scale=only.scale, data=only.data, **draws)), output)
+    """Print the table, write it to a .md, .tex or .json file, or publish it with the data of its runs."""
+    report = read_table2(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
+    runs = [run for each in report.finished for run in each.finished]
+    show_or_publish(document(report), runs, "test", config, output)
 
 
-def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: int, seed: int) -> Table2Report:
+def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Report:
     """The runs of the table's experiments below a folder, which may be missing.
 
     Raises:
@@ -166,8 +172,8 @@ def read_table2(runs: Path, *, scale: str | None, data: str | None, resamples: i
         check_alike(of_pair, condition_differences)
         check_alike(of_pair, _differences, f"no column holds both; {REMEDY}")
         check_duplicate_seeds(of_pair, lambda run: run.record.experiment, REMEDY)
-    systems = [system for pair in PAIRS for system in _tested(ours, pair, resamples=resamples, seed=seed)]
-    return Table2Report(ours, [judge(claim, systems) for claim in load_table2_claims()])
+    systems = [system for pair in PAIRS for system in _tested(ours, pair)]
+    return Table2Report(ours, judge_claims(load_table2_claims(), systems))
 
 
 def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
@@ -177,13 +183,13 @@ def _differences(run: TestedRun, other: TestedRun) -> Iterator[Difference]:
     yield from tested_differences(run, other)
 
 
-def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> Iterator[TestedSystem]:
+def _tested(ours: Sequence[Ours], pair: str) -> Iterator[TestedSystem]:
     """The measurements of a language pair."""
     finished = [each for each in ours if each.finished and each.pair == pair]
     if not finished:
         return
     systems = [[sentence_columns(run.sentences("test")) for run in each.finished] for each in finished]
-    measured = bootstrap(systems, resamples=resamples, seed=seed).bleu
+    measured = measure(systems).bleu
     for place, each in enumerate(finished):
         yield TestedSystem(
             row=each.row,
@@ -192,6 +198,7 @@ def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> It
             place=place,
             bleu=mean_of([run.bleu for run in each.finished]),
             flops=mean_of([run.flops for run in each.finished]),
+            curves=[run.entry.directory.validation_perplexities() for run in each.finished],
             is_papers=all(run.is_papers for run in each.finished),
         )
 
@@ -199,10 +206,12 @@ def _tested(ours: Sequence[Ours], pair: str, *, resamples: int, seed: int) -> It
 def document(report: Table2Report) -> Document:
     """The report as plain data."""
     lines, table = list(remarks(report)), load_table2()
+    finished = [run for each in report.finished for run in each.finished]
     return Document(
         title="Table 2",
         written="Written by `aiayn report table2` from the records of the runs.",
-        grids=list(grids(report)),
+        grids=[*grids(report), *([seed_grid(finished, "test")] if finished else [])],
+        terminal_grids=list(grids(report)),
         remarks=lines,
         runs=[run.path for run in report.runs],
         content={
@@ -285,7 +294,8 @@ def remarks(report: Table2Report) -> Iterator[str]:
             continue
         run, test = of_pair[0], of_pair[0].test
         assert test is not None
-        title = next((TITLES[each] for each in DEFINITIONS[pair] if each in test.by_definition), "not recorded")
+        names = NEAREST_TO_THE_PAPER[pair]
+        title = next((TITLES[each] for each in names if each in test.by_definition), "not recorded")
         conditions = ", ".join(f"{key} {value}" for key, value in run.conditions.items())
         yield f"{name}: {conditions}: {run.record.data_summary()}"
         yield f"{name}: ours on {test.sentences:,} sentences of test; beside the paper's stands {title}"
@@ -296,6 +306,8 @@ def remarks(report: Table2Report) -> Iterator[str]:
     for run in finished:
         if run.test is not None and not run.test.averaged_steps:
             yield f"{run.path}: the last weights, not an average"
+    yield from untested_remarks(report.claims)
+    yield from origin_remarks([run.record for run in finished])
     for each in report.ours:
         yield from sizes_remark(each.experiment, each.runs[0], each.runs[0].printed_sizes)
     yield from version_remarks(code_versions((run.path, run.record) for run in finished))

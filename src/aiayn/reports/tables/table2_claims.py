@@ -1,15 +1,20 @@
 """The paper's claims on Table 2: their verdicts, and the comparisons behind these."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from aiayn.evaluation.significance import Interval, Resampled
+import numpy as np
+
+from aiayn.evaluation.decisions import Hypothesis, decide
+from aiayn.evaluation.significance import Effect, Measured
+from aiayn.paper.claims import Converged, load_claims
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
 from aiayn.paper.tables import load_table2
 from aiayn.reports.formats import Grid
-from aiayn.reports.numbers import interval_text, operations, signed
-from aiayn.reports.verdicts import Verdict, all_hold, verdict_of_side
+from aiayn.reports.gates import Curve, still_moves
+from aiayn.reports.numbers import effect_text, operations, signed
+from aiayn.reports.verdicts import Verdict, verdict_of
 
 
 @dataclass(frozen=True)
@@ -18,17 +23,23 @@ class TestedSystem:
 
     row: str
     pair: str
-    measured: Resampled
-    """sacreBLEU of all systems of this language pair over the same draws of sentences."""
+    measured: Measured
+    """sacreBLEU of all systems of this language pair on the same sentences."""
     place: int
     """Of this one among them."""
     bleu: float | None
     """By the paper's definition; None if that was not recorded."""
     flops: float | None
     """By the paper's definition."""
+    curves: Sequence[Curve]
+    """Perplexity on dev of its runs."""
     is_papers: bool
     """Whether it compares with the printed numbers: of the paper's scale, on newstest2014."""
 
+
+MISSING = "no finished run"
+ELSEWHERE = "these runs do not compare with printed numbers"
+ONE_SEED = "no model has two seeds"
 
 Systems = Mapping[tuple[str, str], TestedSystem]
 """By row and language pair."""
@@ -41,9 +52,23 @@ class JudgedConclusion:
     claimed: str
     paper: str
     """BLEU: the printed row minus the number that it is compared with; FLOPs: the printed ones."""
-    ours: str = ""
-    """Likewise, BLEU with its 95% interval; empty if there is nothing to compare."""
-    verdict: Verdict = Verdict.pending
+    effect: Effect | None = None
+    """BLEU, likewise; None for FLOPs and if there is nothing to test."""
+    flops: float | None = None
+    verdict: Verdict = Verdict.not_tested
+    reason: str = ""
+    """Why it was not tested."""
+
+    @property
+    def ours(self) -> str:
+        """Like `paper`, BLEU with its 95% interval; empty if there is nothing to compare."""
+        return effect_text(self.effect, 2) if self.flops is None else operations(self.flops)
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        numbers = {"difference": self.effect and self.effect.plain(), "flops": self.flops}
+        texts = {"claimed": self.claimed, "paper": self.paper, "reason": self.reason or None}
+        return {**texts, **numbers, "verdict": self.verdict.value}
 
 
 @dataclass(frozen=True)
@@ -55,14 +80,44 @@ class JudgedTable2Claim:
     comparisons: Sequence[JudgedConclusion]
 
 
-def judge(claim: Table2Claim, systems: Sequence[TestedSystem]) -> JudgedTable2Claim:
-    """Compare a claim with the rows that have finished runs."""
+def judge_claims(claims: Sequence[Table2Claim], systems: Sequence[TestedSystem]) -> list[JudgedTable2Claim]:
+    """Compare claims with the rows that have finished runs.
+
+    BLEU is tested at 2.5% one-sided, contradictions after correction over the table; costs are compared as they are.
+    """
     found = {(each.row, each.pair): each for each in systems}
-    judged = [_judged(comparison, found) for comparison in claim.comparisons]
-    return JudgedTable2Claim(claim, all_hold([each.verdict for each in judged]), judged)
+    compared = [[_compared(comparison, found) for comparison in claim.comparisons] for claim in claims]
+    tested = [each.effect for of_claim in compared for each in of_claim]
+    errors = [np.nan if each is None or each.error is None else each.error for each in tested]
+    values = [0.0 if each is None else each.estimate for each in tested]
+    freedoms = [1.0 if each is None else each.freedom for each in tested]
+    hypotheses = [Hypothesis(0, 0, 1)] * len(tested)
+    decided = decide(hypotheses, np.array(values), np.array(errors), np.array(freedoms))
+    outcomes = iter(zip(decided.supported, decided.contradicted, strict=True))
+    return [_judged(claim, each, [next(outcomes) for _ in each]) for claim, each in zip(claims, compared, strict=True)]
 
 
-def _judged(comparison: Conclusion, found: Systems) -> JudgedConclusion:
+def _judged(
+    claim: Table2Claim, comparisons: Sequence[JudgedConclusion], outcomes: Sequence[tuple[bool, bool]]
+) -> JudgedTable2Claim:
+    judged = []
+    for each, (supported, contradicted) in zip(comparisons, outcomes, strict=True):
+        if each.effect is not None and not each.reason:
+            verdict = verdict_of([supported], [contradicted], is_tested=True, power=None)
+            judged.append(replace(each, verdict=verdict))
+        else:
+            judged.append(each)
+    verdicts = [each.verdict for each in judged]
+    whole = verdict_of(
+        [each is Verdict.reproduced for each in verdicts],
+        [each is Verdict.contradicted for each in verdicts],
+        is_tested=Verdict.not_tested not in verdicts,
+        power=None,
+    )
+    return JudgedTable2Claim(claim, whole, judged)
+
+
+def _compared(comparison: Conclusion, found: Systems) -> JudgedConclusion:
     match comparison:
         case Above():
             return _above(comparison, found)
@@ -77,8 +132,8 @@ def _above(comparison: Above, found: Systems) -> JudgedConclusion:
     better, worse = (load_table2().row(row).cell(pair).number for row in rows)
     claimed = f"{_subject(rows[0], pair)} > {_model(rows[1])}"
     ours, theirs = (found.get((row, pair)) for row in rows)
-    interval = ours.measured.difference(ours.place, theirs.place) if ours and theirs else None
-    return _by_interval(claimed, signed(better - worse, 1), interval)
+    effect = ours.measured.difference(ours.place, theirs.place) if ours and theirs else None
+    return _by_effect(claimed, signed(better - worse, 1), effect, [each for each in (ours, theirs) if each])
 
 
 def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
@@ -87,12 +142,12 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
     claimed = f"{_subject(row, pair)} > {mark} ({baseline.label})"
     paper = signed(load_table2().row(row).cell(pair).number - comparison.mark, 2)
     if system is None:
-        return JudgedConclusion(claimed, paper)
+        return JudgedConclusion(claimed, paper, reason=MISSING)
     if not system.is_papers or system.bleu is None:
-        return JudgedConclusion(claimed, paper, verdict=Verdict.incomparable)
-    # sacreBLEU's resamples give the width of the interval, the paper's definition of BLEU its centre.
-    interval = system.measured.interval(system.place).around(system.bleu - comparison.mark)
-    return _by_interval(claimed, paper, interval)
+        return JudgedConclusion(claimed, paper, reason=ELSEWHERE)
+    # The standard error is sacreBLEU's, the estimate is by the paper's definition.
+    effect = replace(system.measured.score(system.place), estimate=system.bleu - comparison.mark)
+    return _by_effect(claimed, paper, effect, [system])
 
 
 def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusion:
@@ -102,18 +157,20 @@ def _cheaper(comparison: Cheaper, system: TestedSystem | None) -> JudgedConclusi
     # The Transformer's costs are printed once, in the column of English-German.
     paper = operations(load_table2().row(row).flops_en_de.number)
     if system is None:
-        return JudgedConclusion(claimed, paper)
+        return JudgedConclusion(claimed, paper, reason=MISSING)
     if not system.is_papers or system.flops is None:
-        return JudgedConclusion(claimed, paper, verdict=Verdict.incomparable)
+        return JudgedConclusion(claimed, paper, reason=ELSEWHERE)
     verdict = Verdict.reproduced if system.flops < comparison.mark else Verdict.contradicted
-    return JudgedConclusion(claimed, paper, operations(system.flops), verdict)
+    return JudgedConclusion(claimed, paper, flops=system.flops, verdict=verdict)
 
 
-def _by_interval(claimed: str, paper: str, interval: Interval | None) -> JudgedConclusion:
-    if interval is None:
-        return JudgedConclusion(claimed, paper)
-    verdict = verdict_of_side(holds=interval.low > 0, fails=interval.high < 0)
-    return JudgedConclusion(claimed, paper, interval_text(interval, 2), verdict)
+def _by_effect(claimed: str, paper: str, effect: Effect | None, systems: Sequence[TestedSystem]) -> JudgedConclusion:
+    if effect is None:
+        return JudgedConclusion(claimed, paper, reason=MISSING)
+    (gate,) = {gate for claim in load_claims() for gate in claim.gates.values() if isinstance(gate, Converged)}
+    moving = (still_moves(gate, _model(each.row), each.curves, may_rise=False) for each in systems)
+    reason = ONE_SEED if effect.error is None else next(filter(None, moving), "")
+    return JudgedConclusion(claimed, paper, effect, reason=reason)
 
 
 def _model(row: str) -> str:
@@ -144,5 +201,13 @@ def claim_grids(claims: Sequence[JudgedTable2Claim]) -> Iterator[Grid]:
 
 def plain_claim(judged: JudgedTable2Claim) -> dict[str, Any]:
     """For JSON."""
-    comparisons = [vars(each) for each in judged.comparisons]
+    comparisons = [each.plain() for each in judged.comparisons]
     return {"id": judged.claim.id, "verdict": judged.verdict, "comparisons": comparisons}
+
+
+def untested_remarks(claims: Sequence[JudgedTable2Claim]) -> Iterator[str]:
+    """Why claims were not tested."""
+    for judged in claims:
+        if judged.verdict is Verdict.not_tested:
+            reasons = dict.fromkeys(each.reason for each in judged.comparisons if each.reason)
+            yield f"Not tested: {judged.claim.id}: {', '.join(reasons)}."

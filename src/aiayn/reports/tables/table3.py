@@ -2,25 +2,53 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
+import numpy as np
+
 from aiayn.config.report_schema import DashboardConfig, ReportConfig
-from aiayn.evaluation.significance import Estimate, bootstrap, rank_correlation, sentence_columns
+from aiayn.evaluation.agreement import Concordance, concordance, spearman
+from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER, TITLES
+from aiayn.evaluation.significance import Measurements, SeedNoise, measure, sentence_columns
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
+from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
-from aiayn.reports.formats import Document, Grid, show
-from aiayn.reports.scope import Scope, scope_of
-from aiayn.reports.tables.table3_claims import JudgedClaim, MeasuredRows, claim_grids, judge, plain_claim
+from aiayn.reports.formats import Document, Grid
+from aiayn.reports.judgement import JudgedClaim, MeasuredRows, judge_claims
+from aiayn.reports.publication import show_or_publish
+from aiayn.reports.registered import RegisteredStudy, registration_of
+from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.reports.scope import scope_sentence
 from aiayn.reports.tables.table3_rows import Line, difference_cells, line_of, plain_line, printed_settings, result_cells
 from aiayn.runs.ledger import State, read_results
+from aiayn.runs.registrations import record_look
+
+BASE = "base"
+"""The row that others are compared with."""
 
 FEWEST_RANKS = 3
-"""Rows below which a rank correlation is meaningless."""
+"""Rows below which an order means nothing."""
+
+SHOWN_OF_CLAIMS = 2
+"""Grids of claims on the terminal: verdicts and primary comparisons; secondary ones are in files."""
+
+SEPARATION = 0.02
+"""Of log PPL: pairs of rows that the paper separates by less count in no concordance."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far our rows are in the paper's order."""
+
+    pairs: Concordance
+    """Of log PPL."""
+    spearman: Mapping[Metric, float]
+    """Rank correlations."""
 
 
 @dataclass(frozen=True)
@@ -29,20 +57,28 @@ class Report:
 
     lines: tuple[Line, ...]
     claims: tuple[JudgedClaim, ...]
-    correlations: Mapping[Metric, Estimate]
-    """Between the paper's column and ours, over the rows with finished runs; empty for fewer than `FEWEST_RANKS`."""
+    agreement: Agreement | None
+    """None for fewer than `FEWEST_RANKS` rows with finished runs."""
     conditions: Mapping[str, str]
     """Shared by all runs: scale, data, split and size, BLEU signature; empty while there are none."""
-    seed_deviations: Mapping[Metric, float]
-    """The standard deviation over seeds, pooled over all rows; empty if none has two."""
-    resamples: int
-    runs: tuple[Path, ...]
-    """The finished runs."""
+    noises: Mapping[Metric, SeedNoise]
+    """Between seeds, from all rows together; empty if none has two seeds."""
+    finished: tuple[RowRun, ...]
+    """In the paper's order and by seed."""
     remarks: tuple[str, ...]
-    scope: Scope
-    """The claims that these runs can test."""
+    study: RegisteredStudy | None
+    """The pre-registered study that planned these runs; its claims are judged by its plan."""
+    definition: str
+    """Of the values of our BLEU, by its name in a matrix; empty: sacreBLEU's."""
+    scope: str
+    """The claims that these runs test, for the head of the report; may be empty."""
     versions: tuple[CodeVersion, ...]
     """Of the code that made the finished runs."""
+
+    @property
+    def runs(self) -> tuple[Path, ...]:
+        """The directories of the finished runs."""
+        return tuple(run.path for run in self.finished)
 
     @property
     def bleu_name(self) -> str:
@@ -51,8 +87,10 @@ class Report:
 
 
 def report_table3(config: ReportConfig, output: Path | None) -> None:
-    """Print the table, or write it to a .md, .tex, .csv or .json file."""
-    show(document(read_table3(config)), output)
+    """Print the table, write it to a .md, .tex, .csv or .json file, or publish it with the data of its runs."""
+    report = read_table3(config)
+    record_look_at(report)
+    show_or_publish(document(report), report.finished, "dev", config, output)
 
 
 def read_table3(config: ReportConfig | DashboardConfig) -> Report:
@@ -63,40 +101,88 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     """
     only, runs = config.only, Path(config.paths.runs)
     comparable = comparable_runs(read_results(runs), runs, scale=only.scale, data=only.data, like=only.like)
-    return report_of(comparable, resamples=config.resamples, seed=config.seed)
+    return report_of(comparable, runs)
 
 
-def report_of(comparable: ComparableRuns, *, resamples: int, seed: int) -> Report:
-    """Compare runs with the paper.
+def record_look_at(report: Report) -> None:
+    """Record that somebody reads the table of a study before its end."""
+    study = report.study
+    if study is not None and not study.is_complete:
+        record_look(study.folder, study.name, len(study.finished))
+
+
+def report_of(comparable: ComparableRuns, folder: Path) -> Report:
+    """Compare runs with the paper; claims of a pre-registered study are judged as it planned.
+
+    Args:
+        comparable: the runs.
+        folder: of the runs, which may hold frozen plans.
 
     Raises:
         UserError: the scores of a run's sentences cannot be read.
     """
     scored = {row.id: found for row in load_table3().rows if (found := comparable.scored(row))}
-    systems = [[sentence_columns(run.sentences("dev")) for run in found] for found in scored.values()]
-    measured = bootstrap(systems, resamples=resamples, seed=seed) if systems else None
-    rows = MeasuredRows(measured, {row_id: place for place, row_id in enumerate(scored)})
+    definition = _definition(scored.values())
+    rows = MeasuredRows(_measured(scored.values(), definition), {row_id: n for n, row_id in enumerate(scored)})
+    curves = {
+        row_id: [run.entry.directory.validation_perplexities() for run in found] for row_id, found in scored.items()
+    }
+    claims = judge_claims(load_claims(), rows, curves, base=BASE, noises=None)
     finished = [run for found in scored.values() for run in found]
+    study = registration_of([run.path for run in finished], folder)
+    if study is not None:
+        planned = {judged.claim.id: judged for judged in study.claims}
+        claims = tuple(planned.get(judged.claim.id, judged) for judged in claims)
     versions = code_versions((run.path, run.record) for run in finished)
-    deviations = {metric: rows.of(metric).seed_deviation for metric in Metric} if scored else {}
-    conditions, correlations = {}, {}
+    noises = {metric: rows.of(metric).noise for metric in Metric} if scored else {}
+    conditions = {}
     if finished:
         run = finished[0]
         conditions = {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
-    if len(scored) >= FEWEST_RANKS:
-        printed = {metric: [load_table3().row(row_id).cell(metric).number for row_id in scored] for metric in Metric}
-        correlations = {metric: rank_correlation(printed[metric], rows.of(metric)) for metric in Metric}
     return Report(
         lines=tuple(line_of(row, comparable, rows) for row in load_table3().rows),
-        claims=tuple(judge(claim, rows) for claim in load_claims()),
-        correlations=correlations,
+        claims=claims,
+        agreement=_agreement(rows) if len(scored) >= FEWEST_RANKS else None,
         conditions=conditions,
-        seed_deviations={metric: value for metric, value in deviations.items() if value is not None},
-        resamples=resamples,
-        runs=tuple(run.path for run in finished),
-        remarks=(*_remarks(comparable, finished), *version_remarks(versions)),
-        scope=scope_of(finished),
+        noises={metric: noise for metric, noise in noises.items() if noise is not None},
+        finished=tuple(finished),
+        remarks=(*(study.remarks() if study else ()), *_remarks(comparable, finished), *version_remarks(versions)),
+        study=study,
+        definition=definition,
+        scope=scope_sentence(finished, claims),
         versions=versions,
+    )
+
+
+def _definition(scored: Collection[Sequence[RowRun]]) -> str:
+    """The definition of our BLEU beside the paper's: at the paper's scale the nearest one, if all runs have it."""
+    runs = [run.dev for found in scored for run in found if run.record.scale == "paper"]
+    if not runs or len(runs) < sum(map(len, scored)):
+        return ""
+    names = NEAREST_TO_THE_PAPER["en_de"]
+    return next((name for name in names if all(dev and name in dev.by_definition for dev in runs)), "")
+
+
+def _measured(scored: Collection[Sequence[RowRun]], definition: str) -> Measurements | None:
+    """The measurements of the rows; with a definition, the values of BLEU are by it, the differences sacreBLEU's."""
+    if not scored:
+        return None
+    measured = measure([[sentence_columns(run.sentences("dev")) for run in found] for found in scored])
+    if not definition:
+        return measured
+    scores = [[run.dev.by_definition[definition].score for run in found if run.dev] for found in scored]
+    means = np.array([np.mean(each) for each in scores])
+    deviations = np.array([np.std(each, ddof=1) if len(each) > 1 else np.nan for each in scores])
+    return replace(measured, bleu=replace(measured.bleu, values=means, deviations=deviations))
+
+
+def _agreement(rows: MeasuredRows) -> Agreement:
+    """Of the measured rows with the paper's."""
+    printed = {metric: [load_table3().row(row).cell(metric).number for row in rows.places] for metric in Metric}
+    log_printed = [Metric.ppl.difference(value, 1.0) for value in printed[Metric.ppl]]
+    return Agreement(
+        concordance(log_printed, rows.of(Metric.ppl).compared, separation=SEPARATION, seed=0),
+        {metric: spearman(printed[metric], rows.of(metric).compared) for metric in Metric},
     )
 
 
@@ -107,9 +193,10 @@ def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator
     for difference, count in changes.items():
         if difference:
             yield f"Changed from the experiments of their rows, in {count} of {len(finished)} runs: {difference}."
-    for run in finished:
-        if run.record.max_steps is not None and run.record.steps < run.record.max_steps:
-            yield f"{run.row.id}, seed {run.record.seed}, ended after {run.record.steps_done()} steps."
+    shorter = [run for run in finished if run.record.max_steps is not None and run.record.steps < run.record.max_steps]
+    if shorter:
+        each = (f"{run.row.id}, seed {run.record.seed}, after {run.record.steps_done()} steps" for run in shorter)
+        yield f"Ended early: {'; '.join(each)}."
     for run in comparable.runs:
         if run.entry.state is State.failed:
             message = " ".join((run.entry.message or "").split())
@@ -118,29 +205,29 @@ def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator
 
 def document(report: Report) -> Document:
     """The report as plain data."""
-    claims = claim_grids(report.claims, report.scope)
+    claims = _claims(report)[:SHOWN_OF_CLAIMS]
     sizes = [_sizes(report)] if _has_other_sizes(report) else []
     rows = [plain_line(line) for line in report.lines]
     return Document(
         title="Table 3, reproduced",
         written="Written by `aiayn report table3` from the records of the runs.",
-        grids=grids(report),
+        grids=[*grids(report), *([seed_grid(report.finished, "dev")] if report.finished else [])],
         terminal_grids=[_results(report, has_settings=False), *sizes, differences_grid(report), *claims],
-        remarks=[*summary(report), *report.remarks],
-        lead=report.scope.sentence,
+        remarks=[*summary(report), *origin_remarks([run.record for run in report.finished]), *report.remarks],
+        lead=report.scope,
         remarks_title="What the numbers are",
         runs=report.runs,
         content={
-            "scope": report.scope.sentence or None,
+            "scope": report.scope or None,
+            "bleu_definition": report.definition or "bleu",
             "conditions": dict(report.conditions),
-            "resamples": report.resamples,
-            "seed_deviations": dict(report.seed_deviations),
+            "seed_noise": {metric.value: dataclasses.asdict(noise) for metric, noise in report.noises.items()},
             "rows": [
                 plain | {"settings_paper": line.row.settings(load_table3()), "settings": dict(line.trained)}
                 for plain, line in zip(rows, report.lines, strict=True)
             ],
-            "claims": [plain_claim(claim, report.scope) for claim in report.claims],
-            "rank_correlations": {metric: dataclasses.asdict(each) for metric, each in report.correlations.items()},
+            "claims": [judged.plain() for judged in report.claims],
+            "agreement": report.agreement and dataclasses.asdict(report.agreement),
             "runs": [str(path) for path in report.runs],
             "code": [version.plain() for version in report.versions],
             "remarks": list(report.remarks),
@@ -151,8 +238,11 @@ def document(report: Report) -> Document:
 
 def grids(report: Report) -> list[Grid]:
     """The tables of a page, in the paper's layout: results with settings, differences, claims, comparisons."""
-    claims = claim_grids(report.claims, report.scope)
-    return [_results(report, has_settings=True), differences_grid(report), *claims]
+    return [_results(report, has_settings=True), differences_grid(report), *_claims(report)]
+
+
+def _claims(report: Report) -> list[Grid]:
+    return claim_grids(report.claims, claimant="the paper concludes", assumed="paper")
 
 
 def _groups(report: Report) -> Iterator[list[Line]]:
@@ -160,7 +250,8 @@ def _groups(report: Report) -> Iterator[list[Line]]:
 
 
 def _our_bleu(report: Report) -> str:
-    return "ours" if report.bleu_name == "BLEU" else f"ours ({report.bleu_name})"
+    name = report.definition or report.bleu_name
+    return "ours" if name == "BLEU" else f"ours ({name})"
 
 
 def _results(report: Report, *, has_settings: bool) -> Grid:
@@ -189,9 +280,10 @@ def _sizes(report: Report) -> Grid:
 
 def differences_grid(report: Report) -> Grid:
     """Each row minus base."""
+    ours = "<ours" if report.bleu_name == "BLEU" else f"<ours ({report.bleu_name})"
     return Grid(
         "Differences to base, with 95% intervals of ours",
-        ("<row", "PPL paper", "<ours", "BLEU paper", f"<{_our_bleu(report)}"),
+        ("<row", "log PPL paper", "<ours", "BLEU paper", ours),
         tuple(
             tuple((line.row.id, *difference_cells(line)) for line in group)
             for group in _groups(report)
@@ -209,19 +301,43 @@ def summary(report: Report) -> Iterator[str]:
         return
     yield "ours: " + ", ".join(f"{key} {value}" for key, value in report.conditions.items() if "BLEU" not in key)
     yield f"{report.bleu_name}: {report.conditions[report.bleu_name]}"
+    if report.definition:
+        yield f"{report.definition}: {TITLES[report.definition]}, the definition nearest to the paper's"
     yield (
         "Compare differences, not values: unless the lines above say otherwise, our data and sizes are not the "
-        "paper's, perplexity is per sub-word of our own vocabulary, and BLEU is sacreBLEU's."
+        "paper's, perplexity is per sub-word of our own vocabulary (theirs: 32,000 merges of Moses' tokens), and BLEU "
+        "is sacreBLEU's."
     )
-    intervals = f"95% intervals: {report.resamples:,} paired resamples of the sentences"
-    if report.seed_deviations:
-        deviations = " and ".join(f"{value:.3f} {metric.upper()}" for metric, value in report.seed_deviations.items())
-        yield f"{intervals}, widened by the standard deviation between seeds ({deviations}, from all rows together)"
-    else:
-        yield f"{intervals} alone: no row has two seeds, so the variation between seeds is not included"
-    for metric, correlation in report.correlations.items():
-        rows = sum(bool(line.measured) for line in report.lines)
+    if report.noises:
+        parts = [_noise_text(metric, noise) for metric, noise in report.noises.items()]
         yield (
-            f"Spearman's rank correlation between the paper's {metric.upper()} and ours over {rows} rows: "
-            f"{correlation.estimate:.2f} [{correlation.low:.2f}, {correlation.high:.2f}]"
+            f"95% intervals: paired by sentence, with the standard deviation between seeds from all rows together "
+            f"({' and '.join(parts)}); differences of PPL are of its logarithm"
         )
+    else:
+        yield "no intervals: no row has two seeds, so the variation between seeds is unknown"
+    yield (
+        "claims are tested on log PPL, at 2.5% one-sided; contradictions are corrected over the table (Holm); BLEU is "
+        "secondary"
+    )
+    yield from untested_remarks(report.claims)
+    if report.agreement:
+        yield from _agreement_in_words(report.agreement, sum(bool(line.measured) for line in report.lines))
+
+
+def _noise_text(metric: Metric, noise: SeedNoise) -> str:
+    deviation, smallest, largest = (
+        f"{value:.{DECIMALS[metric]}f}" for value in (noise.deviation, noise.smallest, noise.largest)
+    )
+    own = f"of single rows {smallest} to {largest}"
+    return f"{deviation} {metric.compared}, {noise.freedom} degrees of freedom, {own}"
+
+
+def _agreement_in_words(agreement: Agreement, rows: int) -> Iterator[str]:
+    pairs = agreement.pairs
+    yield (
+        f"order: of {pairs.pairs} pairs that the paper separates by more than {SEPARATION} log PPL, {pairs.concordant} "
+        f"({pairs.share:.0%}) have the same order here; as many by chance: p = {pairs.p_value:.4f} (permutations)"
+    )
+    correlations = " and ".join(f"{value:.2f} for {metric.upper()}" for metric, value in agreement.spearman.items())
+    yield f"Spearman's rank correlation with the paper over {rows} rows: {correlations}"

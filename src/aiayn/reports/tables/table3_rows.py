@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from aiayn.evaluation.significance import Interval
+from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
 from aiayn.paper.tables import SETTINGS, Row, Setting, in_symbols, load_table3, value_text
+from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparability import ComparableRuns
-from aiayn.reports.numbers import interval_text, signed, with_deviation
-from aiayn.reports.tables.table3_claims import MeasuredRows
+from aiayn.reports.judgement import MeasuredRows
+from aiayn.reports.numbers import effect_text, signed, with_deviation
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Measurement:
     """The mean over seeds."""
     deviation: float | None
     """The standard deviation over seeds; None for one seed."""
-    difference: Interval | None
-    """The row minus our base; None for base itself, and without a finished base."""
+    difference: Effect | None
+    """The row minus our base, of log PPL or BLEU; None for base itself, and without a finished base."""
 
 
 @dataclass(frozen=True)
@@ -118,17 +119,16 @@ def settings_beside(line: Line) -> str:
 
 
 def printed_to_base(row: Row, metric: Metric) -> float:
-    """The row minus base, as printed."""
-    return row.cell(metric).number - load_table3().row("base").cell(metric).number
+    """The row minus base in log PPL or BLEU, of the printed cells."""
+    return metric.difference(row.cell(metric).number, load_table3().row("base").cell(metric).number)
 
 
 def difference_cells(line: Line) -> Iterator[str]:
     """The row minus base, the paper's and ours, by metric."""
     for metric in Metric:
-        decimals = line.row.cell(metric).decimals
-        yield signed(printed_to_base(line.row, metric), decimals)
+        yield signed(printed_to_base(line.row, metric), 1 if metric is Metric.bleu else DECIMALS[metric])
         measurement = line.measured.get(metric)
-        yield "" if measurement is None else interval_text(measurement.difference, decimals + 1)
+        yield "" if measurement is None else effect_text(measurement.difference, DECIMALS[metric])
 
 
 def plain_line(line: Line) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def plain_line(line: Line) -> dict[str, Any]:
             f"{metric}_paper": row.cell(metric).number,
             metric.value: measurement.value if measurement else None,
             f"{metric}_deviation": measurement.deviation if measurement else None,
-            f"{metric}_difference_paper": round(printed_to_base(row, metric), 6),  # of two short decimals
+            f"{metric}_difference_paper": round(printed_to_base(row, metric), 6),
             f"{metric}_difference": difference.estimate if difference else None,
             f"{metric}_difference_low": difference.low if difference else None,
             f"{metric}_difference_high": difference.high if difference else None,

@@ -196,6 +196,8 @@ def _search_text(search: RecordedSearch | None, own: RecordedSearch | None) -> s
     parts = [f"beam {search.beam_size}"]
     if search.length_penalty_alpha != own.length_penalty_alpha:
         parts.append(f"alpha {search.length_penalty_alpha:g}")
+    if search.length_penalty != own.length_penalty:
+        parts.append(f"length penalty {search.length_penalty}")
     if search.max_extra_length != own.max_extra_length:
         parts.append(f"input + {search.max_extra_length}")
     if search.eos_within != own.eos_within:

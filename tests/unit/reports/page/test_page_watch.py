@@ -23,7 +23,7 @@ def test_where_the_runs_no_longer_compare_the_last_page_stays(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("aiayn.reports.page.writing.time.sleep", interrupted)
-    words = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path}", f"output={output}", "resamples=100"]
+    words = [f"paths.runs={tmp_path / 'runs'}", f"paths.cache={tmp_path}", f"output={output}"]
     assert main(["report", "page", "watch=true", *words]) == 0
     message = capsys.readouterr().err
     assert message.startswith("model.dropout differs, ")

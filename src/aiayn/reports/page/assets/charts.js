@@ -21,12 +21,12 @@ charts.differences = (element) => {
   const narrow = isNarrow(element);
   const traces = [];
   const more = { height: 150 + rows.length * 21 * (narrow ? 2 : 1), showlegend: false, annotations: [], margin: { l: 8, r: 12, t: 64, b: 8 } };
-  [['ppl', 'PPL', 3], ['bleu', 'BLEU', 2]].forEach(([metric, name, digits], place) => {
+  [['ppl', 'log PPL', 3], ['bleu', 'BLEU', 2]].forEach(([metric, name, digits], place) => {
     const suffix = place ? String(2 * place + 1) : '';
     const above = String(2 * place + 2);
     const yName = place ? '2' : '';
-    const measured = rows.filter((row) => row[metric].difference && row[metric].difference.every((each) => each !== null));
-    const ours = extent(measured.flatMap((row) => row[metric].difference));
+    const measured = rows.filter((row) => row[metric].difference && row[metric].difference[0] !== null);
+    const ours = extent(measured.flatMap((row) => row[metric].difference.filter((each) => each !== null)));
     const printed = extent(rows.map((row) => row[metric].paperDifference));
     const most = (range) => Math.max(-range[0], range[1]);
     const factor = data.sameScale || !measured.length ? 1 : most(printed) / most(ours);
@@ -46,8 +46,8 @@ charts.differences = (element) => {
       traces.push({
         x: [estimate], y: [row.id], xaxis: `x${suffix}`, yaxis: `y${yName}`, mode: 'markers', type: 'scatter', customdata: [row.anchor],
         marker: { color: ink, size: 8, symbol: symbols[row.group] },
-        error_x: { type: 'data', symmetric: false, array: [high - estimate], arrayminus: [estimate - low], color: ink, thickness: 1.6, width: 0 },
-        hovertemplate: `<b>${row.id}</b> ${row.label}<br>ours ${signed(estimate, digits)} [${signed(low, digits)}, ${signed(high, digits)}]<br>paper ${signed(row[metric].paperDifference, 2)}<extra></extra>`,
+        error_x: low === null ? undefined : { type: 'data', symmetric: false, array: [high - estimate], arrayminus: [estimate - low], color: ink, thickness: 1.6, width: 0 },
+        hovertemplate: `<b>${row.id}</b> ${row.label}<br>ours ${signed(estimate, digits)}${low === null ? '' : ` [${signed(low, digits)}, ${signed(high, digits)}]`}<br>paper ${signed(row[metric].paperDifference, digits)}<extra></extra>`,
       });
     });
     traces.push({

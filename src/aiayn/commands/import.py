@@ -1,0 +1,16 @@
+"""`aiayn import`."""
+
+from aiayn.config.command_schema import ImportConfig
+from aiayn.config.outputs import new_output
+
+
+def check(config: ImportConfig) -> None:
+    """Refuse an output that exists, before torch is imported, which takes seconds."""
+    new_output(config.output)
+
+
+def main(config: ImportConfig) -> None:
+    """Make a run directory of a checkpoint of another library, and print its path."""
+    from aiayn.inference.importing import import_model
+
+    print(import_model(config))  # noqa: T201

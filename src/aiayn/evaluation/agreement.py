@@ -1,0 +1,59 @@
+"""How far two columns of numbers order the same systems alike."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from aiayn.evaluation.significance import Floats
+
+PERMUTATIONS = 10_000
+
+
+@dataclass(frozen=True)
+class Concordance:
+    """The pairs that a column of reference separates, and how many of them another column orders alike."""
+
+    pairs: int
+    concordant: int
+    p_value: float
+    """The share of permutations of the other column with at least as many concordant pairs."""
+
+    @property
+    def share(self) -> float:
+        """Of the pairs; NaN if there are none."""
+        return self.concordant / self.pairs if self.pairs else math.nan
+
+
+def concordance(reference: ArrayLike, other: ArrayLike, *, separation: float, seed: int) -> Concordance:
+    """The pairs of systems that [n] reference values separate by more than `separation`, and their order in [n] others.
+
+    The p-value is one-sided, of the hypothesis that the others' order has nothing to do with the reference's.
+    """
+    reference, other = np.asarray(reference, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    differences = reference[:, None] - reference[None, :]
+    first, second = np.nonzero(np.triu(np.abs(differences) > separation))
+    signs = np.sign(differences[first, second])
+
+    generator = np.random.default_rng(seed)
+    orders = [other[None], generator.permuted(np.tile(other, (PERMUTATIONS, 1)), axis=1)]
+    found, permuted = ((np.sign(each[:, first] - each[:, second]) == signs).sum(axis=1) for each in orders)
+    at_least = int((permuted >= found).sum())
+    return Concordance(len(signs), int(found[0]), (at_least + 1) / (PERMUTATIONS + 1))
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
+    """Spearman's rank correlation of [n] and [n]; ties have their mean rank; NaN if one side does not vary."""
+    ranks = _ranks(np.asarray(first, dtype=np.float64)), _ranks(np.asarray(second, dtype=np.float64))
+    a, b = (rank - rank.mean() for rank in ranks)
+    norm = math.sqrt(float(a @ a) * float(b @ b))
+    return float(a @ b) / norm if norm > 0 else math.nan
+
+
+def _ranks(values: Floats) -> Floats:
+    """The mean rank of each value, from 1."""
+    below = (values[:, None] > values[None, :]).sum(axis=1)
+    equal = (values[:, None] == values[None, :]).sum(axis=1)
+    ranks: Floats = below + (equal + 1) / 2
+    return ranks

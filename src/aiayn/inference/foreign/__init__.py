@@ -1,0 +1,1 @@
+"""Checkpoints of other libraries, read as weights, settings and vocabularies of this project."""

@@ -1,0 +1,187 @@
+"""Transformers of fairseq: a checkpoint of its trainer, and the dictionaries beside it.
+
+Its positions are blocks of sines and cosines, counted from 2 since row 1 of its table is that of pads; the decoder
+begins with the end mark; a search divides by a power of the length.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
+from aiayn.config.schema import EosWithin, LengthPenalty
+from aiayn.data.given_pieces import SPECIAL_IDS, GivenTokenizer, read_vocabulary
+from aiayn.errors import UserError
+from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel
+from aiayn.inference.foreign.pickled import plain, read_pickled
+from aiayn.inference.foreign.state import ForeignState, layers
+
+LIBRARY = "fairseq"
+
+EPSILON = 1e-5
+"""Of its layer normalisation: PyTorch's default."""
+
+SAME_ON_BOTH_SIDES = ("embed_dim", "ffn_embed_dim", "layers", "attention_heads", "normalize_before")
+"""Arguments of encoder and decoder that are one setting here."""
+
+WITHOUT_WEIGHTS: Mapping[str, Any] = {
+    "no_scale_embedding": False,
+    "no_token_positional_embeddings": False,
+    "cross_self_attention": False,
+}
+"""Arguments that change the function and no weights, with the values that can be imported."""
+
+OLD_NORMS = {
+    "encoder": ("self_attn_layer_norm", "final_layer_norm"),
+    "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+}
+"""The normalisations of a layer, which files of 2018 name `layer_norms.0` and so on."""
+
+
+def read_fairseq(path: Path) -> ForeignModel:
+    """The model of a checkpoint.
+
+    Raises:
+        UserError: the file or its dictionaries cannot be read, or the model has another structure than ours.
+    """
+    content = read_pickled(path)
+    if not isinstance(content.get("model"), dict):
+        raise UserError(f"checkpoint={path}: not a checkpoint of fairseq (no part named model)")
+    arguments, generation = _arguments(content, path)
+    for name, value in WITHOUT_WEIGHTS.items():
+        if arguments.get(name, value) != value:
+            raise UserError(f"checkpoint={path}: was trained with {name}={arguments[name]}, which is not imported")
+    shared = {name: _shared(arguments, name, path) for name in SAME_ON_BOTH_SIDES}
+    is_tied, is_pre = bool(arguments.get("share_all_embeddings")), bool(shared["normalize_before"])
+    languages = tuple(arguments.get(f"{side}_lang") or UNKNOWN_LANGUAGE for side in ("source", "target"))
+    width, heads = shared["embed_dim"], shared["attention_heads"]
+    limits = [arguments.get(f"max_{side}_positions") or 1024 for side in ("source", "target")]
+    history = content.get("optimizer_history") or [{}]
+    return ForeignModel(
+        library=LIBRARY,
+        weights=converted(content["model"], path, num_layers=shared["layers"], is_tied=is_tied, is_pre=is_pre),
+        model={
+            "d_model": width,
+            "d_ff": shared["ffn_embed_dim"],
+            "num_layers": shared["layers"],
+            "num_heads": heads,
+            "d_k": width // heads,
+            "d_v": width // heads,
+            "positions": Positions.sinusoidal_blocks,
+            "position_offset": SPECIAL_IDS.pad + 1,
+            "norm": Norm.pre if is_pre else Norm.post,
+            "dropout": arguments.get("dropout", 0.0),
+            "attention_dropout": arguments.get("attention_dropout", 0.0),
+            "activation": _activation(arguments.get("activation_fn", "relu"), path),
+            "activation_dropout": arguments.get("activation_dropout") or arguments.get("relu_dropout", 0.0),
+            "tied_embeddings": is_tied,
+            "projection_bias": True,
+            "decoder_start": DecoderStart.eos,
+            "layer_norm_epsilon": EPSILON,
+            "max_positions": min(limits),
+        },
+        decoding={
+            "beam_size": generation.get("beam", 5),
+            "length_penalty": LengthPenalty.power,
+            "length_penalty_alpha": float(generation.get("lenpen", 1.0)),
+            "eos_within": EosWithin.beam,
+        },
+        tokenizer=_tokenizer(path, languages),
+        languages=(str(languages[0]), str(languages[1])),
+        weights_file=path,
+        step=int(history[-1].get("num_updates", 0)),
+    )
+
+
+def converted(
+    tensors: Mapping[str, Tensor], path: Path, *, num_layers: int, is_tied: bool, is_pre: bool
+) -> dict[str, Tensor]:
+    """Weights by our names, from those of fairseq's `state_dict`; the map is linear, so it serves gradients too."""
+    state = ForeignState(_renamed(tensors), path)
+    weights = {"embedding.weight": state.take("encoder.embed_tokens.weight")}
+    if not is_tied:
+        target = state.take("decoder.embed_tokens.weight")
+        # Without a matrix of its own the output layer has that of the decoder's embeddings.
+        output = next((name for name in OUTPUTS if name in state), None)
+        weights["untied_target_embedding.weight"] = target
+        weights["untied_output.weight"] = state.take(output) if output else target.clone()
+    state.leave_out("decoder.embed_tokens.weight", *OUTPUTS)
+    for side in ("encoder", "decoder"):
+        weights |= layers(state, side, side, num_layers=num_layers)
+        if is_pre:
+            weights |= state.take_all({f"{side}.layer_norm": f"{side}_norm"})
+        state.leave_out(f"{side}.version", *(f"{side}.embed_positions.{each}" for each in ("weights", "_float_tensor")))
+    state.check_empty()
+    return weights
+
+
+OUTPUTS = ("decoder.output_projection.weight", "decoder.embed_out")
+"""The output layer's matrix, by its names in later and in earlier files."""
+
+
+def _renamed(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The names of later files for the weights of earlier ones, which have one matrix for query, key and value."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        place, _, kind = name.rpartition(".in_proj_")
+        if place:
+            found |= {f"{place}.{each}_proj.{kind}": part for each, part in zip("qkv", tensor.chunk(3), strict=True)}
+            continue
+        for number, norm in enumerate(OLD_NORMS.get(name.partition(".")[0], ())):
+            if f".layer_norms.{number}." in name:
+                found[name.replace(f".layer_norms.{number}.", f".{norm}.")] = tensor
+                break
+        else:
+            found[name] = tensor
+    return found
+
+
+def _arguments(content: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The flat arguments of task and model, and those of generation where the file has them."""
+    if content.get("args") is not None:
+        return plain(content["args"]), {}
+    settings = plain(content.get("cfg"))
+    if not isinstance(settings, dict) or not all(isinstance(settings.get(part), dict) for part in ("task", "model")):
+        raise UserError(f"checkpoint={path}: not a checkpoint of fairseq (neither args nor cfg state the model)")
+    model = settings["model"]
+    sides = {
+        f"{side}_{name}": value
+        for side in ("encoder", "decoder")
+        if isinstance(model.get(side), dict)
+        for name, value in model[side].items()
+    }
+    return {**settings["task"], **model, **sides}, settings.get("generation") or {}
+
+
+def _shared(arguments: Mapping[str, Any], name: str, path: Path) -> Any:
+    """The value that encoder and decoder have in common; UserError if they differ."""
+    values = [arguments.get(f"{side}_{name}") for side in ("encoder", "decoder")]
+    if values[0] != values[1] or values[0] is None:
+        raise UserError(
+            f"checkpoint={path}: {name} is {values[0]} in the encoder and {values[1]} in the decoder; "
+            "models with one value for both are imported"
+        )
+    return values[0]
+
+
+def _activation(name: str, path: Path) -> Activation:
+    if name not in ("relu", "swish"):
+        raise UserError(f"checkpoint={path}: its activation is {name}; relu and swish are imported")
+    return Activation(name)
+
+
+def _tokenizer(path: Path, languages: tuple[Any, ...]) -> GivenTokenizer:
+    """The vocabulary of dict.<language>.txt beside the checkpoint; UserError if those of both sides differ."""
+    files = [path.with_name(f"dict.{language}.txt") for language in languages]
+    source, target = (read_vocabulary(file, "checkpoint") for file in files)
+    if source != target:
+        raise UserError(
+            f"checkpoint={path}: {files[0].name} and {files[1].name} differ; models with one vocabulary are imported"
+        )
+    return GivenTokenizer(source, special=SPECIAL_IDS, marker="subword_nmt" if _has_at(source) else "sentencepiece")
+
+
+def _has_at(pieces: list[str]) -> bool:
+    return any(piece.endswith("@@") for piece in pieces)

@@ -1,0 +1,212 @@
+"""Marian's Transformers as transformers stores them: a folder with config.json, weights and vocab.json.
+
+The decoder begins with the pad; all projections have biases, and so has the output layer. Positions are the paper's
+sinusoids with all sines before all cosines, so the converter puts the coordinates of all states in the paper's order.
+"""
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
+from aiayn.config.schema import EosWithin, LengthPenalty
+from aiayn.data.given_pieces import GivenTokenizer, SpecialIds
+from aiayn.errors import UserError
+from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel
+from aiayn.inference.foreign.pickled import read_pickled
+from aiayn.inference.foreign.state import ForeignState, layers
+
+LIBRARY = "marian"
+
+EPSILON = 1e-5
+"""Of its layer normalisation: PyTorch's default."""
+
+ACTIVATIONS = {"relu": Activation.relu, "swish": Activation.swish, "silu": Activation.swish}
+
+DEFAULTS: Mapping[str, Any] = {
+    "dropout": 0.1,
+    "attention_dropout": 0.0,
+    "activation_dropout": 0.0,
+    "max_position_embeddings": 1024,
+    "scale_embedding": False,
+    "share_encoder_decoder_embeddings": True,
+    "pad_token_id": 58100,
+    "eos_token_id": 0,
+    "decoder_start_token_id": 58100,
+}
+"""Of `MarianConfig`, for files that leave them out; sizes are always stated."""
+
+SIDES = ("encoder", "decoder")
+
+UNKNOWN = "<unk>"
+
+SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
+
+
+def read_marian(folder: Path) -> ForeignModel:
+    """The model of a folder.
+
+    Raises:
+        UserError: a file cannot be read, or the model has another structure than ours.
+    """
+    config = {**DEFAULTS, **_json(folder / "config.json")}
+    generation = config | _json(folder / "generation_config.json", may_lack=True)
+    names = _json(folder / "tokenizer_config.json", may_lack=True)
+    if config.get("model_type") != "marian":
+        raise UserError(
+            f"checkpoint={folder}: model_type={config.get('model_type')} in config.json; marian is imported"
+        )
+    _check(config, folder)
+    weights_file = next((folder / name for name in (SAFETENSORS, PICKLED) if (folder / name).is_file()), None)
+    if weights_file is None:
+        raise UserError(f"checkpoint={folder}: has neither {SAFETENSORS} nor {PICKLED}")
+    pieces = _pieces(folder)
+    pad, eos, start = (config[name] for name in ("pad_token_id", "eos_token_id", "decoder_start_token_id"))
+    width, heads = config["d_model"], config["encoder_attention_heads"]
+    source, target = (str(names.get(f"{side}_lang") or UNKNOWN_LANGUAGE) for side in ("source", "target"))
+    return ForeignModel(
+        library=LIBRARY,
+        weights=converted(_tensors(weights_file), folder, num_layers=config["encoder_layers"]),
+        model={
+            "d_model": width,
+            "d_ff": config["encoder_ffn_dim"],
+            "num_layers": config["encoder_layers"],
+            "num_heads": heads,
+            "d_k": width // heads,
+            "d_v": width // heads,
+            "positions": Positions.sinusoidal,
+            "position_offset": 0,
+            "norm": Norm.post,
+            "dropout": config["dropout"],
+            "attention_dropout": config["attention_dropout"],
+            "activation": ACTIVATIONS[config["activation_function"]],
+            "activation_dropout": config["activation_dropout"],
+            "tied_embeddings": True,
+            "output_bias": True,
+            "projection_bias": True,
+            "decoder_start": DecoderStart.eos if start == eos else DecoderStart.pad,
+            "layer_norm_epsilon": EPSILON,
+            "max_positions": config["max_position_embeddings"],
+        },
+        decoding={
+            "beam_size": generation.get("num_beams") or 1,
+            "length_penalty": LengthPenalty.power,
+            "length_penalty_alpha": float(generation.get("length_penalty") or 1.0),
+            "eos_within": EosWithin.beam,
+        },
+        tokenizer=GivenTokenizer(
+            pieces, special=SpecialIds(pad=pad, bos=pad, eos=eos, unk=pieces.index(UNKNOWN)), marker="sentencepiece"
+        ),
+        languages=(source, target),
+        weights_file=weights_file,
+    )
+
+
+def converted(tensors: Mapping[str, Tensor], path: Path, *, num_layers: int) -> dict[str, Tensor]:
+    """Weights by our names, from those of `MarianMTModel`; the map is linear, so it serves gradients too."""
+    state = ForeignState(tensors, path)
+    embedding = state.take("model.shared.weight")
+    weights = {"embedding.weight": embedding}
+    if BIAS in state:  # it is no parameter there, so it has no gradient
+        weights["output_bias"] = state.take(BIAS).flatten()
+    for side in SIDES:
+        weights |= layers(state, f"model.{side}", side, num_layers=num_layers)
+        state.leave_out(f"model.{side}.embed_positions.weight")
+    state.leave_out(*REPEATED)
+    state.check_empty()
+    return _interleaved(weights, d_model=embedding.shape[1])
+
+
+BIAS = "final_logits_bias"
+
+REPEATED = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight")
+"""Further names of the one embedding matrix."""
+
+
+def _interleaved(weights: Mapping[str, Tensor], *, d_model: int) -> dict[str, Tensor]:
+    """The same model with the coordinates of its states in another order: sine, cosine, sine and so on.
+
+    Only positions tell coordinates apart. Matrices that read states change the order of their columns; those that write
+    them, with their biases, and normalisations change that of their rows.
+    """
+    order = torch.arange(d_model).view(2, -1).t().flatten()
+    found: dict[str, Tensor] = {}
+    for name, weight in weights.items():
+        if ".output." in name or "_residual.norm." in name:
+            found[name] = weight[order]
+        else:
+            found[name] = weight[:, order] if weight.dim() == 2 else weight
+    return found
+
+
+def _check(config: Mapping[str, Any], folder: Path) -> None:
+    """Refuse settings that our model does not have."""
+    names = ("layers", "ffn_dim", "attention_heads")
+    needed = ["d_model", "activation_function", *(f"{side}_{name}" for side in SIDES for name in names)]
+    if lacking := [name for name in needed if name not in config]:
+        raise UserError(f"checkpoint={folder}: config.json has no {lacking[0]}")
+    for name in names:
+        values = [config[f"{side}_{name}"] for side in SIDES]
+        if values[0] != values[1]:
+            raise UserError(
+                f"checkpoint={folder}: {name} is {values[0]} in the encoder and {values[1]} in the decoder; "
+                "models with one value for both are imported"
+            )
+    if config["activation_function"] not in ACTIVATIONS:
+        allowed = ", ".join(ACTIVATIONS)
+        raise UserError(
+            f"checkpoint={folder}: activation_function={config['activation_function']}; imported: {allowed}"
+        )
+    for name in ("scale_embedding", "share_encoder_decoder_embeddings"):
+        if not config[name]:
+            raise UserError(f"checkpoint={folder}: {name}=false in config.json is not imported")
+    start = config["decoder_start_token_id"]
+    if start not in (config["pad_token_id"], config["eos_token_id"]):
+        raise UserError(f"checkpoint={folder}: decoder_start_token_id={start} is neither the pad nor the end mark")
+
+
+def _pieces(folder: Path) -> list[str]:
+    """The vocabulary by id; UserError unless the ids are those of a list, or if it lacks the unknown piece."""
+    ids = _json(folder / "vocab.json")
+    pieces = sorted(ids, key=lambda piece: int(ids[piece]))
+    if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
+        raise UserError(f"checkpoint={folder}: the ids in vocab.json are not 0 to {len(pieces) - 1}")
+    if UNKNOWN not in ids:
+        raise UserError(f"checkpoint={folder}: vocab.json has no {UNKNOWN}")
+    return pieces
+
+
+def _tensors(path: Path) -> Mapping[str, Tensor]:
+    if path.name == PICKLED:
+        return read_pickled(path)
+    if importlib.util.find_spec("safetensors") is None:
+        raise UserError(
+            f"checkpoint={path}: safetensors is not installed; pip install -e '.[safetensors]' in the checkout"
+        )
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        tensors: Mapping[str, Tensor] = load_file(path)
+    except SafetensorError as error:
+        raise UserError(f"checkpoint={path}: cannot be read ({error})") from None
+    return tensors
+
+
+def _json(path: Path, *, may_lack: bool = False) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if may_lack:
+            return {}
+        raise UserError(f"checkpoint={path.parent}: has no {path.name}, so it is no model of Marian") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"checkpoint={path}: cannot be read ({error})") from None
+    if not isinstance(content, dict):
+        raise UserError(f"checkpoint={path}: not a JSON object")
+    return content

@@ -1,0 +1,85 @@
+"""Whether runs meet the conditions without which they cannot test a claim, from their perplexities on dev."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+import numpy as np
+
+from aiayn.paper.claims import Claim, Converged, Gate, OverFitting
+
+Curve: TypeAlias = Mapping[int, float]
+"""Perplexity on dev by optimizer step, of one run."""
+
+Curves: TypeAlias = Mapping[str, Sequence[Curve]]
+"""Of the finished runs of each row, by row."""
+
+
+def failed_gate(claim: Claim, curves: Curves, base: str) -> str:
+    """Why runs cannot test a claim, in words; empty if they can."""
+    found = chain.from_iterable(_complaints(gate, claim, curves, base) for gate in claim.gates.values())
+    return next(iter(found), "")
+
+
+def _complaints(gate: Gate, claim: Claim, curves: Curves, base: str) -> list[str]:
+    match gate:
+        case Converged():
+            may_rise = {each.row for each in claim.gates.values() if isinstance(each, OverFitting)}
+            rows = dict.fromkeys((base, *claim.rows))
+            found = (still_moves(gate, row, curves.get(row, ()), may_rise=row in may_rise) for row in rows)
+            return [text for text in found if text]
+        case OverFitting():
+            return [text] if (text := _never_over_fits(gate, curves.get(gate.row, ()))) else []
+
+
+def still_moves(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise: bool) -> str:
+    """Why a row has not converged, in words; empty if each of its runs has.
+
+    Args:
+        gate: what counts as converged.
+        row: its name.
+        curves: of its runs.
+        may_rise: whether it may over-fit; the perplexity of other rows may rise no more than it may fall.
+    """
+    falls = [last_fall(curve, gate.last_share) for curve in curves]
+    known = [fall for fall in falls if fall is not None]
+    if not known or len(known) < len(falls):
+        return f"{row} has no perplexity on dev before its last {gate.last_share:.0%} of steps"
+    end = f"over the last {gate.last_share:.0%} of its steps"
+    if not np.isfinite(known).all():
+        return f"{row} has no finite perplexity on dev {end}"
+    if max(known) >= gate.largest_fall:
+        return f"{row} still loses {max(known):.1%} of its perplexity {end}"
+    if -min(known) >= gate.largest_fall and not may_rise:
+        return f"the perplexity of {row} rises by {-min(known):.1%} {end}"
+    return ""
+
+
+def last_fall(curve: Curve, last_share: float) -> float | None:
+    """The share of perplexity that a curve loses over its last steps; negative if it rises, NaN if it is infinite.
+
+    Between two validations log PPL is interpolated. None if there is no validation before these steps.
+    """
+    steps = sorted(curve)
+    if not steps or steps[0] > (start := (1 - last_share) * steps[-1]):
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = np.log([curve[step] for step in steps])
+        fall = float(-np.expm1(values[-1] - np.interp(start, steps, values)))
+    return fall if np.isfinite(fall) else float("nan")
+
+
+def _never_over_fits(gate: OverFitting, curves: Sequence[Curve]) -> str:
+    """Why a row shows no over-fitting: its mean curve must have its minimum early, and rise by as much as counts."""
+    shared = sorted(set.intersection(*map(set, curves))) if curves else []
+    if not shared:
+        return f"{gate.row} has no perplexity on dev, which would show whether it over-fits"
+    means = [float(np.mean(np.log([curve[step] for curve in curves]))) for step in shared]
+    last = max(max(curve) for curve in curves)
+    lowest = shared[int(np.argmin(means))]
+    if lowest >= gate.minimum_before * last:
+        return f"{gate.row} does not over-fit: its perplexity on dev is lowest at step {lowest:,} of {last:,}"
+    rise = float(np.expm1(means[-1] - min(means)))
+    if rise < gate.smallest_rise:
+        return f"{gate.row} does not over-fit: its perplexity on dev rises by {rise:.1%} after its minimum"
+    return ""

@@ -1,0 +1,159 @@
+"""The report of a pre-registered study: rows, claims, the frozen plan, and every deviation from it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from aiayn.config.report_schema import ReportConfig
+from aiayn.errors import UserError
+from aiayn.paper.claims import Metric
+from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
+from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.formats import Document, Grid
+from aiayn.reports.numbers import counted, with_deviation
+from aiayn.reports.publication import show_or_publish
+from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
+from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.runs.provenance import code_version
+from aiayn.runs.registrations import FOLDER, record_look
+
+
+def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
+    """Print the report, write it to a .md or .json file, or publish it with the data of its runs.
+
+    On an unfinished study it is a look, which is recorded.
+    """
+    if config.study is None:
+        raise UserError("study has no value: state the name of a study, as in study=own_idea")
+    folder = Path(config.paths.runs)
+    study = read_registered(folder, config.study)
+    if not study.is_complete:
+        record_look(folder, study.name, len(study.finished))
+    show_or_publish(document(study), study.finished, "dev", config, output)
+
+
+def document(study: RegisteredStudy) -> Document:
+    """The report as plain data."""
+    versions = code_versions((run.path, run.record) for run in study.finished)
+    return Document(
+        title=f"The study {study.name}",
+        written=f"Written by `aiayn report hypotheses study={study.name}` from the records of the runs.",
+        grids=[
+            _rows(study),
+            *claim_grids(study.claims, claimant="the study claims", assumed="assumed"),
+            _plan(study),
+            *_deviations(study),
+            *([seed_grid(study.finished, "dev")] if study.finished else []),
+        ],
+        remarks=[
+            *_remarks(study),
+            *origin_remarks([run.record for run in study.finished]),
+            *version_remarks(versions),
+        ],
+        lead=_lead(study),
+        remarks_title="What the numbers are",
+        runs=[run.path for run in study.finished],
+        content=_content(study),
+    )
+
+
+def _lead(study: RegisteredStudy) -> str:
+    planned, deviations = len(study.planned), counted(len(study.deviations), "deviation")
+    if study.is_complete:
+        return f"All {planned} planned runs are in; {deviations} from the plan."
+    return f"{len(study.finished)} of {planned} planned runs are in: a look before the end, which is recorded."
+
+
+def _rows(study: RegisteredStudy) -> Grid:
+    lines = []
+    for row, planned in study.registration.plan.rows.items():
+        scores = [_score(study, metric, row) for metric in Metric]
+        lines.append((row, " ".join(planned.overrides), seeds_in(study)[row], *scores))
+    return Grid("Rows", ("<row", "<settings", "seeds", "PPL (dev)", "BLEU (dev)"), (tuple(lines),))
+
+
+def _score(study: RegisteredStudy, metric: Metric, row: str) -> str:
+    place = study.measured.places.get(row)
+    if place is None:
+        return ""
+    found = study.measured.of(metric)
+    return with_deviation(float(found.values[place]), float(found.deviations[place]), 2)
+
+
+def _plan(study: RegisteredStudy) -> Grid:
+    registration = study.registration
+    facts = {
+        "frozen": f"{registration.time}, by {registration.code.text}",
+        "reported": f"by {code_version().text}",
+        "command": registration.command,
+        "file": f"{FOLDER}/{study.name}.json",
+        "sha256": registration.sha256,
+        "seeds": ", ".join(f"{row} {count}" for row, count in registration.plan.seeds.items()),
+        "pilots": ", ".join(f"{row} {len(runs)}" for row, runs in registration.plan.pilots.items()) or "none",
+        "variance": _variance(study),
+        "analysis": ", ".join(
+            f"{name.replace('_', ' ')} {value}" for name, value in registration.plan.analysis.items()
+        ),
+    }
+    return Grid("The plan", ("<fact", "<value"), (tuple(facts.items()),))
+
+
+def _variance(study: RegisteredStudy) -> str:
+    """Between the pilots' seeds."""
+    if study.noises is None:
+        return "unknown: without pilots no power was computed"
+    parts = (
+        f"{math.sqrt(noise.seeds):.{DECIMALS[metric] + 1}f} {metric.compared}" for metric, noise in study.noises.items()
+    )
+    return f"standard deviation between seeds, upper bound: {' and '.join(parts)}"
+
+
+def _deviations(study: RegisteredStudy) -> Iterator[Grid]:
+    lines = tuple((deviation.kind.value, deviation.text) for deviation in study.deviations)
+    if lines:
+        yield Grid("Deviations from the plan", ("<kind", "<deviation"), (lines,))
+
+
+def _remarks(study: RegisteredStudy) -> Iterator[str]:
+    if not study.deviations:
+        yield "deviations from the plan: none"
+    if study.finished:
+        run = study.finished[0]
+        facts = {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
+        yield ", ".join(f"{key} {value}" for key, value in facts.items())
+    yield 'power: the probability of "reproduced" if the assumed effects are true, as computed when the plan was frozen'
+    yield (
+        "claims are tested on log PPL unless a comparison names BLEU, at 2.5% one-sided (likeness: at 5% against each "
+        "margin); contradictions are corrected over all primary comparisons (Holm); a claim is tested when all its "
+        "planned runs are in"
+    )
+    yield from untested_remarks(study.claims)
+
+
+def _content(study: RegisteredStudy) -> dict[str, Any]:
+    registration, rows = study.registration, {}
+    for row, planned in registration.plan.rows.items():
+        place, runs = study.measured.places.get(row), study.runs_of(row)
+        scores: dict[str, Any] = {}
+        for metric in Metric if place is not None else ():
+            found = study.measured.of(metric)
+            deviation = float(found.deviations[place])
+            scores[metric.value] = float(found.values[place])
+            scores[f"{metric.value}_deviation"] = None if math.isnan(deviation) else deviation
+        seeds = {"planned": sorted(planned.runs), "in": [run.record.seed for run in runs]}
+        rows[row] = {"overrides": list(planned.overrides), "seeds": seeds, **scores}
+    return {
+        "study": study.name,
+        "is_complete": study.is_complete,
+        "rows": rows,
+        "claims": [judged.plain() for judged in study.claims],
+        "deviations": [{"kind": each.kind.value, "text": each.text} for each in study.deviations],
+        "registration": registration.plain(),
+        "planned": [
+            {"run": each.name, "row": each.row, "seed": each.seed, "state": each.state or each.change or "in"}
+            for each in study.planned
+        ],
+        "noises": {metric.value: asdict(noise) for metric, noise in (study.noises or {}).items()},
+    }

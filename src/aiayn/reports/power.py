@@ -1,0 +1,238 @@
+"""What a study can detect, from the variance between the seeds of its pilots."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from aiayn.evaluation.decisions import MOST_SEEDS, TARGET_POWER
+from aiayn.evaluation.significance import SeedNoise, measure, sentence_columns
+from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
+from aiayn.reports.claim_grids import DECIMALS, claimed
+from aiayn.reports.comparability import Difference, ReportedRun, check_alike, condition_differences
+from aiayn.reports.formats import Grid
+from aiayn.reports.gates import failed_gate
+from aiayn.reports.judgement import (
+    POWER_CONFIDENCE,
+    MeasuredRows,
+    Noises,
+    multiple_of_base,
+    own_noises,
+    power_of,
+    seeds_for,
+)
+from aiayn.reports.numbers import signed
+from aiayn.reports.run_facts import hardware_text, package_versions
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import State, read_entry
+from aiayn.runs.registrations import PilotResult
+
+LARGEST_FACTOR = 1024.0
+"""Times the assumed effects, beyond which no detectable effect is searched for."""
+
+PRECISION = 1.01
+"""Of a detectable effect, as a ratio."""
+
+
+@dataclass(frozen=True)
+class Pilots:
+    """The pilots of a study."""
+
+    finished: Mapping[str, Mapping[str, ReportedRun]]
+    """By row and name."""
+    unfinished: Sequence[str]
+    """The names of the others."""
+    base: str
+    """The row that others are compared with."""
+
+    @classmethod
+    def read(cls, runs: Path, planned: Mapping[str, Mapping[int, str]], base: str) -> "Pilots":
+        """Read pilots.
+
+        Args:
+            runs: the folder of runs.
+            planned: the names of the pilots below it, by row and seed.
+            base: the row that others are compared with.
+
+        Raises:
+            UserError: they are not of the same data.
+        """
+        finished: dict[str, dict[str, ReportedRun]] = {}
+        unfinished = []
+        for row, names in planned.items():
+            for name in names.values():
+                if (run := finished_run(runs / name)) is None:
+                    unfinished.append(name)
+                else:
+                    finished.setdefault(row, {})[name] = run
+        every = [run for each in finished.values() for run in each.values()]
+        check_alike(every, _corpus_differences, "rerun the pilots of other data with force=true")
+        return cls(finished, unfinished, base)
+
+    @cached_property
+    def measured(self) -> MeasuredRows:
+        """Their scores."""
+        systems = [[sentence_columns(run.sentences("dev")) for run in each.values()] for each in self.finished.values()]
+        return MeasuredRows(measure(systems) if systems else None, {row: n for n, row in enumerate(self.finished)})
+
+    @property
+    def noises(self) -> Noises | None:
+        """The variances that power is computed with; None if no row has two finished pilots."""
+        return own_noises(self.measured, self.base)
+
+    def results(self) -> tuple[PilotResult, ...]:
+        """Those that have finished."""
+        return tuple(pilot_result(row, name, run) for row, each in self.finished.items() for name, run in each.items())
+
+    def in_words(self) -> str:
+        """Their number, and how their seeds vary."""
+        counts = ", ".join(f"{len(each)} of {row}" for row, each in self.finished.items())
+        if self.noises is None:
+            return f"pilots: {counts or 'none'} finished; power is unknown without two of one row"
+        spreads = " and ".join(_spread(metric, self.measured.of(metric).noise) for metric in Metric)
+        return f"pilots: {counts}; standard deviation between seeds: {spreads}"
+
+    def failed_gates(self, claims: Sequence[Claim]) -> Iterator[str]:
+        """The claims that runs like the pilots could not test, with the reason."""
+        curves = {
+            row: [run.entry.directory.validation_perplexities() for run in each.values()]
+            for row, each in self.finished.items()
+        }
+        for claim in claims if self.base in curves else ():
+            gates = claim.gates.items()
+            known = {name: gate for name, gate in gates if not isinstance(gate, OverFitting) or gate.row in curves}
+            reason = failed_gate(replace(claim, primary=(), gates=known), curves, self.base)
+            if reason:
+                yield f"runs like the pilots do not test {claim.id}: {reason}"
+
+
+def _corpus_differences(run: ReportedRun, other: ReportedRun) -> Iterator[Difference]:
+    return (difference._replace(remedy="") for difference in condition_differences(run, other))
+
+
+def pilot_result(row: str, name: str, run: ReportedRun) -> PilotResult:
+    """A finished pilot as a plan keeps it."""
+    log_ppl = math.log(run.record.scores["dev"].ppl)
+    return PilotResult(
+        run=name,
+        row=row,
+        seed=run.record.seed,
+        log_ppl=log_ppl if math.isfinite(log_ppl) else None,
+        data_fingerprint=run.record.data_fingerprint,
+        precision=run.record.origin.precision_text,
+        code=", ".join(dict.fromkeys(origin.code.text for origin in (*run.record.earlier, run.record.origin))),
+        versions=package_versions(run.record),
+        hardware=hardware_text(run.record),
+    )
+
+
+def finished_run(path: Path) -> ReportedRun | None:
+    """The run of a directory; None if it has not finished, or is a trial."""
+    directory = RunDirectory(path)
+    if not directory.record.is_file():
+        return None
+    entry = read_entry(directory)
+    return ReportedRun(entry, entry.record) if entry.state is State.finished and entry.record else None
+
+
+def _spread(metric: Metric, noise: SeedNoise | None) -> str:
+    assert noise is not None
+    upper, decimals = math.sqrt(noise.upper_variance(POWER_CONFIDENCE)), DECIMALS[metric] + 1
+    return f"{noise.deviation:.{decimals}f} {metric.compared} ({POWER_CONFIDENCE:.0%} upper bound {upper:.{decimals}f})"
+
+
+@dataclass(frozen=True)
+class ClaimPower:
+    """What the planned runs can say of a claim."""
+
+    claim: Claim
+    power: float | None
+    """For the assumed effects; None if the variance between seeds is not known."""
+    factor: float | None
+    """The multiple of the assumed effects, or margins, at which the power is 80%; None if unknown, or beyond reason."""
+    seeds: Mapping[str, int] | None
+    """Of each row of the claim, for a power of 80%; likewise."""
+
+
+def claim_powers(
+    claims: Sequence[Claim], seeds: Mapping[str, int], base: str, noises: Noises | None
+) -> list[ClaimPower]:
+    """What can be said of claims.
+
+    Args:
+        claims: of the study.
+        seeds: planned, of each row.
+        base: the row that others are compared with.
+        noises: of the pilots; None if they tell no variance.
+    """
+    powers = power_of(claims, seeds, noises)
+    if noises is None:
+        return [ClaimPower(claim, None, None, None) for claim in claims]
+    return [
+        ClaimPower(claim, power, _detectable(claim, seeds, noises), _seeds_needed(claim, seeds, base, noises))
+        for claim, power in zip(claims, powers, strict=True)
+    ]
+
+
+def _detectable(claim: Claim, seeds: Mapping[str, int], noises: Noises) -> float | None:
+    """The smallest multiple of the effects and margins of a claim with a power of 80%."""
+
+    def has_power(factor: float) -> bool:
+        assumed = replace(claim, primary=tuple(_times(each, factor) for each in claim.primary))
+        (power,) = power_of([assumed], seeds, noises)
+        return power is not None and power >= TARGET_POWER
+
+    if not has_power(LARGEST_FACTOR):
+        return None
+    low, high = 1 / LARGEST_FACTOR, LARGEST_FACTOR
+    while high / low > PRECISION:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if has_power(middle) else (middle, high)
+    return high
+
+
+def _times(comparison: Comparison, factor: float) -> Comparison:
+    within = None if comparison.within is None else factor * comparison.within
+    return replace(comparison, effect=factor * comparison.effect, within=within)
+
+
+def _seeds_needed(claim: Claim, seeds: Mapping[str, int], base: str, noises: Noises) -> dict[str, int] | None:
+    count = seeds_for(claim, seeds, base, noises)
+    if count is None:
+        return None
+    factor = multiple_of_base(claim, seeds, base)
+    return {row: round(count * factor) if row == base else count for row in claim.rows}
+
+
+def _seeds_text(found: ClaimPower) -> str:
+    if found.power is None:
+        return ""
+    if found.seeds is None:
+        return f"more than {MOST_SEEDS}"
+    return ", ".join(f"{row} {count}" for row, count in found.seeds.items())
+
+
+def power_grid(powers: Sequence[ClaimPower]) -> Grid:
+    """A line for each claim."""
+    target = f"{TARGET_POWER:.0%}"
+    headings = ("<claim", "<claimed", "assumed", "power", f"detectable at {target}", f"seeds for {target}")
+    return Grid("What the study can detect", headings, (tuple(map(_line, powers)),))
+
+
+def _line(found: ClaimPower) -> tuple[str, ...]:
+    sizes = [each.within if each.within is not None else each.effect for each in found.claim.primary]
+    metrics = [each.metric for each in found.claim.primary]
+    assumed = [signed(size, DECIMALS[metric]) for size, metric in zip(sizes, metrics, strict=True)]
+    detectable = [
+        signed(found.factor * size, DECIMALS[metric]) if found.factor is not None else ""
+        for size, metric in zip(sizes, metrics, strict=True)
+    ]
+    return (
+        found.claim.id,
+        "; ".join(map(claimed, found.claim.primary)),
+        "; ".join(assumed),
+        "" if found.power is None else f"{found.power:.0%}",
+        "; ".join(filter(None, detectable)),
+        _seeds_text(found),
+    )

@@ -1,0 +1,139 @@
+"""Results published so that others can recompute them: a page, and beside it the data of its runs.
+
+`runs.tar.xz` holds reduced run directories: the record, the configuration, the curves on dev, and the scores of each
+sentence of the split that the page is about. Reports read them like runs.
+"""
+
+import io
+import json
+import lzma
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import chdir, contextmanager
+from pathlib import Path
+
+import yaml
+
+from aiayn.config.freeze import frozen_content
+from aiayn.config.outputs import output_folder
+from aiayn.config.report_schema import ReportConfig
+from aiayn.errors import UserError
+from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.formats import Document, markdown, show
+from aiayn.reports.power import finished_run
+from aiayn.runs.evaluations import Evaluation
+from aiayn.runs.registrations import FOLDER, read_registration, registered_names
+from aiayn.system import files
+
+ARCHIVE = "runs.tar.xz"
+"""In the folder of a publication, beside the page."""
+
+RUNS = "runs"
+"""The folder of runs in the archive."""
+
+DIGITS = 5
+"""After the point of a sentence's likelihood: more than its precision in float32."""
+
+
+def show_or_publish(
+    document: Document, runs: Sequence[ReportedRun], split: str, config: ReportConfig, output: Path | None
+) -> None:
+    """Print a report, write it to `output`, or publish it as `config.publish` says; see `publish`."""
+    if config.publish is None:
+        show(document, output)
+    else:
+        publish(document, runs, split, below=Path(config.paths.runs), folder=output_folder(config.publish))
+
+
+def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) -> None:
+    """Write a report's page and the data of its runs, and print the page's path.
+
+    Args:
+        document: the report.
+        runs: those that it counts.
+        split: whose sentences it is computed from.
+        below: the folder of runs.
+        folder: to write to; it is made if it is missing.
+
+    Raises:
+        UserError: a file of a run is missing or damaged.
+    """
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for path, text in sorted(_contents(runs, split, below)):
+            content = text.encode()
+            entry = tarfile.TarInfo(path)  # without times and owners, so that the same runs make the same file
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    folder.mkdir(exist_ok=True)
+    files.write_bytes(folder / ARCHIVE, lzma.compress(packed.getvalue(), preset=9))
+    page = folder / "README.md"
+    files.write_text(page, markdown(document))
+    print(page)  # noqa: T201
+
+
+def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[tuple[str, str]]:
+    """The files of the archive: their paths and texts; frozen plans of the runs, with their pilots, too."""
+    own = {str(run.path.resolve().relative_to(below.resolve())) for run in runs}
+    plans = {name: read_registration(below, name).plan for name in registered_names(below)}
+    studies = {name: plan for name, plan in plans.items() if own & plan.runs.keys()}
+    for name in studies:
+        for path in sorted((below / FOLDER).glob(f"{name}.*")):
+            yield f"{RUNS}/{FOLDER}/{path.name}", path.read_text(encoding="utf-8")
+    pilots = {pilot for plan in studies.values() for pilot in plan.pilot_runs} - own
+    found = [run for pilot in sorted(pilots) if (run := finished_run(below / pilot)) is not None]
+    for run in (*runs, *found):
+        directory = run.entry.directory
+        folder = f"{RUNS}/{directory.path.resolve().relative_to(below.resolve())}"
+        yield f"{folder}/{directory.record.name}", directory.record.read_text(encoding="utf-8")
+        content = {**frozen_content(directory.config), "paths": {"runs": RUNS, "cache": "cache"}}
+        yield f"{folder}/{directory.config.name}", yaml.safe_dump(content, sort_keys=False)
+        yield f"{folder}/{directory.metrics.name}", _lines(_curve(run))
+        if directory.sweeps:
+            yield f"{folder}/{directory.sweeps_file.name}", "".join(f"{name}\n" for name in directory.sweeps)
+        evaluation = Evaluation(directory, run.record, run.record.scores, str(run.path))
+        sentences = evaluation.sentences_path(split)
+        yield f"{folder}/{sentences.relative_to(directory.path)}", _lines(_rounded(sentences))
+
+
+def _curve(run: ReportedRun) -> Iterator[dict[str, float | int | None]]:
+    for step, values in run.entry.directory.metric_rows():
+        validated = {key: value for key, value in values.items() if key.startswith("val/")}
+        if validated:
+            yield {"step": step, **validated}
+
+
+def _rounded(sentences: Path) -> Iterator[dict[str, object]]:
+    for line in sentences.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        yield row | {"nll": round(row["nll"], DIGITS)}
+
+
+def _lines(rows: Iterable[dict[str, object]] | Iterable[dict[str, float | int | None]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@contextmanager
+def published_runs(folder: str) -> Iterator[str]:
+    """Unpack a publication and work beside its runs.
+
+    Yields:
+        The path of the folder of runs, relative to the working directory meanwhile.
+
+    Raises:
+        UserError: there is no publication, or it is damaged.
+    """
+    archive = Path(folder) / ARCHIVE
+    with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
+        try:
+            with tarfile.open(archive, mode="r:xz") as packed:
+                packed.extractall(scratch, filter="data")
+        except FileNotFoundError:
+            raise UserError(
+                f"from={folder}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one"
+            ) from None
+        except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
+            raise UserError(f"from={folder}: {ARCHIVE} cannot be unpacked ({error}); fetch it again") from None
+        with chdir(scratch):
+            yield RUNS

@@ -1,0 +1,321 @@
+"""Pre-registered studies: pilots, the frozen plan, and the runs; for other commands than train a job of each row."""
+
+import logging
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_loader import ConfigLoader
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.plugins.launcher import Launcher
+from omegaconf import DictConfig
+
+from aiayn.config.absolute import make_absolute
+from aiayn.config.compose import without_hydra
+from aiayn.config.computed import check_computed_keys
+from aiayn.config.data_schema import ParsedDataConfig
+from aiayn.config.difference import SWEPT_VARIABLE
+from aiayn.config.freeze import plain
+from aiayn.config.identity import run_settings
+from aiayn.config.store import SWEEPS
+from aiayn.config.sweep_schema import Stage
+from aiayn.config.third_parties import trial_reason
+from aiayn.costs.plan import Plan
+from aiayn.errors import UserError
+from aiayn.paper.claims import Claim, OverFitting, load_claims
+from aiayn.paper.tables import load_table3
+from aiayn.reports.comparability import PREFIX as TABLE3
+from aiayn.reports.comparability import RowSettings, row_setting_differences
+from aiayn.reports.judgement import power_of
+from aiayn.reports.power import Pilots, claim_powers
+from aiayn.reports.registered import ANALYSIS
+from aiayn.reports.study_plan import StudyCosts, print_study_plan
+from aiayn.runs.provenance import code_version
+from aiayn.runs.record import utc_now
+from aiayn.runs.registrations import (
+    HASH_DIGITS,
+    NAME,
+    PlannedRow,
+    Registration,
+    StudyPlan,
+    add_pilots,
+    check_no_pilots,
+    read_registration,
+    registration_file,
+)
+from aiayn.sweep.jobs import JOBS, checked
+from aiayn.sweep.study import PREFIX, Study, claim_entry, gate_entries, read_study
+from aiayn.sweep.words import further_folders
+
+logger = logging.getLogger("aiayn")
+
+STAGE = f"{PREFIX}stage"
+
+BASE = "base"
+"""The row of Table 3 that its others are compared with."""
+
+SAME_FOR_ALL = ("data.", "tokenizer.")
+"""Settings in which rows do not differ: they are scored on the same tokens."""
+
+
+def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoader, launcher: Launcher) -> None:
+    """Run a stage of a study; for other commands than train, a job of each row.
+
+    Args:
+        composed: the configuration of the multirun, Hydra's node included.
+        arguments: overrides of the command line, which apply to all rows.
+        loader: composes a job.
+        launcher: runs jobs.
+
+    Raises:
+        UserError: the study, or a row, is not sound, or its plan is another than the frozen one.
+    """
+    HydraConfig.instance().set_config(composed)  # expressions in the study and its name refer to it
+    study, name = read_study(composed.hydra.sweeper), str(composed.identity.sweep)
+    if not NAME.fullmatch(name):
+        allowed = "letters, digits, _, - and ., and is not run"
+        raise UserError(
+            f"sweeps={name}: the name of a study has {allowed}; rename the file, or state AIAYN_SWEEP=<name>"
+        )
+    verb, runs = composed.hydra.job.config_name, Path(composed.paths.runs).expanduser()
+    if verb == "train" and study.stage is None:
+        known = " or ".join(f"{STAGE}={stage}" for stage in Stage)
+        raise UserError(f"sweeps={name}: state {known}: pilots first, and the runs freeze the plan")
+    _check_words(study, arguments)
+    rows = {row: compose_row(composed, row, words, arguments, study, loader) for row, words in study.rows.items()}
+    HydraConfig.instance().set_config(composed)
+    _check_rows(study, rows)
+    _check_paper_rows(study, rows)
+    os.environ[SWEPT_VARIABLE] = " ".join(dict.fromkeys(key for words in study.rows.values() for key in _keys(words)))
+    if study.stage is None or verb != "train":
+        if verb == "plan":
+            JOBS.get().show = partial(_show_plan, study, rows, runs, _command(composed, arguments, Stage.pilots))
+        _launch(launcher, [_words(study, row, arguments) for row in rows])
+        return
+    if study.stage is Stage.pilots:
+        add_pilots(runs, name, [rows[row].names[seed] for row, seed in study.jobs(Stage.pilots)])
+    else:
+        commands = {stage: _command(composed, arguments, stage) for stage in Stage}
+        freeze(name, plan_of(study, rows), study.claims, runs, commands)
+    _launch(launcher, [[*_words(study, row, arguments), f"seed={seed}"] for row, seed in study.jobs(study.stage)])
+    if study.stage is Stage.runs:
+        logger.info("report: aiayn report hypotheses study=%s", name)
+
+
+def _command(composed: DictConfig, arguments: Sequence[str], stage: Stage) -> str:
+    """The command line of a stage."""
+    hydra = list(composed.hydra.overrides.hydra)
+    folders = [word for folder in further_folders(hydra) for word in ("--config-dir", str(folder))]
+    own = [word for word in hydra if word.startswith(("hydra/", "hydra.launcher.", PREFIX))]
+    words = [*folders, *arguments, *(word for word in own if not word.startswith(f"{STAGE}=")), f"{STAGE}={stage}"]
+    return shlex.join(["aiayn", "train", *words])
+
+
+def _launch(launcher: Launcher, jobs: Sequence[Sequence[str]]) -> None:
+    for returned in launcher.launch(jobs, initial_job_idx=0):
+        _ = returned.return_value  # raises the exception of a defect
+
+
+def _words(study: Study, row: str, arguments: Sequence[str]) -> list[str]:
+    return [*study.rows[row], *arguments]
+
+
+def _keys(words: Sequence[str]) -> list[str]:
+    return [each.key_or_group for each in OverridesParser.create().parse_overrides([*words])]
+
+
+def _check_words(study: Study, arguments: Sequence[str]) -> None:
+    """Refuse seeds and several values, in rows and on the command line, and there words that rows state."""
+    stated: dict[str, str] = {}
+    for row, words in study.rows.items():
+        for override in OverridesParser.create().parse_overrides([*words]):
+            key, word = override.key_or_group, override.input_line
+            if key in ("seed", SWEEPS) or key.startswith("hydra") or override.is_sweep_override():
+                raise UserError(
+                    f"{PREFIX}rows.{row}: {word}: a row is one configuration, without its seed; leave it out"
+                )
+            stated[key] = row
+    for override in OverridesParser.create().parse_overrides([*arguments]):
+        key, word = override.key_or_group, override.input_line
+        if key == "seed" or override.is_sweep_override():
+            raise UserError(f"{word}: rows and seeds are stated in the file of the study, under hydra.sweeper")
+        if key in stated:
+            raise UserError(f"{word}: row {stated[key]} of the study states {key}; change the file")
+
+
+@dataclass(frozen=True)
+class ComposedRow:
+    """A row of a study, composed."""
+
+    experiment: str
+    settings: Mapping[str, Any]
+    """Everything that can change a result, except the seed."""
+    scale: Mapping[str, float]
+    """The factors of the scale, by axis."""
+    names: Mapping[int, str]
+    """Of its runs and pilots below `paths.runs`, by seed."""
+
+    def as_printed(self, row: str) -> RowSettings:
+        """Its settings as those of a row of Table 3."""
+        return RowSettings(load_table3().row(row), self.settings, self.scale)
+
+
+def compose_row(
+    composed: DictConfig, row: str, words: Sequence[str], arguments: Sequence[str], study: Study, loader: ConfigLoader
+) -> ComposedRow:
+    """Compose a row once; the names of its runs follow from the seeds.
+
+    Raises:
+        UserError: its configuration is not sound.
+    """
+    job = loader.load_sweep_config(composed, [*words, *arguments])
+    verb = composed.hydra.job.config_name
+    check_computed_keys(job, verb, words)
+    if study.stage is Stage.runs and job.get("force"):
+        raise UserError(
+            f"row {row}: force=true: would train finished runs of the plan anew; leave it out, and unfinished ones are "
+            "resumed"
+        )
+    try:
+        config = checked(verb, without_hydra(job))
+        if isinstance(config.data, ParsedDataConfig):
+            raise UserError(
+                f"data.kind={config.data.kind}: claims of studies are about translations, by log PPL and BLEU"
+            )
+        if reason := trial_reason(config.trainer):
+            raise UserError(f"{reason}: makes trials, which are in no report; leave it out")
+    except UserError as error:
+        raise UserError(f"row {row}: {error}") from None
+    names = {}
+    for seed in (*study.seeds[row], *study.pilots.get(row, ())):
+        job.seed = seed  # the name and the hash follow
+        names[seed] = str(job.identity.name)
+    make_absolute(config)
+    content = plain(config)
+    settings = run_settings(content, fidelity=config.identity.fidelity)
+    return ComposedRow(config.identity.experiment, settings, content["scale"], names)
+
+
+def _check_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
+    """Refuse rows that are equal, or of other data."""
+    base, seen = rows[study.base], dict[str, str]()
+    for row, composed in rows.items():
+        if (other := seen.setdefault(repr(sorted(composed.settings.items())), row)) != row:
+            raise UserError(f"{PREFIX}rows.{row}: composes the same as row {other}; leave one out")
+        for key in sorted(composed.settings.keys() | base.settings.keys()):
+            value, there = (each.settings.get(key, "nothing") for each in (composed, base))
+            if key.startswith(SAME_FOR_ALL) and value != there:
+                raise UserError(
+                    f"{PREFIX}rows.{row}: {key} is {value}, and {there} in {study.base}: rows are scored on the same "
+                    "tokens; make it a study of its own"
+                )
+
+
+def _check_paper_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
+    """Refuse claims of the paper about rows that are not its own, or differ from base in more than it prints."""
+    for claim in (claim for claim in load_claims() if claim in study.claims):
+        gated = [gate.row for gate in claim.gates.values() if isinstance(gate, OverFitting)]
+        for row in dict.fromkeys((study.base, *claim.rows, *gated)):
+            known = BASE if row == study.base else row
+            if rows[row].experiment != f"{TABLE3}{known}":
+                raise UserError(
+                    f"{PREFIX}claims.{claim.id}: the paper claims it of {TABLE3}{known}, and row {row} is "
+                    f"{rows[row].experiment}; state experiment={TABLE3}{known} in rows.{row}"
+                )
+            for difference in row_setting_differences(rows[row].as_printed(known), rows[study.base].as_printed(BASE)):
+                raise UserError(
+                    f"{PREFIX}claims.{claim.id}: {difference.key} is {difference.own} in row {row} and "
+                    f"{difference.other} in {study.base}, which Table 3 does not print; leave it out, or state a claim "
+                    "of your own"
+                )
+
+
+def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
+    """The content that is frozen."""
+    return StudyPlan(
+        base=study.base,
+        rows={
+            name: PlannedRow(study.rows[name], row.settings, {seed: row.names[seed] for seed in study.seeds[name]})
+            for name, row in rows.items()
+        },
+        pilots={row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()},
+        gates=gate_entries(study.claims),
+        claims={claim.id: claim_entry(claim) for claim in study.claims},
+        analysis=ANALYSIS,
+    )
+
+
+def freeze(
+    name: str, plan: StudyPlan, claims: Sequence[Claim], runs: Path, commands: Mapping[Stage, str]
+) -> Registration:
+    """Freeze a plan, unless it is frozen already; of several commands at once, one does.
+
+    Args:
+        name: of the study.
+        plan: its content.
+        claims: of the plan.
+        runs: the folder of runs.
+        commands: the command line of each stage.
+
+    Raises:
+        UserError: pilots have not finished, planned runs are pilots, or the frozen plan is another one.
+    """
+    if not registration_file(runs, name).exists():
+        check_no_pilots(runs, plan)
+        pilots = Pilots.read(runs, plan.pilots, plan.base)
+        if pilots.unfinished:
+            raise UserError(
+                f"{STAGE}=runs: {len(pilots.unfinished)} of {len(plan.pilot_runs)} pilots have not finished; run "
+                f"{commands[Stage.pilots]}"
+            )
+        noises = pilots.noises
+        powers = power_of(claims, plan.seeds, noises)
+        registration = Registration(
+            name=name,
+            plan=plan,
+            time=utc_now(),
+            code=code_version(),
+            command=commands[Stage.runs],
+            pilots=pilots.results(),
+            noises=None if noises is None else {metric.value: asdict(noise) for metric, noise in noises.items()},
+            powers={claim.id: power for claim, power in zip(claims, powers, strict=True)},
+        )
+        try:
+            registration.write(runs)
+        except FileExistsError:
+            pass  # another command was faster
+        else:
+            sha256 = registration.sha256[:HASH_DIGITS]
+            logger.info("frozen: %s, sha256 %s", registration_file(runs, name), sha256)
+            return registration
+    frozen = read_registration(runs, name)
+    if difference := frozen.plan.difference(plan):
+        key, there, here = difference
+        raise UserError(
+            f"sweeps={name}: {key} is {there} in the plan frozen at {frozen.time}, and {here} now; restore it, or give "
+            "the study another name: that of its file, or AIAYN_SWEEP=<name>"
+        )
+    if frozen.code != code_version():
+        logger.warning("the plan was frozen by %s, and this is %s", frozen.code.text, code_version().text)
+    return frozen
+
+
+def _show_plan(study: Study, rows: Mapping[str, ComposedRow], runs: Path, pilots_command: str) -> None:
+    """Print costs, and what the study can detect."""
+    plans = {outcome.number: Plan.read(outcome.result) for outcome in JOBS.get().outcomes if outcome.result}
+    costs = [
+        StudyCosts(row, plans[number], len(study.seeds[row]), len(study.pilots.get(row, ())))
+        for number, row in enumerate(rows)
+        if number in plans
+    ]
+    names = {row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()}
+    pilots = Pilots.read(runs, names, study.base)
+    powers = claim_powers(
+        study.claims, {row: len(seeds) for row, seeds in study.seeds.items()}, study.base, pilots.noises
+    )
+    print_study_plan(costs, powers, pilots, command=pilots_command)

@@ -1,0 +1,48 @@
+"""The sweeper of pre-registered studies; Hydra finds sweepers in this namespace only.
+
+Hydra imports this file with every command; the study is read when its sweep begins.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hydra.core.plugins import Plugins
+from hydra.plugins.sweeper import Sweeper
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig
+
+if TYPE_CHECKING:
+    from hydra.plugins.launcher import Launcher
+
+
+class RegisteredSweeper(Sweeper):
+    """Runs the pilots of a study, or freezes its plan and runs all rows with all seeds."""
+
+    composed: DictConfig
+    context: HydraContext
+    launcher: "Launcher"
+
+    def __init__(self, **_: Any) -> None:
+        """Take no settings: they are read from the configuration, as `RegisteredConfig` in the schema."""
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """Take the parts that Hydra hands to a sweeper."""
+        self.composed = config
+        self.context = hydra_context
+        self.launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=hydra_context, task_function=task_function, config=config
+        )
+
+    def sweep(self, arguments: list[str]) -> Sequence[object]:
+        """Run a stage of the study, or for other commands than train a job of each row.
+
+        Args:
+            arguments: the overrides of the command line.
+
+        Raises:
+            UserError: the study cannot be run as it is stated.
+        """
+        from aiayn.sweep.registration import run_study
+
+        run_study(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
+        return ()

@@ -1,0 +1,290 @@
+"""A pre-registered study, from its pilots to the report of its hypotheses."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import AIAYN, SECONDS, Say
+from run_files import runs_below
+from tiny import TINY
+
+from aiayn.commands.front_end import main
+from aiayn.runs.registrations import read_registration
+
+pytestmark = pytest.mark.slow
+
+STUDY = """\
+# @package _global_
+# Do rotary positions help?
+defaults:
+  - override /hydra/sweeper: registered
+hydra:
+  mode: MULTIRUN
+  sweeper:
+    stage: null
+    base: base
+    rows:
+      base: []
+      rotary: [model.positions=rotary]
+    seeds: {base: 2, others: 1}
+    pilots: {rows: [base], seeds: 2}
+    gates: {}
+    claims:
+      - id: helps
+        statement: Rotary positions are better.
+        primary: [{better: rotary, worse: base, effect: 0.03}]
+"""
+
+SHORT = ("optimization.max_steps=2", "optimization.validation_interval=1", "optimization.checkpoint_interval=2")
+WORDS = ("--config-dir", "my_conf", "sweeps=mine", *TINY, *SHORT, "logger=none")
+PILOTS, RUNS = "hydra.sweeper.stage=pilots", "hydra.sweeper.stage=runs"
+
+
+def write_study(folder: Path, text: str = STUDY) -> None:
+    (folder / "my_conf/sweeps").mkdir(parents=True, exist_ok=True)
+    (folder / "my_conf/sweeps/mine.yaml").write_text(text)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the study's file, its pilots and its runs; tests only read or copy it."""
+    folder = tmp_path_factory.mktemp("study")
+    write_study(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["train", *WORDS, PILOTS]) == 0
+        assert len(runs_below(folder / "runs")) == 2
+        assert main(["train", *WORDS, RUNS]) == 0
+    return folder
+
+
+@pytest.fixture
+def copied(study: Path, tmp_path: Path) -> Path:
+    """A copy of the study, in which commands run."""
+    shutil.copytree(study, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def reported(say: Say) -> dict[str, Any]:
+    said = say("report", "hypotheses", "study=mine", "output=report.json")
+    assert (said.code, said.out) == (0, "report.json\n"), said.err
+    content: dict[str, Any] = json.loads(Path("report.json").read_text())
+    return content
+
+
+def names(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder / "runs")) for path in runs_below(folder / "runs")}
+
+
+def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
+    content = reported(say)
+    assert content["is_complete"]
+    assert content["deviations"] == []
+    seeds = {row: found["seeds"] for row, found in content["rows"].items()}
+    assert seeds == {"base": {"planned": [1, 2], "in": [1, 2]}, "rotary": {"planned": [1], "in": [1]}}
+    (claim,) = content["claims"]
+    assert claim["verdict"] != "not tested"
+    registration = read_registration(copied / "runs", "mine")
+    assert claim["power"] == registration.powers["helps"]
+    assert names(copied) == {*registration.plan.runs, *registration.plan.pilot_runs}
+    assert [pilot.seed for pilot in registration.pilots] == [1001, 1002]
+    said = say("report", "hypotheses", "study=mine")
+    assert said.out.startswith("All 3 planned runs are in; 0 deviations from the plan.\n")
+    assert registration.sha256 in said.out
+    assert not (copied / "runs/registrations/mine.looks").exists(), "no look before the end"
+
+
+def test_the_same_command_repeats_nothing(copied: Path, say: Say) -> None:
+    before = {path: path.read_bytes() for path in (copied / "runs").rglob("*.json")}
+    said = say("train", *WORDS, RUNS)
+    assert said.code == 0, said.err
+    assert said.out.endswith("\n3 finished\n")
+    assert {path: path.read_bytes() for path in (copied / "runs").rglob("*.json")} == before
+
+
+def test_a_plan_that_differs_from_the_frozen_one_is_refused(copied: Path, say: Say) -> None:
+    before = (copied / "runs/registrations/mine.json").read_bytes()
+    for words, complaint in {
+        ("optimization.label_smoothing=0.2",): "rows.base.settings.optimization.label_smoothing is 0.1 in the plan",
+        ("hydra.sweeper.seeds.others=2",): "rows.rotary.seeds is [1] in the plan",
+        ("hydra.sweeper.base=rotary",): "base is base in the plan",
+        ("hydra.sweeper.pilots.seeds=3",): "pilots.base.1003 is None in the plan",
+    }.items():
+        said = say("train", *WORDS, *words, RUNS)
+        assert said.refuses_by(f"sweeps=mine: {complaint}"), said.err
+        assert "restore it, or give the study another name" in said.err
+    assert (copied / "runs/registrations/mine.json").read_bytes() == before
+    assert len(names(copied)) == 5
+
+
+def test_words_that_change_no_result_are_no_other_plan(copied: Path, say: Say) -> None:
+    said = say("train", *WORDS, "trainer.log_every_n_steps=2", "cost.currency=EUR", RUNS)
+    assert said.code == 0, said.err
+
+
+def test_a_look_before_the_end_is_recorded_and_listed(copied: Path, say: Say) -> None:
+    (missing,) = (copied / "runs").glob("table3/base/demo-seed2-*")
+    shutil.rmtree(missing)
+    for looks in (1, 2):
+        content = reported(say)
+        assert not content["is_complete"]
+        kinds = [deviation["kind"] for deviation in content["deviations"]]
+        assert kinds == ["missing", *["look"] * looks]
+    (claim,) = content["claims"]
+    assert (claim["verdict"], claim["reason"]) == ("not tested", "1 planned run not in: 1 of base")
+    assert say("train", *WORDS, RUNS).code == 0
+    content = reported(say)
+    assert content["is_complete"]
+    kinds = [deviation["kind"] for deviation in content["deviations"]]
+    assert [kind for kind in kinds if kind != "code"] == ["look", "look"], "the checkout may change meanwhile"
+
+
+def test_a_further_seed_is_a_deviation_and_not_in_the_analysis(copied: Path, say: Say) -> None:
+    assert say("train", *TINY, *SHORT, "logger=none", "seed=3").code == 0
+    content = reported(say)
+    assert content["deviations"] == [
+        {"kind": "added", "text": "base, seed 3: not in the plan, and not in the analysis"}
+    ]
+    assert content["rows"]["base"]["seeds"]["in"] == [1, 2]
+
+
+def test_pilots_are_in_no_table(copied: Path, say: Say) -> None:
+    (base,) = (copied / "runs").glob("table3/base/demo-seed2-*")
+    assert say("report", "table3", f"only.like={base}", "output=table3.json").code == 0
+    rows = {row["row"]: row for row in json.loads(Path("table3.json").read_text())["rows"]}
+    assert rows["base"]["seeds"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((PILOTS, "hydra.sweeper.pilots.seeds=[1001,1002]"), "has begun already: "),
+        ((PILOTS, "hydra.sweeper.pilots.seeds=[5,1]"), "is a planned run of study mine: "),
+        ((RUNS, "hydra.sweeper.seeds.base=[1001]"), "seed 1001 of row base is a pilot of study mine, in no table"),
+    ],
+)
+def test_a_study_takes_no_runs_of_another_out_of_the_tables(
+    copied: Path, say: Say, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], complaint: str
+) -> None:
+    monkeypatch.setenv("AIAYN_SWEEP", "junk")
+    seeds = ["hydra.sweeper.seeds.base=[7]"] if PILOTS in words else ["hydra.sweeper.pilots.rows=[]"]
+    said = say("train", *WORDS, *seeds, *words)
+    assert said.refuses_by("hydra.sweeper."), said.err
+    assert complaint in said.err
+    assert not list((copied / "runs/registrations").glob("junk.*"))
+
+
+def test_a_plan_says_what_the_study_can_detect(copied: Path, say: Say) -> None:
+    said = say("plan", *WORDS)
+    assert said.code == 0, said.err
+    assert "5 runs" in said.out
+    assert "What the study can detect" in said.out
+    assert "pilots: 2 of base; standard deviation between seeds: " in said.out
+    power = read_registration(copied / "runs", "mine").powers["helps"]
+    assert power is not None
+    assert f"{power:.0%}" in said.out
+    assert say("plan", *WORDS, "hydra.sweeper.pilots.seeds=4").out.endswith(f"{PILOTS}\n"), "two have not finished"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ((), "sweeps=mine: state hydra.sweeper.stage=pilots or hydra.sweeper.stage=runs"),
+        ((RUNS,), "hydra.sweeper.stage=runs: 2 of 2 pilots have not finished; run aiayn train --config-dir "),
+        ((RUNS, "seed=1,2"), "seed=1,2: rows and seeds are stated in the file of the study"),
+        ((RUNS, "model.positions=learned"), "model.positions=learned: row rotary of the study states model.positions"),
+        ((RUNS, "force=true"), "row base: force=true: would train finished runs of the plan anew"),
+        ((RUNS, "hydra.sweeper.rows.rotary=['model.positions=rotary','force=true']"), "row rotary: force=true: "),
+        ((RUNS, "debug=one_step"), "row base: trainer.fast_dev_run=true: makes trials"),
+        ((RUNS, "model.num_heads=3"), "row base: model.num_heads=3"),
+        ((RUNS, "hydra.sweeper.rows.base=['seed=3']"), "hydra.sweeper.rows.base: seed=3: a row is one configuration"),
+        ((RUNS, "hydra.sweeper.rows.base=['model.d_k=1,2']"), "hydra.sweeper.rows.base: model.d_k=1,2: a row is one"),
+        ((RUNS, "hydra.sweeper.rows.rotary=[]"), "hydra.sweeper.rows.rotary: composes the same as row base"),
+        (
+            (RUNS, "hydra.sweeper.rows.rotary=['data.seed=3']"),
+            "hydra.sweeper.rows.rotary: data.seed is 3, and",
+        ),
+        ((PILOTS, "data=toy_trees"), "row base: data.kind=toy_trees: claims of studies are about translations"),
+        ((RUNS, "hydra.sweeper.claims=[{paper: one_head}]"), "hydra.sweeper.claims.one_head=a_h1: no such row"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_one_line(
+    tmp_path: Path, say: Say, words: tuple[str, ...], complaint: str
+) -> None:
+    write_study(tmp_path)
+    tiny = WORDS if "data=toy_trees" not in words else [word for word in WORDS if not word.startswith("data.")]
+    said = say("train", *tiny, *words)
+    assert said.refuses_by(complaint), said.err
+    assert not list((tmp_path / "runs").rglob("*.json"))
+
+
+def test_a_claim_of_the_paper_is_about_its_rows(tmp_path: Path, say: Say) -> None:
+    write_study(tmp_path, STUDY.replace("rotary: [", "a_h1: [").replace("better: rotary", "better: a_h1"))
+    said = say("train", *WORDS, RUNS, "hydra.sweeper.claims=[{paper: one_head}]")
+    assert said.refuses_by(
+        "hydra.sweeper.claims.one_head: the paper claims it of table3/a_h1, and row a_h1 is table3/base"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "difference"),
+    [
+        ("experiment=table3/e_learned, model.dropout=0.5", "model.dropout is 0.5"),
+        ("experiment=table3/e_learned, optimization.label_smoothing=0.2", "optimization.label_smoothing is 0.2"),
+        ("experiment=table3/e_learned, model.positions=rotary", "model.positions is rotary"),
+    ],
+)
+def test_rows_of_a_claim_of_the_paper_differ_only_as_it_prints_them(
+    tmp_path: Path, say: Say, words: str, difference: str
+) -> None:
+    write_study(tmp_path, STUDY.replace("rotary: [model.positions=rotary]", f"e_learned: [{words}]"))
+    said = say("train", *WORDS, PILOTS, "hydra.sweeper.claims=[{paper: learned_positions}]")
+    assert said.refuses_by(f"hydra.sweeper.claims.learned_positions: {difference} in row e_learned and "), said.err
+    assert not list((tmp_path / "runs").rglob("*.json"))
+
+
+def test_a_claim_of_the_paper_is_accepted_of_its_rows(tmp_path: Path, say: Say) -> None:
+    rows = "e_learned: [experiment=table3/e_learned]"
+    write_study(tmp_path, STUDY.replace("rotary: [model.positions=rotary]", rows))
+    learned = "hydra.sweeper.claims=[{paper: learned_positions}]"
+    assert say("plan", *WORDS, learned, "hydra.sweeper.pilots.rows=[]").code == 0
+
+
+@pytest.mark.parametrize("name", ["a/b", "run", "../x", "two words"])
+def test_a_name_that_is_no_file_is_refused(
+    tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    write_study(tmp_path)
+    monkeypatch.setenv("AIAYN_SWEEP", name)
+    assert say("train", *WORDS, RUNS).refuses_by(f"sweeps={name}: the name of a study has letters")
+
+
+def test_a_report_on_no_study_says_which_there_are(copied: Path, say: Say) -> None:
+    assert say("report", "hypotheses").refuses_by("study has no value: state the name of a study")
+    assert say("report", "hypotheses", "study=other").refuses_by("study=other: no frozen plan ")
+
+
+@pytest.mark.long
+def test_two_commands_at_once_freeze_one_plan_and_share_its_runs(tmp_path: Path, shared_cache: Path) -> None:
+    write_study(tmp_path, STUDY.replace("rows: [base], seeds: 2", "rows: [], seeds: 2"))
+    both = [
+        subprocess.Popen(
+            [*AIAYN, "train", *WORDS, RUNS],
+            cwd=tmp_path,
+            env={**os.environ, "AIAYN_CACHE": str(shared_cache)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    said = [command.communicate(timeout=SECONDS) for command in both]
+    for command, (out, err) in zip(both, said, strict=True):
+        assert command.returncode == 0, err
+        assert out.endswith("\n3 finished\n")
+    assert sum(err.count("frozen: ") for _, err in said) == 1
+    assert names(tmp_path) == {*read_registration(tmp_path / "runs", "mine").plan.runs}

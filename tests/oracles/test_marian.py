@@ -1,0 +1,54 @@
+"""Models of Marian in transformers compute the same after `aiayn import`."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from foreign import Imported, answers_of, compare_logits, compare_step, share_different
+from oracle import Oracle
+from random_translation import ADAM_EPSILON, LAYERS
+
+from aiayn.config.schema import SmoothedClasses
+from aiayn.inference.foreign.marian import converted
+
+LIBRARY = "Marian in transformers 5.23.0"
+
+pytestmark = [
+    pytest.mark.oracles,
+    pytest.mark.filterwarnings("ignore:.*does not have many workers", "ignore:.isinstance.treespec, LeafSpec"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("marian")
+
+
+@pytest.fixture(scope="module")
+def imported(folder: Path) -> Imported:
+    answers = answers_of("marian_reference.py", "transformers", folder)
+    return Imported(folder, folder, answers)
+
+
+def test_logits(oracle: Oracle, imported: Imported) -> None:
+    compare_logits(oracle, imported)
+
+
+def test_a_training_step(oracle: Oracle, imported: Imported, folder: Path) -> None:
+    """The pad begins each output, but transformers gives its embedding no gradient from there: its row is left out.
+
+    Nor does the bias of the output layer have one there.
+    """
+    module = imported.module(smoothed_classes=SmoothedClasses.all, adam_epsilon=ADAM_EPSILON)
+    ours = partial(converted, path=folder, num_layers=LAYERS)
+    compare_step(oracle, imported, module, ours, folder=folder, without_rows=[imported.tokenizer.pad_id])
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule"), [("outputs", "early_stopping='never'"), ("heuristic", "early_stopping=False")]
+)
+def test_beam_search(oracle: Oracle, imported: Imported, answer: str, rule: str) -> None:
+    found, outputs = imported.search(), imported.answers[answer]
+    assert len({tuple(each) for each in outputs}) > 90, "with one answer to everything, the test would show nothing"
+    differing = share_different(imported, found, outputs)
+    oracle.agrees(f"beam search, 100 sentences, {rule}: share of outputs that differ", differing, 0, tolerance=0)

@@ -1,0 +1,78 @@
+"""What is published recomputes the page, and nothing else of the runs is in it."""
+
+import io
+import lzma
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.commands.front_end import main
+
+MakeRun = Callable[..., Path]
+FLAT = {900: 8.0, 1000: 8.0}
+
+
+@pytest.fixture
+def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two rows with two seeds, in `runs` below the working directory."""
+    monkeypatch.chdir(tmp_path)
+    for seed in (1, 2):
+        make_run("base", seed=seed, curve=FLAT, command="aiayn train sweeps=table3", commit="a" * 40, dirty=False)
+        make_run("a_h1", seed=seed, nll=2.2, match=0.6, curve=FLAT)
+    folder = tmp_path / "runs"
+    (next(folder.glob("*/base/*")) / "run.log").write_text("a log")
+    return folder
+
+
+@pytest.mark.parametrize("words", [["table3"], ["comparison", "only.experiment=table3/*"]], ids=lambda words: words[0])
+def test_a_page_is_made_again_from_its_publication_alone(words: list[str], runs: Path, tmp_path: Path) -> None:
+    assert main(["report", *words, "publish=published"]) == 0
+    page = (tmp_path / "published" / "README.md").read_text(encoding="utf-8")
+    shutil.rmtree(runs)
+    assert main(["report", *words, "from=published", "output=again.md"]) == 0
+    assert (tmp_path / "again.md").read_text(encoding="utf-8") == page
+    assert "## Per seed" in page
+    assert "| table3/base | 2 | 12,345 |" in page
+    assert f"| {'a' * 12} |" in page
+    assert "`aiayn train sweeps=table3`" in page
+
+
+def test_the_same_runs_make_the_same_file_without_logs_and_paths(runs: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        assert main(["report", "table3", f"publish={name}"]) == 0
+    content = (tmp_path / "one" / "runs.tar.xz").read_bytes()
+    assert content == (tmp_path / "two" / "runs.tar.xz").read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(lzma.decompress(content))) as archive:
+        names = {Path(name).name for name in archive.getnames()}
+        texts = [archive.extractfile(name).read().decode() for name in archive.getnames()]  # type: ignore[union-attr]
+    assert names == {"run.json", "config.yaml", "metrics.jsonl", "dev.sentences.jsonl"}
+    assert not any(str(tmp_path) in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["from=nowhere"], "from=nowhere: no runs.tar.xz there"),
+        (["from=torn"], "from=torn: runs.tar.xz cannot be unpacked"),
+        (["publish=out", "output=page.md"], "publish=out: writes page and data of runs"),
+        (["publish=no/folder"], "there is no folder no"),
+    ],
+)
+def test_mistakes_are_one_line(
+    words: list[str], complaint: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del runs
+    (tmp_path / "torn").mkdir()
+    (tmp_path / "torn" / "runs.tar.xz").write_bytes(b"torn")
+    assert main(["report", "table3", *words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert complaint in line
+
+
+def test_other_reports_publish_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del runs
+    assert main(["report", "cost", "publish=out"]) == 2
+    assert "publish=out: is for report comparison, " in capsys.readouterr().err

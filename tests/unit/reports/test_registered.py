@@ -1,0 +1,327 @@
+"""A registered study is judged on its planned runs, and names every deviation from the frozen plan."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from aiayn.config.report_schema import OnlyComparedConfig
+from aiayn.errors import UserError
+from aiayn.paper.claims import Metric
+from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.comparison import compare
+from aiayn.reports.comparison_grids import document
+from aiayn.reports.power import finished_run, pilot_result
+from aiayn.reports.registered import ANALYSIS, Deviation, Kind, RegisteredStudy, read_registered, registration_of
+from aiayn.reports.verdicts import Verdict
+from aiayn.runs.ledger import pilots_left_out, read_results
+from aiayn.runs.provenance import Code
+from aiayn.runs.record import read_record
+from aiayn.runs.registrations import (
+    PlannedRow,
+    Registration,
+    StudyPlan,
+    add_pilots,
+    read_registration,
+    record_look,
+    registration_file,
+)
+
+MakeRun = Callable[..., Path]
+
+ORIGIN = {"commit": "a" * 40, "dirty": False, "patch": None, "precision": "32-true", "tf32": False}
+EARLY, FROZEN, LATE = (f"2026-01-0{day}T00:00:00+00:00" for day in (1, 2, 3))
+
+
+@dataclass
+class Made:
+    """A study of two rows, and its runs."""
+
+    folder: Path
+    base: list[Path]
+    mine: list[Path]
+    pilots: list[Path]
+
+    def read(self) -> RegisteredStudy:
+        return read_registered(self.folder, "study")
+
+    def deviations(self, kind: Kind) -> list[str]:
+        """The texts of one kind; there are no others."""
+        found = self.read().deviations
+        assert {each.kind for each in found} <= {kind}
+        return [each.text for each in found]
+
+
+def name(run: Path) -> str:
+    return str(run.relative_to(run.parents[2]))
+
+
+@pytest.fixture
+def made(tmp_path: Path, make_run: MakeRun) -> Made:
+    folder = tmp_path / "runs"
+
+    def runs(row: str, seeds: range, nll: float, started: str = LATE) -> list[Path]:
+        return [make_run(row, seed=seed, nll=nll + 0.001 * (seed % 7), started=started, **ORIGIN) for seed in seeds]
+
+    base, mine = runs("base", range(1, 5), 2.0), runs("d_ls0", range(1, 4), 1.9)
+    pilots = runs("base", range(1001, 1004), 2.0, EARLY)
+    rows = {"base": base, "mine": mine}
+    plan = StudyPlan(
+        base="base",
+        rows={row: PlannedRow((row,), settings(each[0]), by_seed(each)) for row, each in rows.items()},
+        pilots={"base": by_seed(pilots)},
+        gates={},
+        claims={
+            claim: {"id": claim, "statement": claim, "primary": [comparison]}
+            for claim, comparison in {
+                "helps": {"better": "mine", "worse": "base", "effect": 0.05},
+                "hurts": {"better": "base", "worse": "mine", "effect": 0.05},
+            }.items()
+        },
+        analysis=ANALYSIS,
+    )
+    results = tuple(pilot_result("base", name(run), reported(run)) for run in pilots)
+    noises = {metric.value: {"seeds": 1e-4, "sentences": 1e-6} for metric in Metric}
+    powers = {"helps": 0.4, "hurts": 0.9}
+    code = Code("a" * 40, dirty=False, patch=None)
+    Registration("study", plan, FROZEN, code, "aiayn train", results, noises, powers).write(folder)
+    (folder / "registrations/study.pilots").write_text("".join(f"{name(run)}\n" for run in pilots))
+    return Made(folder, base, mine, pilots)
+
+
+def by_seed_path(runs: list[Path]) -> dict[int, Path]:
+    return {read_record(run / "run.json").seed: run for run in runs}
+
+
+def by_seed(runs: list[Path]) -> dict[int, str]:
+    return {seed: name(run) for seed, run in by_seed_path(runs).items()}
+
+
+def reported(run: Path) -> ReportedRun:
+    found = finished_run(run)
+    assert found is not None
+    return found
+
+
+def settings(run: Path) -> dict[str, Any]:
+    return reported(run).settings
+
+
+def change_record(run: Path, **fields: Any) -> None:
+    replace(read_record(run / "run.json"), **fields).write(run / "run.json")
+
+
+def change_config(run: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    content = yaml.safe_load((run / "config.yaml").read_text())
+    change(content)
+    (run / "config.yaml").write_text(yaml.safe_dump(content))
+
+
+def change_registration(folder: Path, **fields: Any) -> None:
+    """Write the frozen plan with other facts, as if it had been frozen so."""
+    changed = replace(read_registration(folder, "study"), **fields)
+    registration_file(folder, "study").unlink()
+    changed.write(folder)
+
+
+def remove(run: Path) -> None:
+    (run / "run.json").unlink()
+
+
+def test_a_study_that_was_run_as_planned_has_verdicts_and_no_deviation(made: Made) -> None:
+    study = made.read()
+    assert study.is_complete
+    assert study.deviations == ()
+    assert [claim.verdict for claim in study.claims] == [Verdict.reproduced, Verdict.contradicted]
+    assert [claim.power for claim in study.claims] == [0.4, 0.9], "as frozen"
+    assert {row: study.measured.seeds(row) for row in ("base", "mine")} == {"base": 4, "mine": 3}
+    assert "deviations from the plan: none" in list(study.remarks())
+
+
+def test_no_claim_is_tested_before_its_runs_are_in(made: Made) -> None:
+    remove(made.mine[0])
+    remove(made.mine[2])
+    study = made.read()
+    assert not study.is_complete
+    assert {claim.verdict for claim in study.claims} == {Verdict.not_tested}
+    assert {claim.reason for claim in study.claims} == {"2 planned runs not in: 2 of mine"}
+    assert study.deviations == (Deviation(Kind.missing, "mine, seeds 1, 3: not begun"),)
+
+
+def test_a_run_of_another_configuration_is_not_in_the_analysis(made: Made) -> None:
+    change_config(made.mine[0], lambda content: content["model"].update(d_ff=7))
+    (text,) = made.deviations(Kind.changed)
+    assert text.startswith(f"{name(made.mine[0])}: model.d_ff is 7, planned ")
+    assert made.read().measured.seeds("mine") == 2
+
+
+def test_a_run_of_another_seed_than_planned_is_changed(made: Made) -> None:
+    change_config(made.mine[0], lambda content: content.update(seed=7))
+    assert made.deviations(Kind.changed) == [f"{name(made.mine[0])}: seed is 7, planned 1"]
+
+
+def test_a_run_of_another_corpus_is_not_in_the_analysis(made: Made) -> None:
+    for run in made.base:  # most of them, and still not those of the pilots
+        change_record(run, data_fingerprint="e" * 64)
+    texts = made.deviations(Kind.changed)
+    assert len(texts) == 4
+    assert "fingerprint eeeeeeeeeeee, that of the study ffffffffffff" in texts[0]
+
+
+def test_runs_that_the_plan_does_not_have_are_named_and_not_counted(made: Made, make_run: MakeRun) -> None:
+    make_run("base", seed=9, nll=5.0, started=LATE, **ORIGIN)
+    make_run("d_ls02", seed=9, started=LATE, **ORIGIN)
+    assert made.deviations(Kind.added) == ["base, seed 9: not in the plan, and not in the analysis"]
+    assert made.read().measured.seeds("base") == 4
+
+
+def test_runs_begun_before_the_plan_was_frozen_are_named(made: Made) -> None:
+    change_record(made.base[0], started=EARLY)
+    assert made.deviations(Kind.early) == [f"begun before the plan was frozen: {name(made.base[0])}"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"commit": "b" * 40}, "commit bbbbbbbbbbbb"),
+        ({"dirty": True, "patch": "c" * 12}, "commit aaaaaaaaaaaa with uncommitted changes cccccccccccc"),
+    ],
+)
+def test_other_code_than_that_of_the_plan_is_named(made: Made, changes: dict[str, Any], code: str) -> None:
+    change_record(made.mine[1], **changes)
+    plan = "the plan was frozen by commit aaaaaaaaaaaa"
+    assert made.deviations(Kind.code) == [f"{code}: {name(made.mine[1])}; {plan}"]
+
+
+def test_an_earlier_attempt_by_other_code_is_named(made: Made) -> None:
+    record = read_record(made.mine[1] / "run.json")
+    change_record(made.mine[1], earlier=[replace(record.origin, commit="b" * 40)])
+    (text,) = made.deviations(Kind.code)
+    assert text.startswith(f"commit bbbbbbbbbbbb: {name(made.mine[1])}; ")
+
+
+def test_another_precision_than_that_of_the_pilots_is_named(made: Made) -> None:
+    for run in made.mine:
+        change_record(run, precision="bf16-mixed")
+    listed = ", ".join(map(name, made.mine))
+    assert made.deviations(Kind.precision) == [f"bf16-mixed: {listed}; pilots trained in 32-true"]
+
+
+def test_pilots_that_have_changed_or_are_gone_or_were_added_are_named(made: Made) -> None:
+    record = read_record(made.pilots[0] / "run.json")
+    change_record(made.pilots[0], scores={"dev": replace(record.scores["dev"], ppl=9.0)})
+    remove(made.pilots[1])
+    add_pilots(made.folder, "study", ["table3/base/another"])
+    first, second, third = made.deviations(Kind.pilots)
+    assert first.startswith(f"{name(made.pilots[0])}: log PPL {math.log(9.0)}, ")
+    assert second == f"{name(made.pilots[1])} is no longer a finished run"
+    assert third == "not in the plan: table3/base/another"
+
+
+def test_pilots_by_other_code_than_that_of_the_plan_are_named(made: Made) -> None:
+    pilots = read_registration(made.folder, "study").pilots
+    change_registration(made.folder, pilots=(replace(pilots[0], code="commit bbb"), *pilots[1:]))
+    plan = "the plan was frozen by commit aaaaaaaaaaaa"
+    assert made.deviations(Kind.code) == [f"commit bbb: pilots {pilots[0].run}; {plan}"]
+
+
+def test_a_pilot_is_kept_with_the_code_of_all_its_attempts(made: Made) -> None:
+    record = read_record(made.pilots[0] / "run.json")
+    change_record(made.pilots[0], earlier=[replace(record.origin, commit="b" * 40)])
+    pilot = pilot_result("base", name(made.pilots[0]), reported(made.pilots[0]))
+    assert pilot.code == "commit bbbbbbbbbbbb, commit aaaaaaaaaaaa"
+
+
+def test_runs_that_were_trained_anew_are_named(made: Made) -> None:
+    change_record(made.mine[1], repeats=2)
+    assert made.deviations(Kind.repeated) == [f"{name(made.mine[1])}: trained anew 2 times after it had finished"]
+
+
+def test_other_rules_than_those_of_the_plan_are_named(made: Made) -> None:
+    plan = read_registration(made.folder, "study").plan
+    without = {key: value for key, value in ANALYSIS.items() if key != "target_power"}
+    change_registration(made.folder, plan=replace(plan, analysis={**without, "one_sided_level": 0.2, "old": 1}))
+    assert set(made.deviations(Kind.analysis)) == {
+        f"one_sided_level is {ANALYSIS['one_sided_level']} in this code, planned 0.2",
+        f"target_power is {ANALYSIS['target_power']} in this code, planned not stated",
+        "old is not stated in this code, planned 1",
+    }
+
+
+@pytest.mark.parametrize("has_pilots", [True, False])
+def test_other_packages_and_machines_are_a_line_each(made: Made, has_pilots: bool) -> None:
+    old = {"versions": {"torch": "1", "python": "3.13", "aiayn": "1"}, "hardware": {"processor": "AMD", "threads": 2}}
+    for run in (*made.base, *made.mine):
+        change_record(run, **old)
+    for run in made.mine[:2]:
+        change_record(run, versions={"torch": "2", "python": "3.13", "aiayn": "2"}, hardware={"gpus": ["H100"]})
+    if has_pilots:
+        for run in made.pilots:
+            change_record(run, **old)
+        pilots = tuple(pilot_result("base", name(run), reported(run)) for run in made.pilots)
+        change_registration(made.folder, pilots=pilots)
+    whose = "pilots" if has_pilots else "most runs"
+    found = made.read().deviations
+    assert [(each.kind, each.text) for each in found] == [
+        (Kind.packages, f"2 runs with torch 2, {whose} with 1"),
+        (Kind.hardware, f"2 runs with machine H100, {whose} with AMD"),
+    ]
+
+
+def test_pilots_of_another_study_with_a_rows_settings_are_named(made: Made, make_run: MakeRun) -> None:
+    run = make_run("base", seed=9, nll=5.0, started=LATE, **ORIGIN)
+    (made.folder / "registrations/junk.pilots").write_text(f"{name(run)}\n")
+    assert made.deviations(Kind.added) == ["base, seed 9: not in the plan, and not in the analysis"]
+
+
+def test_reports_say_how_many_pilots_they_leave_out(made: Made) -> None:
+    assert list(pilots_left_out(made.folder)) == ["3 finished pilots of study study left out"]
+    remove(made.pilots[0])
+    remove(made.pilots[1])
+    assert list(pilots_left_out(made.folder)) == ["1 finished pilot of study study left out"]
+    only = OnlyComparedConfig(**dict.fromkeys(("scale", "data", "like", "sweep", "experiment")))
+    remarks = document(compare(made.folder, only)).remarks
+    assert "1 finished pilot of study study left out" in remarks
+    remove(made.pilots[2])
+    assert list(pilots_left_out(made.folder)) == []
+
+
+def test_looks_are_listed(made: Made) -> None:
+    record_look(made.folder, "study", 3)
+    (text,) = made.deviations(Kind.look)
+    assert text.endswith("with 3 of 7 runs")
+
+
+def test_the_study_of_some_runs_is_found(made: Made, make_run: MakeRun) -> None:
+    study = registration_of([made.base[0], make_run("d_ls02")], made.folder)
+    assert study is not None
+    assert study.name == "study"
+    assert registration_of([make_run("d_ls02")], made.folder) is None
+    assert registration_of(made.pilots, made.folder) is None
+
+
+def test_pilots_are_no_results(made: Made) -> None:
+    pilots = {*made.pilots}
+    assert {entry.directory.path for entry in read_results(made.folder)} == {*made.base, *made.mine}
+    assert pilots <= {entry.directory.path for entry in read_results(made.folder, with_pilots=True)}
+
+
+def test_the_plan_is_in_the_remarks_with_its_hash_and_deviations(made: Made) -> None:
+    remove(made.base[3])
+    plan, *deviations = made.read().remarks()
+    sha256 = json.loads((made.folder / "registrations/study.json").read_text())["sha256"]
+    assert sha256[:12] in plan
+    assert FROZEN in plan
+    assert "6 of 7 planned runs in" in plan
+    assert deviations == ["deviation from the plan (missing): base, seed 4: not begun"]
+
+
+def test_damaged_variances_are_refused_in_one_line(made: Made) -> None:
+    change_registration(made.folder, noises={"ppl": {"seeds": 1.0}})
+    with pytest.raises(UserError, match=r"study\.json: noises are not of this version"):
+        _ = made.read().claims

@@ -1,0 +1,90 @@
+"""Table 3 of runs that a frozen plan asked for is judged by the plan, and can be published with it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aiayn.commands.front_end import main
+from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.verdicts import Verdict
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import read_entry
+from aiayn.runs.provenance import Code
+from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan
+
+MakeRun = Callable[..., Path]
+SEEDS = range(1, 4)
+
+
+@pytest.fixture
+def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study of base and too many heads with three seeds each, and a further seed of base."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs"
+    curve = {900: 8.0, 1000: 8.0}
+    made = {
+        row: {seed: make_run(row, seed=seed, nll=nll, match=match, curve=curve) for seed in SEEDS}
+        for row, nll, match in (("base", 2.0, 0.7), ("a_h32", 2.2, 0.6))
+    }
+    make_run("base", seed=4, curve=curve)
+    rows = {}
+    for row, by_seed in made.items():
+        entry = read_entry(RunDirectory(by_seed[1]))
+        assert entry.record is not None
+        names = {seed: str(path.relative_to(folder)) for seed, path in by_seed.items()}
+        rows[row] = PlannedRow((f"experiment=table3/{row}",), ReportedRun(entry, entry.record).settings, names)
+    claim = {
+        "id": "too_many_heads",
+        "statement": "Too many heads cost quality too.",
+        "primary": [{"better": "base", "worse": "a_h32", "effect": 0.018}],
+    }
+    plan = StudyPlan(base="base", rows=rows, pilots={}, gates={}, claims={"too_many_heads": claim}, analysis={})
+    Registration(
+        name="heads",
+        plan=plan,
+        time="2020-01-01T00:00:00+00:00",
+        code=Code(None, None, None),
+        command="aiayn train",
+        pilots=(),
+        noises=None,
+        powers={"too_many_heads": 0.42},
+    ).write(folder)
+    return folder
+
+
+def table() -> dict[str, dict[str, object]]:
+    """The claims of the report by id."""
+    assert main(["report", "table3", "output=table3.json"]) == 0
+    claims = json.loads(Path("table3.json").read_text(encoding="utf-8"))["claims"]
+    return {claim["claim"]: claim for claim in claims}
+
+
+def test_a_claim_of_the_plan_has_its_power_and_its_verdict(runs: Path) -> None:
+    assert table()["too_many_heads"]["verdict"] == Verdict.reproduced
+    assert table()["too_many_heads"]["power"] == 0.42
+    assert table()["one_head"]["verdict"] == Verdict.not_tested
+    remarks = json.loads(Path("table3.json").read_text(encoding="utf-8"))["remarks"]
+    assert any(remark.startswith("plan: heads, frozen 2020-01-01") for remark in remarks)
+    assert any("base, seed 4: not in the plan" in remark for remark in remarks)
+    assert not (runs / "registrations" / "heads.looks").exists(), "all planned runs are in"
+
+
+def test_before_its_end_the_claim_is_not_tested_and_the_look_is_recorded(runs: Path) -> None:
+    next(runs.glob("table3/a_h32/*seed3*/run.json")).unlink()
+    assert table()["too_many_heads"]["verdict"] == Verdict.not_tested
+    assert (runs / "registrations" / "heads.looks").read_text(encoding="utf-8").count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["table3"], ["hypotheses", "study=heads"]], ids=lambda words: words[0])
+def test_what_is_published_is_judged_by_the_plan_too(words: list[str], runs: Path) -> None:
+    assert main(["report", *words, "publish=published"]) == 0
+    page = Path("published/README.md").read_text(encoding="utf-8")
+    runs.rename(runs.with_name("away"))
+    assert main(["report", *words, "from=published", "output=again.md"]) == 0
+    again = Path("again.md").read_text(encoding="utf-8")
+    if words[0] == "table3":
+        assert again == page
+    assert "42%" in again
+    assert "frozen" in again

@@ -1,0 +1,209 @@
+"""A frozen plan is written once, read as it was, and equal exactly to plans of the same content."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.config.identity import flatten
+from aiayn.errors import UserError
+from aiayn.runs.provenance import Code
+from aiayn.runs.registrations import (
+    PilotResult,
+    PlannedRow,
+    Registration,
+    StudyPlan,
+    add_pilots,
+    check_no_pilots,
+    pilots_below,
+    read_looks,
+    read_registration,
+    record_look,
+    registration_file,
+)
+
+PLAN = StudyPlan(
+    base="base",
+    rows={
+        "base": PlannedRow(("experiment=table3/base",), {"model.d_ff": 32, "fidelity": "paper"}, {1: "a-1", 2: "a-2"}),
+        "mine": PlannedRow(("experiment=mine",), {"model.d_ff": 64, "fidelity": "paper"}, {1: "b-1"}),
+    },
+    pilots={"base": {1001: "a-1001", 1002: "a-1002"}},
+    gates={"converged": {"largest_fall": 0.01, "last_share": 0.1}},
+    claims={"helps": {"id": "helps", "primary": [{"better": "mine", "worse": "base", "effect": 0.03}]}},
+    analysis={"level": 0.025},
+)
+
+REGISTRATION = Registration(
+    name="study",
+    plan=PLAN,
+    time="2026-01-01T00:00:00+00:00",
+    code=Code("0123456789ab", dirty=True, patch="ba9876543210"),
+    command="aiayn train",
+    pilots=(PilotResult("a-1001", "base", 1001, 1.5, "f" * 64, "32-true", "commit 01", {"torch": "2.13.0"}, "AMD"),),
+    noises={"ppl": {"seeds": 0.1, "sentences": 0.2}},
+    powers={"helps": 0.5},
+)
+
+
+def reordered(value: Any, reverse: bool) -> Any:
+    """The same with the keys of every mapping in another order."""
+    if not isinstance(value, dict):
+        return value
+    return {key: reordered(value[key], not reverse) for key in sorted(value, reverse=reverse)}
+
+
+@given(st.booleans())
+def test_the_order_of_keys_does_not_matter(reverse: bool) -> None:
+    other = StudyPlan.read(reordered(PLAN.plain(), reverse))
+    assert replace(REGISTRATION, plan=other).sha256 == REGISTRATION.sha256
+    assert PLAN.difference(other) is None
+
+
+def replaced(content: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """A copy of nested mappings with another value under a path of keys, of which some hold dots."""
+    for name in content:
+        if key == name:
+            return {**content, name: value}
+        if key.startswith(f"{name}.") and isinstance(content[name], dict):
+            return {**content, name: replaced(content[name], key.removeprefix(f"{name}."), value)}
+    raise AssertionError(key)
+
+
+KEYS = [key for key in flatten(PLAN.plain()) if not key.endswith(".seeds")]
+"""Those of a plan; seeds are those of its runs."""
+
+
+@given(st.sampled_from(KEYS), st.text(min_size=1))
+def test_another_value_is_another_plan_and_is_named(key: str, value: str) -> None:
+    here = flatten(PLAN.plain())[key]
+    changed = [value] if isinstance(here, list) else value
+    other = StudyPlan.read(replaced(deepcopy(PLAN.plain()), key, changed))
+    sha256 = replace(REGISTRATION, plan=other).sha256
+    if changed == here:
+        assert sha256 == REGISTRATION.sha256
+    else:
+        assert sha256 != REGISTRATION.sha256
+        assert PLAN.difference(other) == (key, here, changed)
+
+
+def test_one_more_seed_is_named_as_such() -> None:
+    more = PLAN.plain()
+    more["rows"]["mine"]["runs"]["2"] = "b-2"
+    assert PLAN.difference(StudyPlan.read(more)) == ("rows.mine.seeds", [1], [1, 2])
+
+
+def test_a_frozen_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    REGISTRATION.write(tmp_path)
+    assert read_registration(tmp_path, "study") == REGISTRATION
+
+
+def test_of_several_writers_one_writes_and_nobody_reads_half_a_file(tmp_path: Path) -> None:
+    def write(_: int) -> bool:
+        try:
+            REGISTRATION.write(tmp_path)
+        except FileExistsError:
+            assert read_registration(tmp_path, "study") == REGISTRATION
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write, range(32))) == 1
+    assert [path.name for path in (tmp_path / "registrations").iterdir()] == ["study.json"]
+
+
+@pytest.mark.parametrize("key", sorted(REGISTRATION.plain()))
+def test_a_change_of_any_part_of_the_file_is_refused(tmp_path: Path, key: str) -> None:
+    REGISTRATION.write(tmp_path)
+    path = registration_file(tmp_path, "study")
+    content = json.loads(path.read_text())
+    content[key] = altered(content[key])
+    path.write_text(json.dumps(content))
+    with pytest.raises(UserError, match="it has changed since the plan was frozen"):
+        read_registration(tmp_path, "study")
+
+
+def altered(value: Any) -> Any:
+    """Another value of the same kind: of a mapping or list, another one inside."""
+    match value:
+        case dict():
+            first = next(iter(value))
+            return {**value, first: altered(value[first])}
+        case list():
+            return [altered(value[0]), *value[1:]]
+        case bool() | None:
+            return not value
+        case float():
+            return value + 0.1
+    return f"{value}x"
+
+
+def test_the_hash_is_the_same_after_reading(tmp_path: Path) -> None:
+    REGISTRATION.write(tmp_path)
+    stated = json.loads(registration_file(tmp_path, "study").read_text())["sha256"]
+    assert read_registration(tmp_path, "study").sha256 == stated == REGISTRATION.sha256
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"plan": 3}', "not JSON"])
+def test_a_damaged_file_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
+    REGISTRATION.write(tmp_path)
+    path = registration_file(tmp_path, "study")
+    path.write_text(text)
+    with pytest.raises(UserError) as refused:
+        read_registration(tmp_path, "study")
+    assert str(refused.value).startswith(f"{path}: not a frozen plan of this version")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_study_without_a_plan_is_refused_with_those_that_have_one(tmp_path: Path) -> None:
+    REGISTRATION.write(tmp_path)
+    with pytest.raises(UserError, match=r"study=other: no frozen plan .*\(there are: study\)"):
+        read_registration(tmp_path, "other")
+
+
+def test_looks_of_several_processes_are_all_kept(tmp_path: Path) -> None:
+    assert read_looks(tmp_path, "study") == []
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda finished: record_look(tmp_path, "study", finished), range(50)))
+    looks = read_looks(tmp_path, "study")
+    assert sorted(look.finished for look in looks) == list(range(50))
+    assert all(look.time for look in looks)
+
+
+def test_pilots_are_marked_once_and_by_study(tmp_path: Path) -> None:
+    add_pilots(tmp_path, "one", ["a/b/c"])
+    add_pilots(tmp_path, "one", ["a/b/c", "a/b/d"])
+    add_pilots(tmp_path, "two", ["a/b/e"])
+    assert pilots_below(tmp_path, "one") == {tmp_path / "a/b/c", tmp_path / "a/b/d"}
+    assert pilots_below(tmp_path) == {tmp_path / f"a/b/{name}" for name in "cde"}
+    assert (tmp_path / "registrations/one.pilots").read_text() == "a/b/c\na/b/d\n"
+
+
+def test_a_run_that_has_begun_becomes_no_pilot(tmp_path: Path) -> None:
+    add_pilots(tmp_path, "one", ["a/b/c"])
+    for name in "cd":
+        (tmp_path / f"a/b/{name}").mkdir(parents=True)
+        (tmp_path / f"a/b/{name}/run.json").touch()
+    add_pilots(tmp_path, "one", ["a/b/c"])  # named before it began
+    for study, pilots in {"one": ["a/b/c", "a/b/d"], "two": ["a/b/c"]}.items():
+        with pytest.raises(UserError, match=rf"^hydra\.sweeper\.pilots: .*{pilots[-1]} has begun already: ") as refused:
+            add_pilots(tmp_path, study, pilots)
+        assert "\n" not in str(refused.value)
+    assert pilots_below(tmp_path) == {tmp_path / "a/b/c"}
+
+
+def test_a_planned_run_becomes_no_pilot_and_a_pilot_is_not_planned(tmp_path: Path) -> None:
+    REGISTRATION.write(tmp_path)
+    with pytest.raises(UserError, match="b-1 is a planned run of study study"):
+        add_pilots(tmp_path, "junk", ["c-1", "b-1"])
+    assert pilots_below(tmp_path) == set()
+    add_pilots(tmp_path, "other", ["c-1"])
+    check_no_pilots(tmp_path, PLAN)
+    with pytest.raises(UserError, match="seed 1 of row mine is a pilot of study other"):
+        check_no_pilots(tmp_path, replace(PLAN, rows={"mine": PlannedRow((), {}, {1: "c-1"})}))

@@ -1,0 +1,158 @@
+"""The file of a study is read as it is stated, and what cannot be meant is refused in one line with its key."""
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from omegaconf import DictConfig, OmegaConf
+
+from aiayn.config.sweep_schema import RegisteredConfig, Stage
+from aiayn.errors import UserError
+from aiayn.paper.claims import load_claims, read_claim, read_gate
+from aiayn.sweep.study import Study, claim_entry, gate_entries, read_study
+
+STATED: dict[str, Any] = {
+    "stage": "runs",
+    "base": "base",
+    "rows": {"base": ["experiment=table3/base"], "a_h1": ["experiment=table3/a_h1"], "mine": ["model.dropout=0.2"]},
+    "seeds": {"base": 4, "others": [3, 5]},
+    "pilots": {"rows": ["base"], "seeds": 3},
+    "gates": {"settled": {"largest_fall": 0.02, "last_share": 0.2}},
+    "claims": [
+        {"paper": "one_head"},
+        {
+            "id": "helps",
+            "statement": "Mine is better.",
+            "gates": ["settled"],
+            "primary": [
+                {"better": "mine", "worse": "base", "effect": 0.03},
+                {"better": "mine", "worse": "base", "effect": 0.5, "metric": "bleu"},
+                {"alike": ["mine", "a_h1"], "within": 0.02},
+            ],
+        },
+    ],
+}
+
+
+def sweeper(**changes: Any) -> DictConfig:
+    """`hydra.sweeper` with other values under dotted keys."""
+    stated = OmegaConf.create(deepcopy(STATED))
+    for key, value in changes.items():
+        OmegaConf.update(stated, key.replace("__", "."), value, merge=False, force_add=True)
+    merged = OmegaConf.merge(OmegaConf.structured(RegisteredConfig), stated)
+    assert isinstance(merged, DictConfig)
+    return merged
+
+
+def study(**changes: Any) -> Study:
+    return read_study(sweeper(**changes))
+
+
+def test_seeds_are_counted_from_1_and_those_of_pilots_from_1001() -> None:
+    found = study()
+    assert found.seeds == {"base": (1, 2, 3, 4), "a_h1": (3, 5), "mine": (3, 5)}
+    assert found.pilots == {"base": (1001, 1002, 1003)}
+    assert found.jobs(Stage.pilots) == [("base", seed) for seed in (1001, 1002, 1003)]
+    assert found.jobs(Stage.runs) == [(row, seed) for row, seeds in found.seeds.items() for seed in seeds]
+
+
+def test_claims_of_the_paper_keep_their_effects_and_own_ones_have_the_stated_ones() -> None:
+    paper, own = study().claims
+    assert paper == next(claim for claim in load_claims() if claim.id == "one_head")
+    ppl, bleu, alike = own.primary
+    assert (ppl.rows, ppl.sign, ppl.effect) == (("mine", "base"), -1, -0.03)
+    assert (bleu.sign, bleu.effect) == (1, 0.5)
+    assert (alike.sign, alike.within) == (0, 0.02)
+    assert own.gates == {"settled": read_gate({"largest_fall": 0.02, "last_share": 0.2})}
+
+
+def test_claims_are_the_same_when_read_from_a_plan() -> None:
+    for claims in (study().claims, load_claims()):
+        gates = {name: read_gate(entry) for name, entry in gate_entries(claims).items()}
+        assert tuple(read_claim(claim_entry(claim), gates, lambda *_: math.nan) for claim in claims) == claims
+
+
+CLAIM = {"id": "x", "statement": "X.", "primary": [{"better": "mine", "worse": "base", "effect": 0.1}]}
+
+
+def claim(**changes: Any) -> dict[str, Any]:
+    return {"claims": [{**CLAIM, **changes}]}
+
+
+def comparison(**fields: Any) -> dict[str, Any]:
+    return claim(primary=[fields])
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"base": "none"}, "base=none: no such row; choose from base, a_h1, mine"),
+        ({"rows__others": []}, "rows.others: the name stands for all other rows"),
+        ({"seeds": {"base": 3}}, "seeds: has none for row a_h1"),
+        ({"seeds__unknown": 3}, "seeds=unknown: no such row"),
+        ({"seeds__base": 0}, "seeds.base=0: must be at least 1"),
+        ({"seeds__base": [1, 1]}, "seeds.base=[1, 1]: state each seed once"),
+        ({"seeds__base": []}, "seeds.base=[]: state each seed once, at least one"),
+        ({"seeds__base": "many"}, "seeds.base=many: must be a whole number"),
+        ({"pilots__rows": ["none"]}, "pilots.rows=none: no such row"),
+        ({"pilots__seeds": 1}, "pilots.seeds=1: at least 2"),
+        ({"pilots__seeds": [4, 7]}, "pilots.seeds=[4, 7]: seed 4 is one of row base"),
+        ({"gates__settled": 3}, "gates.settled=3: is no gate"),
+        ({"gates__settled__last_share": 2}, "gates.settled.last_share=2: must be a number between 0 and 1"),
+        ({"gates__settled__lowest": 2}, "gates.settled={"),
+        (
+            {"gates__converged": {"largest_fall": 0.5, "last_share": 0.5}},
+            "gates.converged: claims.one_head has the paper's",
+        ),
+        ({"claims": []}, "claims: states no claim"),
+        ({"claims": ["one_head"]}, "claims[0]=one_head: is no claim"),
+        ({"claims": [{"paper": "none"}]}, "claims[0].paper=none: no such claim; choose from one_head, "),
+        ({"claims": [{"paper": "dropout"}]}, "claims.dropout=d_drop0: no such row"),
+        ({"claims": [{"paper": "one_head", "gates": []}]}, "claims[0].gates: no such key; choose from paper"),
+        ({"claims": [CLAIM, CLAIM]}, "claims.x: there are two claims of this id"),
+        ({"claims": [{"id": "x", "statement": "X."}]}, "claims[0].primary has no value"),
+        (claim(id=" "), "claims[0]: state an id"),
+        (claim(primary=[]), "claims[0].primary=[]: state a list"),
+        (claim(gates=["none"]), "claims[0].gates=none: no such gate; hydra.sweeper.gates has settled"),
+        (claim(effect=3), "claims[0].effect: no such key"),
+        (comparison(better="mine", worse="base"), "claims[0].primary[0].effect has no value"),
+        (comparison(better="mine", worse="base", effect=0), "claims[0].primary[0].effect=0: must be a number greater"),
+        (comparison(better="mine", worse="base", effect="big"), "claims[0].primary[0].effect=big: must be a number"),
+        (comparison(better="mine", worse="none", effect=1), "claims.x=none: no such row"),
+        (comparison(better="mine", worse="mine", effect=1), "claims[0].primary[0]=['mine', 'mine']: compares two rows"),
+        (comparison(alike=["mine", "base"]), "claims[0].primary[0].within has no value"),
+        (comparison(alike=["mine"], within=1), "claims[0].primary[0]=['mine']: compares two rows"),
+        (comparison(alike=["mine", "base"], within=1, effect=1), "claims[0].primary[0].effect: no such key"),
+        (
+            comparison(better="mine", worse="base", effect=1, metric="f1"),
+            "claims[0].primary[0].metric=f1: choose from ppl",
+        ),
+        (comparison(better="mine", than="base", effect=1), "claims[0].primary[0].worse has no value"),
+        ({"claims": [claim(primary=["mine"])["claims"][0]]}, "claims[0].primary[0]=mine: is no comparison"),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_key(changes: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UserError) as refused:
+        study(**changes)
+    assert str(refused.value).startswith(f"hydra.sweeper.{complaint}")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_key_that_the_file_leaves_out_is_named() -> None:
+    stated = sweeper()
+    stated.pilots = "???"
+    with pytest.raises(UserError, match=r"hydra\.sweeper\.pilots has no value"):
+        read_study(stated)
+
+
+@given(st.dictionaries(st.sampled_from(["base", "a_h1", "mine"]), st.integers(1, 20)), st.integers(1, 20))
+def test_every_row_has_its_own_seeds_or_those_of_the_others(own: dict[str, int], others: int) -> None:
+    found = study(seeds={**own, "others": others}, pilots__rows=[])
+    assert {row: len(seeds) for row, seeds in found.seeds.items()} == {
+        row: own.get(row, others) for row in STATED["rows"]
+    }
+    assert len(found.jobs(Stage.runs)) == sum(map(len, found.seeds.values()))
+    assert found.jobs(Stage.pilots) == []

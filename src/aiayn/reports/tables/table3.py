@@ -25,7 +25,7 @@ from aiayn.reports.registered import RegisteredStudy, registration_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.scope import scope_sentence
 from aiayn.reports.tables.table3_rows import Line, difference_cells, line_of, plain_line, printed_settings, result_cells
-from aiayn.runs.ledger import State, read_results
+from aiayn.runs.ledger import State, pilots_left_out, read_results
 from aiayn.runs.registrations import record_look
 
 BASE = "base"
@@ -146,7 +146,12 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
         conditions=conditions,
         noises={metric: noise for metric, noise in noises.items() if noise is not None},
         finished=tuple(finished),
-        remarks=(*(study.remarks() if study else ()), *_remarks(comparable, finished), *version_remarks(versions)),
+        remarks=(
+            *(study.remarks() if study else ()),
+            *pilots_left_out(folder),
+            *_remarks(comparable, finished),
+            *version_remarks(versions),
+        ),
         study=study,
         definition=definition,
         scope=scope_sentence(finished, claims),
@@ -318,7 +323,7 @@ def summary(report: Report) -> Iterator[str]:
         yield "no intervals: no row has two seeds, so the variation between seeds is unknown"
     yield (
         "claims are tested on log PPL, at 2.5% one-sided; contradictions are corrected over the table (Holm); BLEU is "
-        "secondary"
+        "secondary, except for label smoothing"
     )
     yield from untested_remarks(report.claims)
     if report.agreement:

@@ -87,6 +87,7 @@ def test_the_record_names_the_origin_and_no_table_has_the_run(library: str, say:
     assert say("report", "comparison", f"paths.runs={tmp_path}").code == 2
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_every_command_on_a_run_takes_it(library: str, say: Say, tmp_path: Path) -> None:
     path, _ = checkpoint(library, tmp_path)

@@ -15,7 +15,7 @@ from tiny import TINY
 from aiayn.commands.front_end import main
 from aiayn.runs.registrations import read_registration
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 STUDY = """\
 # @package _global_
@@ -268,7 +268,6 @@ def test_a_report_on_no_study_says_which_there_are(copied: Path, say: Say) -> No
     assert say("report", "hypotheses", "study=other").refuses_by("study=other: no frozen plan ")
 
 
-@pytest.mark.long
 def test_two_commands_at_once_freeze_one_plan_and_share_its_runs(tmp_path: Path, shared_cache: Path) -> None:
     write_study(tmp_path, STUDY.replace("rows: [base], seeds: 2", "rows: [], seeds: 2"))
     both = [

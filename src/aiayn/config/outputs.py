@@ -17,11 +17,11 @@ def output_file(output: str | None) -> Path | None:
     return path
 
 
-def output_folder(output: str) -> Path:
-    """The folder to write to, which may exist."""
-    path = _in_a_folder(output)
+def output_folder(output: str, *, key: str = "output") -> Path:
+    """The folder to write to, which may exist; `key` is the one that the user stated."""
+    path = _in_a_folder(output, key)
     if path.exists() and not path.is_dir():
-        raise UserError(f"output={output}: is a file; state a folder")
+        raise UserError(f"{key}={output}: is a file; state a folder")
     return path
 
 
@@ -33,12 +33,12 @@ def new_output(output: str) -> Path:
     return path
 
 
-def _in_a_folder(output: str) -> Path:
+def _in_a_folder(output: str, key: str = "output") -> Path:
     path = Path(output).expanduser()
     if path.parent.exists() and not path.parent.is_dir():
-        raise UserError(f"output={output}: {path.parent} is a file; state another place")
+        raise UserError(f"{key}={output}: {path.parent} is a file; state another place")
     if not path.parent.is_dir():
-        raise UserError(f"output={output}: there is no folder {path.parent}; make it, or state another place")
+        raise UserError(f"{key}={output}: there is no folder {path.parent}; make it, or state another place")
     return path
 
 

@@ -14,7 +14,7 @@ from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.formats import Document, Grid
 from aiayn.reports.numbers import counted, with_deviation
 from aiayn.reports.publication import show_or_publish
-from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
+from aiayn.reports.registered import Kind, RegisteredStudy, read_registered, seeds_in
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.provenance import code_version
 from aiayn.runs.registrations import FOLDER, record_look
@@ -62,7 +62,9 @@ def document(study: RegisteredStudy) -> Document:
 def _lead(study: RegisteredStudy) -> str:
     planned, deviations = len(study.planned), counted(len(study.deviations), "deviation")
     if study.is_complete:
-        return f"All {planned} planned runs are in; {deviations} from the plan."
+        early = any(deviation.kind is Kind.early for deviation in study.deviations)
+        late = " The plan was frozen after runs of it had begun: their results may have been known." if early else ""
+        return f"All {planned} planned runs are in; {deviations} from the plan.{late}"
     return f"{len(study.finished)} of {planned} planned runs are in: a look before the end, which is recorded."
 
 

@@ -7,6 +7,7 @@ sentence of the split that the page is about. Reports read them like runs.
 import io
 import json
 import lzma
+import math
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,10 +20,14 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.outputs import output_folder
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
+from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.evaluation.significance import perplexities, sentence_columns
 from aiayn.reports.comparability import ReportedRun
 from aiayn.reports.formats import Document, markdown, show
 from aiayn.reports.power import finished_run
+from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
+from aiayn.runs.record import read_record
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names
 from aiayn.system import files
 
@@ -31,6 +36,9 @@ ARCHIVE = "runs.tar.xz"
 
 RUNS = "runs"
 """The folder of runs in the archive."""
+
+AGREEMENT = 1e-3
+"""Relative, of the perplexity of published sentences and that of the record."""
 
 DIGITS = 5
 """After the point of a sentence's likelihood: more than its precision in float32."""
@@ -43,7 +51,9 @@ def show_or_publish(
     if config.publish is None:
         show(document, output)
     else:
-        publish(document, runs, split, below=Path(config.paths.runs), folder=output_folder(config.publish))
+        publish(
+            document, runs, split, below=Path(config.paths.runs), folder=output_folder(config.publish, key="publish")
+        )
 
 
 def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) -> None:
@@ -59,6 +69,9 @@ def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, belo
     Raises:
         UserError: a file of a run is missing or damaged.
     """
+    page = folder / "README.md"
+    if page.exists() and not (folder / ARCHIVE).is_file():
+        raise UserError(f"publish={folder}: has a {page.name} that is no publication's; state another folder")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for path, text in sorted(_contents(runs, split, below)):
@@ -68,7 +81,6 @@ def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, belo
             archive.addfile(entry, io.BytesIO(content))
     folder.mkdir(exist_ok=True)
     files.write_bytes(folder / ARCHIVE, lzma.compress(packed.getvalue(), preset=9))
-    page = folder / "README.md"
     files.write_text(page, markdown(document))
     print(page)  # noqa: T201
 
@@ -136,4 +148,19 @@ def published_runs(folder: str) -> Iterator[str]:
         except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
             raise UserError(f"from={folder}: {ARCHIVE} cannot be unpacked ({error}); fetch it again") from None
         with chdir(scratch):
+            _check_sentences(folder)
             yield RUNS
+
+
+def _check_sentences(folder: str) -> None:
+    """Compare the perplexity of each run's sentences with its record's."""
+    for path in sorted(Path(RUNS).rglob("*.sentences.jsonl")):
+        directory = RunDirectory(path.parents[2])
+        split = path.name.partition(".")[0]
+        columns = sentence_columns(read_sentence_scores(path))
+        stated = read_record(directory.record).scores[split].ppl
+        found = float(perplexities(columns.sum(axis=0)))
+        if not math.isclose(found, stated, rel_tol=AGREEMENT):
+            raise UserError(
+                f"from={folder}: {path} has a perplexity of {found:.4f}, the run's record {stated:.4f}; fetch it again"
+            )

@@ -120,7 +120,7 @@ def make_run_in(make_record: MakeRecord, frozen_row: Callable[..., TrainConfig])
             lines = (json.dumps({"step": step, "val/ppl": ppl}) for step, ppl in curve.items())
             files.write_text(folder / "metrics.jsonl", "".join(f"{line}\n" for line in lines))
         scores = SplitScores(
-            ppl=math.exp(nll),
+            ppl=math.exp(sum(row.nll for row in rows) / sum(row.tokens for row in rows)),
             bleu=Score(30.0, signature),
             chrf=Score(50.0, "chrF"),
             sentences=sentences,

@@ -72,6 +72,29 @@ def test_mistakes_are_one_line(
     assert complaint in line
 
 
+def test_a_page_of_others_is_not_overwritten(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del runs
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "README.md").write_text("my own page")
+    assert main(["report", "table3", "publish=mine"]) == 2
+    assert capsys.readouterr().err.startswith("aiayn: publish=mine: has a README.md that is no publication's")
+    assert (tmp_path / "mine" / "README.md").read_text() == "my own page"
+    for _ in range(2):
+        assert main(["report", "table3", "publish=other"]) == 0, "its own page is replaced"
+
+
+def test_sentences_that_are_not_those_of_the_record_are_refused(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (path,) = runs.glob("table3/base/*seed1*/evaluations/*/dev.sentences.jsonl")
+    path.write_text(path.read_text().replace('"nll": ', '"nll": 9', 1))
+    assert main(["report", "table3", "publish=published"]) == 0
+    capsys.readouterr()
+    assert main(["report", "table3", "from=published"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "dev.sentences.jsonl has a perplexity of " in line
+
+
 def test_other_reports_publish_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     del runs
     assert main(["report", "cost", "publish=out"]) == 2

@@ -61,7 +61,8 @@ def check(config: "ReportConfig") -> None:
         key = word.partition("=")[0].lstrip("+~")
         takers = [noun for noun, report in REPORTS.items() if key in report.keys]
         if takers and config.noun not in takers:
-            raise UserError(f"{word}: is for report {', '.join(takers)}; leave it out")
+            written = word.replace("published=", "from=", 1) if key == "published" else word
+            raise UserError(f"{written}: is for report {', '.join(takers)}; leave it out")
 
 
 def main(config: "ReportConfig") -> None:

@@ -97,5 +97,6 @@ def test_sentences_that_are_not_those_of_the_record_are_refused(
 
 def test_other_reports_publish_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     del runs
-    assert main(["report", "cost", "publish=out"]) == 2
-    assert "publish=out: is for report comparison, " in capsys.readouterr().err
+    for word in ("publish=out", "from=out"):
+        assert main(["report", "cost", word]) == 2
+        assert f"{word}: is for report comparison, " in capsys.readouterr().err

@@ -39,7 +39,7 @@ test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; sa
 	@$(BIN)/python tests/slurm/loopback/cluster.py
 	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
 
-test-oracles: $(INSTALLED)  ## compare with fairseq and transformers, in .venv-oracles; skips what cannot be had
+test-oracles: $(INSTALLED)  ## compare with fairseq and transformers, in .venv-oracles; skips a missing library
 	@$(BIN)/pytest -m oracles tests/oracles $(PYTEST_ARGS)
 
 published: $(INSTALLED)  ## newstest2014 by a published model, with a network: MODEL=fairseq or opus

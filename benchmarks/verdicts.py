@@ -1,4 +1,4 @@
-"""Simulate Table 3: how often verdicts err where no row differs, and their power for the paper's differences.
+"""Simulate Table 3: the shares of wrong verdicts where no row differs, and the power for the paper's differences.
 
 Run: python benchmarks/verdicts.py [--tables 4000] [--deviation 0.012] [--sentences 0.0025]
 """

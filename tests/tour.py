@@ -42,6 +42,13 @@ TINY = f"{SHORT} data.sentences=500 data.dev_sentences=8 data.test_sentences=8"
 
 HUB_FOLDER = "data=hub data.path=hub data.source_language=en data.target_language=de tokenizer.vocabulary_size=600"
 
+GIVEN = {
+    "train": "train.tok.clean.bpe.32000",
+    "dev": "newstest2013.tok.bpe.32000",
+    "test": "newstest2014.tok.bpe.32000",
+}
+"""Files that are already split into sub-words in the documents, by split."""
+
 RUN = re.compile(r"runs/table3/base/demo-seed1-\.\.\.|<run directory>|<another>")
 """A run directory in the documents."""
 
@@ -138,6 +145,11 @@ RULES = (
         "a folder of the hub's shape",
     ),
     Rule(r"aiayn prepare scale=paper .*", r"\g<0> --cfg job", "needs WMT14: composed only"),
+    Rule(
+        r"aiayn train (.*)scale=paper (.*data\.pretokenized=true.*)",
+        rf"aiayn train \1scale=demo \2 {SHORT}",
+        "a smaller model, shortened",
+    ),
     Rule(r"aiayn train .*data=text_files.*", rf"\g<0> {SHORT}", "shortened"),
     Rule(
         r"aiayn train experiment=table4/.*data=toy_trees",
@@ -214,6 +226,11 @@ def adapted(command: str, run: str) -> str | None:
     return None if rule.runs is None else match.expand(rule.runs).replace("@RUN@", run)
 
 
+def in_pieces(line: str) -> str:
+    """A line with each long word split in two, marked as subword-nmt does."""
+    return re.sub(r"\b(\w{3})(\w+)", r"\1@@ \2", line)
+
+
 def write_files(folder: Path) -> None:
     """The files that commands of the documents name: a corpus, rows and classes of the user's own."""
     from aiayn.data.grammar.corpora import sentence_pairs
@@ -227,6 +244,9 @@ def write_files(folder: Path) -> None:
             text = "".join(f"{line}\n" for line in lines).encode()
             path = folder / f"{split}.{language}{'.gz' if split == 'train' else ''}"
             path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+            given = folder / "wmt16_en_de" / f"{GIVEN[split]}.{language}"
+            given.parent.mkdir(exist_ok=True)
+            given.write_text("".join(f"{line}\n" for line in map(in_pieces, lines)), encoding="utf-8")
     (folder / "in.txt").write_text("".join(f"{source}\n" for source, _ in pairs), encoding="utf-8")
     (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
     row = folder / "my_conf" / "experiment" / "mine.yaml"

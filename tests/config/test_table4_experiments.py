@@ -66,7 +66,7 @@ CODE = {
         "optimization.learning_rate_factor": 0.5,
     },
 }
-"""transformer_parsing_base and transformer_parsing_big of Tensor2Tensor 1.0.6, less what they share with base."""
+"""transformer_parsing_base and transformer_parsing_big of Tensor2Tensor 1.0.6, without the settings of base."""
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -117,6 +117,6 @@ def test_semi_supervised_is_never_without_silver_trees(data: str) -> None:
 def test_semi_supervised_refuses_a_corpus_without_silver_trees(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "experiment=table4/semi_supervised", "data=toy_trees"]) == 2
     complaint = capsys.readouterr().err
-    assert complaint.startswith("aiayn: data.silver: a key of another kind of data than the one chosen; choose that ")
+    assert complaint.startswith("aiayn: data.silver: a key of data.kind=trees, not of the kind chosen; choose another ")
     assert "with data=, or leave it out" in complaint
     assert complaint.count("\n") == 1

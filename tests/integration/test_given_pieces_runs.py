@@ -132,7 +132,7 @@ def test_without_a_file_all_pieces_of_the_text_are_taken(
         (["data=toy_trees"], "tokenizer.kind=given: made for text, and data.kind=toy_trees has trees"),
         (
             ["tokenizer=byte_pair", "tokenizer.marker=subword_nmt"],
-            "tokenizer.marker: a key of another kind of tokenizer",
+            "tokenizer.marker: a key of tokenizer.kind=given, not of the kind chosen",
         ),
     ],
 )

@@ -11,6 +11,8 @@ import pytest
 import torch
 from commands import Say
 from foreign_files import WORDS, write_fairseq, write_marian
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
 from aiayn.config.freeze import load_config
@@ -18,6 +20,9 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.data.tokenizer import SubwordTokenizer
 from aiayn.data.vocabulary import GivenPieces, load_tokenizer, train_tokenizer
 from aiayn.errors import UserError
+from aiayn.inference.foreign.fairseq import read_fairseq
+from aiayn.inference.foreign.marian import read_marian
+from aiayn.inference.foreign.model import TYPES
 from aiayn.models.transformer import Transformer
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import Status, read_record
@@ -203,8 +208,69 @@ def test_no_code_of_a_file_runs(function: Callable[..., Any], is_archive: bool, 
     assert not witness.exists()
 
 
-@pytest.mark.parametrize("name", ["missing.pt", "text.pt", "list.pt"])
+@pytest.mark.parametrize("name", ["missing.pt", "text.pt", "list.pt", "empty.pt", "vocab.yml", "source.spm", "folder"])
 def test_other_files_are_refused_in_one_line(name: str, say: Say, tmp_path: Path) -> None:
-    (tmp_path / "text.pt").write_text("no checkpoint")
+    for each in ("empty.pt", "text.pt", "vocab.yml"):
+        (tmp_path / each).write_text("" if each == "empty.pt" else "a: 1")
+    (tmp_path / "source.spm").write_bytes(bytes(range(256)))
     torch.save([1, 2], tmp_path / "list.pt")
-    assert say("import", f"checkpoint={name}", "output=run").refuses_by(f"checkpoint={name}: ")
+    (tmp_path / "folder").mkdir()
+    said = say("import", f"checkpoint={name}", "output=run")
+    assert said.refuses_by(f"checkpoint={name}: ")
+    assert "name a .pt of fairseq's trainer, or the folder of a Marian model" in said.err
+
+
+VOCABULARIES = [
+    ("fairseq", "dict.de.txt", None, "has no dict.de.txt beside it; copy the dictionary"),
+    ("fairseq", "dict.de.txt", "", "{folder}/dict.de.txt is empty; fetch it again"),
+    ("fairseq", "dict.de.txt", "a 1\na 2\n", "{folder}/dict.de.txt, line 2: line 1 has the piece a too; "),
+    (
+        "fairseq",
+        "dict.*.txt",
+        "a 1\n",
+        "dict.en.txt makes a vocabulary of 5 entries, but the embeddings have 16 ",
+    ),
+    ("marian", "vocab.json", None, "has no vocab.json"),
+    ("marian", "vocab.json", "", "vocab.json cannot be read (Expecting value: line 1 column 1 (char 0)); download it"),
+    ("marian", "vocab.json", "[]", "vocab.json is not a JSON object; download it again"),
+    ("marian", "vocab.json", '{"<unk>": null}', "the ids in vocab.json are not 0 to 0; download it again"),
+    ("marian", "vocab.json", '{"a": 0}', "vocab.json has no <unk>; download it again"),
+    ("marian", "vocab.json", '{"</s>": 0, "<unk>": 1}', "pad_token_id=14 in config.json is no id of vocab.json; "),
+]
+
+
+@pytest.mark.parametrize(("library_", "pattern", "content", "complaint"), VOCABULARIES)
+def test_a_vocabulary_that_cannot_be_used_is_named_with_the_remedy(
+    library_: str, pattern: str, content: str | None, complaint: str, say: Say, tmp_path: Path
+) -> None:
+    path, _ = checkpoint(library_, tmp_path)
+    for file in list(tmp_path.glob(pattern)):
+        file.unlink()
+        if content is not None:
+            file.write_text(content)
+    before = {*tmp_path.iterdir()}
+    said = say("import", f"checkpoint={path}", "output=run")
+    assert said.refuses_by(f"checkpoint={path}: {complaint.format(folder=tmp_path)}"), said.err
+    assert {*tmp_path.iterdir()} == before
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=3,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=st.sampled_from(sorted(TYPES)), value=JSON)
+@pytest.mark.parametrize("library_", LIBRARIES)
+def test_a_setting_of_any_value_is_imported_or_refused_in_one_line(
+    library_: str, name: str, value: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder, refusal = tmp_path_factory.mktemp("settings"), None
+    path, _ = checkpoint(library_, folder, **{name: value})
+    try:
+        (read_marian if library_ == "marian" else read_fairseq)(path)
+    except UserError as error:
+        refusal = str(error)
+    assert refusal is None or (refusal.startswith(f"checkpoint={path}: ") and "\n" not in refusal), refusal

@@ -80,7 +80,7 @@ def test_a_job_that_is_asked_for_twice_is_planned_twice(here: Path, capfd: pytes
 
 
 def test_with_patience_the_steps_are_an_upper_bound(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    remark = "steps: with optimization.patience the most"
+    remark = "steps: with optimization.patience, the largest number"
     for words, is_said in (((), False), (("optimization.patience=3",), True)):
         assert main(["plan", *PAPER, *words]) == 0
         assert (remark in capfd.readouterr().out) == is_said

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 import pytest
 from commands import AIAYN, SECONDS, Say
+from omegaconf import OmegaConf
 from run_files import runs_below
 from tiny import TINY
 
 from aiayn.commands.front_end import main
+from aiayn.runs.record import read_record
 from aiayn.runs.registrations import read_registration
 
 pytestmark = pytest.mark.long
@@ -96,6 +99,31 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
     assert said.out.startswith("All 3 planned runs are in; 0 deviations from the plan.\n")
     assert registration.sha256 in said.out
     assert not (copied / "runs/registrations/mine.looks").exists(), "no look before the end"
+
+
+def test_the_plan_says_that_it_is_frozen_and_whether_the_file_still_states_it(copied: Path, say: Say) -> None:
+    frozen = read_registration(copied / "runs", "mine")
+    power = frozen.powers["helps"]
+    assert power is not None
+    begin = f"\nfrozen {frozen.time} by {frozen.code.text}, sha256 {frozen.sha256[:12]}, with power helps {power:.0%}; "
+    said = say("plan", *WORDS)
+    assert f"{begin}sweeps=mine still states this plan\n" in said.out, said.err
+    said = say("plan", *WORDS, "hydra.sweeper.seeds.others=2")
+    assert f"{begin}sweeps=mine has changed: rows.rotary.seeds is [1] in the frozen plan, and [1, 2] now\n" in said.out
+    frozen_file = copied / "runs/registrations/mine.json"
+    frozen_file.unlink()
+    assert "\nfrozen " not in say("plan", *WORDS).out
+
+
+def test_the_recorded_commands_are_those_of_single_runs(copied: Path, say: Say) -> None:
+    for path in runs_below(copied / "runs"):
+        program, *words = shlex.split(read_record(path / "run.json").command)
+        assert (program, words[1:3]) == ("aiayn", ["--config-dir", "my_conf"])
+        said = say(*words, "--cfg", "job", "--resolve")
+        assert said.code == 0, said.err
+        identity = OmegaConf.create(said.out).identity
+        assert f"{identity.name}" == str(path.relative_to(copied / "runs"))
+    assert say(*words).code == 0, "one finished run, and no stage of the study"
 
 
 def test_the_same_command_repeats_nothing(copied: Path, say: Say) -> None:
@@ -182,7 +210,7 @@ def test_a_plan_says_what_the_study_can_detect(copied: Path, say: Say) -> None:
     said = say("plan", *WORDS)
     assert said.code == 0, said.err
     assert "5 runs" in said.out
-    assert "What the study can detect" in said.out
+    assert "Detectable effects" in said.out
     assert "pilots: 2 of base; standard deviation between seeds: " in said.out
     power = read_registration(copied / "runs", "mine").powers["helps"]
     assert power is not None

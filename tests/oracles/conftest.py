@@ -27,6 +27,12 @@ def oracle_rows() -> Iterator[Rows]:
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Holds the files that a reference program writes, and the run that is made of them."""
+    return tmp_path_factory.mktemp("reference")
+
+
+@pytest.fixture(scope="module")
 def oracle(request: pytest.FixtureRequest, oracle_rows: Rows) -> Oracle:
     """The reference that the test file names as its `LIBRARY`."""
     return Oracle(request.module.LIBRARY, oracle_rows)

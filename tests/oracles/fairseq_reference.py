@@ -3,43 +3,24 @@
 import logging
 import sys
 from argparse import Namespace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import random_translation as rt
 import torch
-from random_translation import (
-    ADAM_EPSILON,
-    BETAS,
-    D_FF,
-    D_MODEL,
-    HEADS,
-    LAYERS,
-    LEARNING_RATE,
-    LONGEST,
-    PAIRS,
-    SMOOTHING,
-    SOURCES,
-    Sentences,
-    gradients,
-    noisy_copies,
-    padded,
-    random_sentences,
-    random_weights,
-    save_answers,
-    shifted,
-    train,
-)
 from torch import Tensor
 
 BEAM, PENALTY = 4, 0.6
 MOST_TOKENS = 200
-"""fairseq's own bound of an output, whatever its source."""
+"""fairseq's own limit of an output's length, independent of its source."""
 
 
 def main(folder: Path) -> None:
     """Write checkpoint, dictionaries and answers to a folder."""
     from fairseq.data import Dictionary
     from fairseq.models.transformer import TransformerModel
+    from fairseq.optim.adam import Adam
     from fairseq.tasks.translation import TranslationTask
 
     logging.disable(logging.INFO)
@@ -53,20 +34,25 @@ def main(folder: Path) -> None:
     arguments = options(folder, share_all_embeddings=True)
     task = TranslationTask(arguments, words, words)
     model = TransformerModel.build_model(arguments, task)
-    random_weights(model)
+    rt.random_weights(model)
     model.eval()
     pieces = range(words.nspecial, words.nspecial + 40)
-    train(model, pieces, eos_id=words.eos(), loss=lambda *pairs: losses(model, words, *pairs)[0])
+    objective = partial(loss_and_logits, model, words)
+    rt.train(model, pieces, eos_id=words.eos(), loss_and_logits=objective)
     save_checkpoint(folder, arguments, task, model)
-    sources = random_sentences(pieces, count=SOURCES, eos_id=words.eos(), longest=LONGEST, seed=2)
-    beams = translations(model, words, sources)
-    pairs = sources[:PAIRS], noisy_copies(sources[:PAIRS], seed=3)
-    answers = {"sources": sources, **beams, "pairs": pairs, **one_step(model, words, *pairs)}
-    save_answers(folder, {**answers, "variant": variant(folder, task, words, pairs)})
+    answers = rt.answers_of_model(
+        model,
+        pieces,
+        eos_id=words.eos(),
+        translations=partial(translations, model, words),
+        loss_and_logits=objective,
+        adam=Adam,
+    )
+    rt.save_answers(folder, {**answers, "variant": variant(folder, task, words, answers["pairs"])})
 
 
 def options(folder: Path, **stated: Any) -> Namespace:
-    """What fairseq-train's command line would give; `stated` are options of the model."""
+    """The arguments of fairseq-train's command line; `stated` are options of the model."""
     from fairseq.models.transformer import base_architecture
 
     arguments = Namespace(
@@ -76,22 +62,22 @@ def options(folder: Path, **stated: Any) -> Namespace:
         source_lang="en",
         target_lang="de",
         criterion="label_smoothed_cross_entropy",
-        label_smoothing=SMOOTHING,
+        label_smoothing=rt.SMOOTHING,
         optimizer="adam",
-        adam_betas=str(BETAS),
-        adam_eps=ADAM_EPSILON,
+        adam_betas=str(rt.BETAS),
+        adam_eps=rt.ADAM_EPSILON,
         weight_decay=0.0,
-        lr=[LEARNING_RATE],
+        lr=[rt.LEARNING_RATE],
         lr_scheduler="inverse_sqrt",
         warmup_updates=10,
         warmup_init_lr=-1,
         cpu=True,
-        encoder_embed_dim=D_MODEL,
-        encoder_ffn_embed_dim=D_FF,
-        encoder_layers=LAYERS,
-        encoder_attention_heads=HEADS,
-        decoder_layers=LAYERS,
-        decoder_attention_heads=HEADS,
+        encoder_embed_dim=rt.D_MODEL,
+        encoder_ffn_embed_dim=rt.D_FF,
+        encoder_layers=rt.LAYERS,
+        encoder_attention_heads=rt.HEADS,
+        decoder_layers=rt.LAYERS,
+        decoder_attention_heads=rt.HEADS,
         **stated,
         max_source_positions=256,
         max_target_positions=256,
@@ -101,11 +87,11 @@ def options(folder: Path, **stated: Any) -> Namespace:
 
 
 def save_checkpoint(folder: Path, arguments: Namespace, task: Any, model: Any) -> None:
-    """Let fairseq's trainer write model.pt, and write the form of 2018 to old.pt."""
+    """Write model.pt by fairseq's trainer, and the form of 2018 to old.pt."""
     from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
     from fairseq.trainer import Trainer
 
-    trainer = Trainer(arguments, task, model, LabelSmoothedCrossEntropyCriterion(task, False, SMOOTHING))
+    trainer = Trainer(arguments, task, model, LabelSmoothedCrossEntropyCriterion(task, False, rt.SMOOTHING))
     trainer.consolidate_optimizer()
     trainer.save_checkpoint(str(folder / "model.pt"), {"train_iterator": {"epoch": 1}})
     old = {
@@ -125,14 +111,14 @@ def variant(folder: Path, task: Any, words: Any, pairs: Any) -> Tensor:
         folder, encoder_normalize_before=True, decoder_normalize_before=True, share_decoder_input_output_embed=True
     )
     model = TransformerModel.build_model(arguments, task).eval()
-    random_weights(model)
+    rt.random_weights(model)
     content = {"args": None, "cfg": convert_namespace_to_omegaconf(arguments), "model": model.state_dict()}
     torch.save(content, folder / "variant.pt")
-    return losses(model.double(), words, *pairs)[2].detach()
+    return loss_and_logits(model.double(), words, *pairs)[1].detach()
 
 
 def in_the_form_of_2018(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """One matrix for query, key and value, and norms by number; fairseq still reads these."""
+    """Weights as in 2018: one matrix for query, key and value, and norms by number; fairseq still reads these."""
     old: dict[str, Tensor] = {}
     for name, value in state.items():
         place, _, kind = name.rpartition("q_proj.")
@@ -152,7 +138,7 @@ def in_the_form_of_2018(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return old
 
 
-def translations(model: Any, words: Any, sources: Sentences) -> dict[str, Any]:
+def translations(model: Any, words: Any, sources: rt.Sentences) -> dict[str, Any]:
     """The best output of each source, and its score, by fairseq's search of one sentence at a time."""
     from fairseq.sequence_generator import SequenceGenerator
 
@@ -168,31 +154,17 @@ def translations(model: Any, words: Any, sources: Sentences) -> dict[str, Any]:
     return {"outputs": outputs, "scores": [float(each["score"]) for each in best]}
 
 
-def losses(model: Any, words: Any, sources: Sentences, targets: Sentences) -> tuple[Tensor, Tensor, Tensor]:
-    """Smoothed loss and likelihood a token, and the logits [tokens, entries]."""
+def loss_and_logits(model: Any, words: Any, sources: rt.Sentences, targets: rt.Sentences) -> tuple[Tensor, Tensor]:
+    """The smoothed loss of a token, and the logits [tokens, entries]."""
     from fairseq.criterions.label_smoothed_cross_entropy import label_smoothed_nll_loss
 
-    source, target = (padded(each, pad_id=words.pad()) for each in (sources, targets))
-    logits = model(source, torch.tensor(list(map(len, sources))), shifted(target, start_id=words.eos()))[0]
+    source, target = (rt.padded(each, pad_id=words.pad()) for each in (sources, targets))
+    logits = model(source, torch.tensor(list(map(len, sources))), rt.shifted(target, start_id=words.eos()))[0]
     log_probabilities = torch.log_softmax(logits, dim=-1)  # get_normalized_probs has float32
-    sums = label_smoothed_nll_loss(
-        log_probabilities.flatten(0, 1), target.flatten(), SMOOTHING, ignore_index=words.pad()
+    total, _ = label_smoothed_nll_loss(
+        log_probabilities.flatten(0, 1), target.flatten(), rt.SMOOTHING, ignore_index=words.pad()
     )
-    loss, nll = (each / sum(map(len, targets)) for each in sums)
-    return loss, nll, logits[target != words.pad()]
-
-
-def one_step(model: Any, words: Any, sources: Sentences, targets: Sentences) -> dict[str, Any]:
-    """Logits, loss, gradients and weights after a step of fairseq's Adam, in float64."""
-    from fairseq.optim.adam import Adam
-
-    model.double().zero_grad()
-    loss, nll, logits = losses(model, words, sources, targets)
-    loss.backward()  # type: ignore[no-untyped-call]
-    found = gradients(model)
-    Adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS, eps=ADAM_EPSILON).step()
-    answers = {"logits": logits.detach(), "loss": loss.item(), "nll": nll.item()}
-    return {**answers, "gradients": found, "after": model.state_dict()}
+    return total / sum(map(len, targets)), logits[target != words.pad()]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A model of another library beside the one that `aiayn import` makes of its checkpoint."""
+"""Comparisons of a model of another library with the one that `aiayn import` makes from its checkpoint."""
 
 import dataclasses
 import math
@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 import torch
 from oracle import Oracle
-from pytorch_lightning import Callback, LightningModule, Trainer
 from random_translation import ADAM_EPSILON, ANSWERS, BETAS, LEARNING_RATE, SMOOTHING
 from torch import Tensor
-from torch.utils.data import DataLoader
+from training_step import TrainingStep
 
 from aiayn.builders.training import build_module
 from aiayn.commands.front_end import main
@@ -37,7 +36,7 @@ FLOAT64 = 1e-6
 
 
 def answers_of(program: str, library: str, folder: Path) -> dict[str, Any]:
-    """Run a reference program of this folder; the test skips where its library cannot be had."""
+    """Run a reference program of this folder; the test is skipped if its library cannot be installed."""
     if (reason := libraries.missing(library)) is not None:
         text = f"{library} is not in {libraries.ENVIRONMENT.name}: {reason}"
         if os.environ.get("AIAYN_REQUIRE_ORACLES") == "1":
@@ -103,38 +102,6 @@ class Imported:
         return build_module(trained, model.double().train(), data_fingerprint="none")
 
 
-class OneStep(Callback):
-    """An optimizer step of a module: loss, gradients and the weights afterwards."""
-
-    def __init__(self, module: TranslationModule, batch: TranslationBatch, folder: Path) -> None:
-        self.loss = math.nan
-        self.gradients: dict[str, Tensor] = {}
-        trainer = Trainer(
-            accelerator="cpu",
-            precision="64-true",
-            max_steps=1,
-            limit_val_batches=0,
-            callbacks=[self],
-            default_root_dir=folder,
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-        )
-        loader: DataLoader[TranslationBatch] = DataLoader([batch], batch_size=None)  # type: ignore[arg-type]  # a list
-        trainer.fit(module, loader, loader)  # the second one is not used, but Lightning wants one
-        self.after = {name: weight.detach() for name, weight in module.model.named_parameters()}
-
-    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
-        named = pl_module.get_submodule("model").named_parameters()
-        self.gradients = {name: weight.grad.clone() for name, weight in named if weight.grad is not None}
-
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
-        self.loss = float(outputs["loss"])
-
-
 def compare_logits(oracle: Oracle, imported: Imported) -> None:
     """Of every target token, in both precisions."""
     batch, expected = imported.batch(), imported.answers["logits"]
@@ -155,7 +122,7 @@ def compare_step(
 ) -> None:
     """Loss, gradients and the weights after a step of Adam; some rows of the embeddings are not compared."""
     answers, batch = imported.answers, imported.batch()
-    step = OneStep(module, batch, folder)
+    step = TrainingStep(module, [batch], folder, precision="64-true")
     oracle.agrees("label-smoothed loss, float64", step.loss, answers["loss"], tolerance=FLOAT64)
     rows = [row for row in range(imported.tokenizer.vocabulary_size) if row not in without_rows]
     for quantity, own, theirs, unit, tolerance in (

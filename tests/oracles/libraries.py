@@ -17,7 +17,7 @@ VERSIONS = (
 
 
 def python() -> Path:
-    """The interpreter of the libraries; those that do not install are named, and cannot be imported."""
+    """The interpreter of the libraries; those that cannot be installed are named, and cannot be imported."""
     return peers.python(ENVIRONMENT, FOLDER / "requirements.txt")
 
 

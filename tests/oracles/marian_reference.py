@@ -2,35 +2,15 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import random_translation as rt
 import torch
-from random_translation import (
-    ADAM_EPSILON,
-    BETAS,
-    D_FF,
-    D_MODEL,
-    HEADS,
-    LAYERS,
-    LEARNING_RATE,
-    LONGEST,
-    PAIRS,
-    SMOOTHING,
-    SOURCES,
-    Sentences,
-    gradients,
-    noisy_copies,
-    padded,
-    random_sentences,
-    random_weights,
-    save_answers,
-    shifted,
-    train,
-)
 from torch import Tensor
 
-EOS, UNK, PIECES = 0, 1, 40
+EOS, PIECES = 0, 40
 PAD = 2 + PIECES
 """The last entry, as in OPUS models."""
 BEAM, PENALTY, MOST_TOKENS = 4, 0.6, 128
@@ -43,13 +23,13 @@ def main(folder: Path) -> None:
     torch.manual_seed(1)
     config = MarianConfig(
         vocab_size=PAD + 1,
-        d_model=D_MODEL,
-        encoder_layers=LAYERS,
-        decoder_layers=LAYERS,
-        encoder_attention_heads=HEADS,
-        decoder_attention_heads=HEADS,
-        encoder_ffn_dim=D_FF,
-        decoder_ffn_dim=D_FF,
+        d_model=rt.D_MODEL,
+        encoder_layers=rt.LAYERS,
+        decoder_layers=rt.LAYERS,
+        encoder_attention_heads=rt.HEADS,
+        decoder_attention_heads=rt.HEADS,
+        encoder_ffn_dim=rt.D_FF,
+        decoder_ffn_dim=rt.D_FF,
         activation_function="swish",
         scale_embedding=True,
         static_position_embeddings=True,
@@ -60,10 +40,11 @@ def main(folder: Path) -> None:
         forced_eos_token_id=EOS,
     )
     model = MarianMTModel(config).eval()
-    random_weights(model)
+    rt.random_weights(model)
     model.final_logits_bias.copy_(torch.randn(1, PAD + 1, generator=torch.Generator().manual_seed(5)))
     ids = range(2, PAD)
-    train(model, ids, eos_id=EOS, loss=lambda *pairs: losses(model, *pairs)[0])
+    objective = partial(loss_and_logits, model)
+    rt.train(model, ids, eos_id=EOS, loss_and_logits=objective)
     model.generation_config.update(
         num_beams=BEAM, length_penalty=PENALTY, max_length=MOST_TOKENS, bad_words_ids=[[PAD]]
     )
@@ -71,47 +52,35 @@ def main(folder: Path) -> None:
     pieces = ["</s>", "<unk>", *(f"▁w{number}" if number % 3 else f"p{number}" for number in range(PIECES)), "<pad>"]
     (folder / "vocab.json").write_text(json.dumps({piece: number for number, piece in enumerate(pieces)}))
     (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "en", "target_lang": "de"}))
-    sources = random_sentences(ids, count=SOURCES, eos_id=EOS, longest=LONGEST, seed=2)
-    pairs = sources[:PAIRS], noisy_copies(sources[:PAIRS], seed=3)
-    found = {"outputs": translations(model, sources, "never"), "heuristic": translations(model, sources, False)}
-    save_answers(folder, {"sources": sources, **found, "pairs": pairs, **one_step(model, *pairs)})
+    answers = rt.answers_of_model(
+        model, ids, eos_id=EOS, translations=partial(translations, model), loss_and_logits=objective
+    )
+    rt.save_answers(folder, answers)
 
 
-def translations(model: Any, sources: Sentences, early_stopping: bool | str) -> Sentences:
-    """The best output of each source, with its end mark; "never" stops once no beam can win any more."""
-    outputs = []
-    for source in sources:
-        found = model.generate(torch.tensor([source]), early_stopping=early_stopping)
-        outputs.append(found[0, 1:].tolist())
-    return outputs
+def translations(model: Any, sources: rt.Sentences) -> dict[str, Any]:
+    """The best output of each source, with its end mark, by two rules; "never" stops once no beam can be the best."""
+    found: dict[str, rt.Sentences] = {}
+    for name, early_stopping in (("outputs", "never"), ("heuristic", False)):
+        outputs = (model.generate(torch.tensor([source]), early_stopping=early_stopping) for source in sources)
+        found[name] = [output[0, 1:].tolist() for output in outputs]
+    return found
 
 
-def losses(model: Any, sources: Sentences, targets: Sentences) -> tuple[Tensor, Tensor, Tensor]:
-    """Smoothed loss and likelihood a token, and the logits [tokens, entries]."""
+def loss_and_logits(model: Any, sources: rt.Sentences, targets: rt.Sentences) -> tuple[Tensor, Tensor]:
+    """The smoothed loss of a token, and the logits [tokens, entries]."""
     from transformers.trainer_pt_utils import LabelSmoother
 
-    source, target = (padded(each, pad_id=PAD) for each in (sources, targets))
+    source, target = (rt.padded(each, pad_id=PAD) for each in (sources, targets))
     output = model(
         input_ids=source,
         attention_mask=(source != PAD).long(),
-        decoder_input_ids=shifted(target, start_id=PAD),
+        decoder_input_ids=rt.shifted(target, start_id=PAD),
         use_cache=False,
     )
     labels = target.masked_fill(target == PAD, -100)
-    loss = LabelSmoother(epsilon=SMOOTHING)(output, labels)
-    nll = torch.nn.functional.cross_entropy(output.logits.flatten(0, 1), labels.flatten())
-    return loss, nll, output.logits[target != PAD]
-
-
-def one_step(model: Any, sources: Sentences, targets: Sentences) -> dict[str, Any]:
-    """Logits, loss, gradients and weights after a step of Adam, in float64."""
-    model.double().zero_grad()
-    loss, nll, logits = losses(model, sources, targets)
-    loss.backward()  # type: ignore[no-untyped-call]
-    found = gradients(model)
-    torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS, eps=ADAM_EPSILON).step()
-    answers = {"logits": logits.detach(), "loss": loss.item(), "nll": nll.item()}
-    return {**answers, "gradients": found, "after": model.state_dict()}
+    loss = LabelSmoother(epsilon=rt.SMOOTHING)(output, labels)
+    return loss, output.logits[target != PAD]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Translate newstest2014 with a published English-German model, and print BLEU by every definition; with a network.
+"""Translate newstest2014 with a published English-German model, and print BLEU by every definition; needs a network.
 
-`make published MODEL=fairseq` takes transformer.wmt16.en-de (Ott et al. 2018), of which 29.3 is published, on Moses'
+`make published MODEL=fairseq` takes transformer.wmt16.en-de (Ott et al. 2018), with a published BLEU of 29.3 on Moses'
 tokens with compounds split; MODEL=opus takes Helsinki-NLP/opus-mt-en-de. Downloads are kept below cache/published/.
 """
 
@@ -31,15 +31,15 @@ class Published:
     """A published model."""
 
     address: str
-    """Of an archive, or the name of a repository on the Hugging Face hub."""
+    """Address of an archive, or the name of a repository on the Hugging Face hub."""
     checkpoint: str
-    """Within its folder; empty: the folder."""
+    """Name of the checkpoint's file in the model's folder; empty: the folder."""
     kind: str
-    """Of its pieces: subword_nmt or sentencepiece."""
+    """Kind of its pieces: subword_nmt or sentencepiece."""
     splitter: str
     """The file of merges, or of SentencePiece's model."""
     search: tuple[str, ...] = ()
-    """Settings with which its scores were published, where they are not the model's own."""
+    """Settings of its published scores that differ from the model's own."""
 
 
 MODELS = {

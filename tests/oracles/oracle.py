@@ -10,19 +10,19 @@ Rows: TypeAlias = dict[str, dict[str, float]]
 
 
 class Oracle:
-    """A reference implementation: asserts that we agree with it, and keeps the largest difference of each quantity.
+    """Asserts agreement with a reference implementation, and keeps the largest difference of each quantity.
 
     A test file names the library as `LIBRARY` and takes the fixture `oracle`.
     """
 
     def __init__(self, library: str, rows: Rows) -> None:
-        """`library` has its version, as the table shows it."""
+        """Name the reference: `library` includes its version, as the table shows it."""
         self._rows = rows.setdefault(library, {})
 
     def agrees(self, quantity: str, own: ArrayLike, reference: ArrayLike, *, tolerance: float) -> None:
         """Require equal shapes and differences of at most `tolerance`, an absolute one; 0 for token ids.
 
-        `quantity` is the table's words, as "logits, float64"; of several comparisons the largest difference is kept.
+        `quantity` is the table's text, as "logits, float64"; of several comparisons the largest difference is kept.
         """
         ours, theirs = np.asarray(own), np.asarray(reference)
         assert ours.shape == theirs.shape, f"{quantity}: {ours.shape} instead of {theirs.shape}"

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 
 Sentences: TypeAlias = list[list[int]]
+LossAndLogits: TypeAlias = Callable[[Sentences, Sentences], tuple[Tensor, Tensor]]
+"""From sources and targets: the smoothed loss of a token, and the logits [tokens, entries]."""
 
 D_MODEL, D_FF, LAYERS, HEADS = 32, 48, 2, 4
 PAIRS = 8
@@ -24,7 +26,7 @@ SMOOTHING = 0.1
 LEARNING_RATE = 1e-3
 BETAS = (0.9, 0.98)
 ADAM_EPSILON = 1e-6
-"""Larger than the libraries' own: gradients that are rounding errors move no weight."""
+"""Larger than the libraries' own, so that gradients that are rounding errors do not change weights."""
 ANSWERS = "answers.pt"
 
 
@@ -50,7 +52,7 @@ def random_sentences(ids: Sequence[int], *, count: int, eos_id: int, longest: in
 
 
 def noisy_copies(sources: Sentences, *, seed: int) -> Sentences:
-    """A target for each source: its pieces, of which some are left out and some are there twice."""
+    """A target for each source: its pieces, some left out and some twice."""
     generator = torch.Generator().manual_seed(seed)
     targets = []
     for source in sources:
@@ -61,13 +63,13 @@ def noisy_copies(sources: Sentences, *, seed: int) -> Sentences:
     return targets
 
 
-def train(model: nn.Module, ids: Sequence[int], *, eos_id: int, loss: Callable[[Sentences, Sentences], Tensor]) -> None:
+def train(model: nn.Module, ids: Sequence[int], *, eos_id: int, loss_and_logits: LossAndLogits) -> None:
     """Train until outputs end and depend on their sources: with drawn weights alone a search repeats one piece."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for step in range(STEPS):
         sources = random_sentences(ids, count=32, eos_id=eos_id, longest=LONGEST, seed=1000 + step)
         optimizer.zero_grad()
-        loss(sources, noisy_copies(sources, seed=step)).backward()  # type: ignore[no-untyped-call]
+        loss_and_logits(sources, noisy_copies(sources, seed=step))[0].backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
 
@@ -77,14 +79,31 @@ def padded(sentences: Sentences, *, pad_id: int) -> Tensor:
 
 
 def shifted(targets: Tensor, *, start_id: int) -> Tensor:
-    """The decoder's input: targets [sentences, longest] moved to the right, behind the start."""
+    """The decoder's input: targets [sentences, longest] shifted right, with the start first."""
     return torch.cat([torch.full((len(targets), 1), start_id), targets[:, :-1]], dim=1)
 
 
-def gradients(model: nn.Module) -> dict[str, Tensor]:
-    """The gradient of every entry of the state dictionary that has one, by name."""
+def answers_of_model(
+    model: nn.Module,
+    ids: Sequence[int],
+    *,
+    eos_id: int,
+    translations: Callable[[Sentences], dict[str, Any]],
+    loss_and_logits: LossAndLogits,
+    adam: Callable[..., torch.optim.Optimizer] = torch.optim.Adam,
+) -> dict[str, Any]:
+    """Translations of sentences of these ids; loss, logits and gradients of pairs in float64; weights after a step."""
+    sources = random_sentences(ids, count=SOURCES, eos_id=eos_id, longest=LONGEST, seed=2)
+    outputs = translations(sources)
+    pairs = sources[:PAIRS], noisy_copies(sources[:PAIRS], seed=3)
+    model.double().zero_grad()
+    loss, logits = loss_and_logits(*pairs)
+    loss.backward()  # type: ignore[no-untyped-call]
     named = model.state_dict(keep_vars=True)
-    return {name: entry.grad.clone() for name, entry in named.items() if entry.grad is not None}
+    gradients = {name: entry.grad.clone() for name, entry in named.items() if entry.grad is not None}
+    adam(model.parameters(), lr=LEARNING_RATE, betas=BETAS, eps=ADAM_EPSILON).step()
+    step = {"loss": loss.item(), "logits": logits.detach(), "gradients": gradients, "after": model.state_dict()}
+    return {"sources": sources, **outputs, "pairs": pairs, **step}
 
 
 def save_answers(folder: Path, answers: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ Pull: TypeAlias = Callable[[Array], Array]
 
 
 class Node:
-    """An array, the nodes that it was computed from, and how gradients pass to each of them."""
+    """An array, the nodes that it was computed from, and the functions that pass gradients to them."""
 
     def __init__(self, value: Array, *parents: "tuple[Node, Pull]") -> None:
         self.value, self.parents = value, parents
@@ -63,7 +63,7 @@ class Node:
         return Node(np.maximum(self.value, 0), (self, lambda gradient: gradient * (self.value > 0)))
 
     def total(self) -> "Node":
-        """The sum over the last dimension, which stays with size 1."""
+        """The sum over the last dimension, which is kept with size 1."""
         return Node(
             self.value.sum(-1, keepdims=True), (self, lambda gradient: np.broadcast_to(gradient, self.value.shape))
         )
@@ -91,7 +91,7 @@ def gradients(result: Node, wanted: Iterable[Node]) -> list[Array]:
 
 
 def _in_order(result: Node) -> Sequence[Node]:
-    """All nodes that a result was computed from, each behind its parents."""
+    """All nodes that a result was computed from, each after its parents."""
     ordered: dict[int, Node] = {}
 
     def visit(node: Node) -> None:

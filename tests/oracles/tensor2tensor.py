@@ -64,7 +64,7 @@ class Variable(NamedTuple):
 
 
 def variables(hparams: HParams) -> dict[str, Variable]:
-    """All that is trained. The 16 shards of a matrix of symbols are drawn alike: here they are one (modalities.py)."""
+    """All trained variables. The 16 shards of a matrix of symbols, drawn alike, are one here (modalities.py)."""
     d = hparams.hidden_size
     matrices = ["input_emb"] if hparams.shared_embedding_and_softmax_weights else ["input_emb", "target_emb", "softmax"]
     found = {name: Variable((hparams.vocab_size, d), "normal", d**-0.5) for name in matrices}
@@ -119,10 +119,10 @@ class Transformer:
     hparams: HParams
     weights: Mapping[str, Node]
     masks: Mapping[str, Array] | None = None
-    """Of each dropout site, `[batch, length, hidden_size]`: 0 or 1 / (1 - rate). None: not training."""
+    """Mask of each dropout site, `[batch, length, hidden_size]`: 0 or 1 / (1 - rate). None: no training."""
 
     def logits(self, inputs: Ids, targets: Ids) -> Node:
-        """Of the targets, each from those before it, `[batch, target_len, vocab_size]`."""
+        """Logits of the targets, each from those before it, `[batch, target_len, vocab_size]`."""
         sources = self._embedded("input_emb", inputs)
         no_padding = constant(-1e9 * (np.abs(sources.value).sum(-1) == 0)[:, None, None])  # embedding_to_padding
         sources = sources + self.weights["target_space_embedding"][self.hparams.target_space_id]
@@ -148,7 +148,7 @@ class Transformer:
         return (cross_entropy * constant(mean)).reshape(1, -1).total().reshape()
 
     def _symbols(self, name: str) -> Node:
-        """One of the matrices of symbols, or the one that is all of them."""
+        """One of the matrices of symbols, or the shared one."""
         return self.weights["input_emb" if self.hparams.shared_embedding_and_softmax_weights else name]
 
     def _embedded(self, name: str, ids: Ids) -> Node:
@@ -217,12 +217,12 @@ def timing_signal(length: int, channels: int) -> Array:
 
 
 def confidences(hparams: HParams) -> tuple[float, float]:
-    """The soft targets: of the label, and of each other class (common_layers.py: smoothing_cross_entropy)."""
+    """The soft targets of the label and of each other class (common_layers.py: smoothing_cross_entropy)."""
     return 1 - hparams.label_smoothing, hparams.label_smoothing / (hparams.vocab_size - 1)
 
 
 def normalizing(hparams: HParams) -> float:
-    """The least cross-entropy that such targets allow, subtracted from the loss (smoothing_cross_entropy)."""
+    """The smallest cross-entropy with such targets, subtracted from the loss (smoothing_cross_entropy)."""
     confidence, low_confidence = confidences(hparams)
     others = (hparams.vocab_size - 1) * low_confidence * np.log(low_confidence + 1e-20)
     return -float(confidence * np.log(confidence) + others)
@@ -237,7 +237,7 @@ def learning_rate(hparams: HParams, global_step: int) -> float:
 
 
 def adam_updates(hparams: HParams, gradients: Iterable[Array]) -> Iterator[Array]:
-    """The changes of one variable, step by step (tensorflow 1.2: LazyAdamOptimizer, whose gradients here are dense).
+    """The changes of one variable, step by step (tensorflow 1.2: LazyAdamOptimizer, with dense gradients here).
 
     Epsilon is added to the root of the plain second moment; Kingma and Ba's algorithm adds it after the correction.
     """
@@ -320,12 +320,12 @@ def _candidates(alive: list[list[Beam]], logits: Array, penalty: float, eos_id: 
 
 
 def _behind(beams: list[Beam], *, is_finished: bool) -> list[Beam]:
-    """Put those that have finished, or those that have not, behind all others (grow_alive, grow_finished)."""
+    """Rank finished beams, or unfinished ones, below all others (grow_alive, grow_finished)."""
     return [beam._replace(score=beam.score - INFINITY * (beam.is_finished == is_finished)) for beam in beams]
 
 
 def best(beams: list[Beam], count: int) -> list[Beam]:
-    """Those of the highest scores; ties keep their order (compute_topk_scores_and_seq)."""
+    """The beams of the highest scores; ties keep their order (compute_topk_scores_and_seq)."""
     return sorted(beams, key=lambda beam: -beam.score)[:count]
 
 

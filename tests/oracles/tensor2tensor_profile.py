@@ -1,4 +1,4 @@
-"""The profile `tensor2tensor_2017` in the words of the authors' code: settings, names of variables, padded arrays."""
+"""The profile `tensor2tensor_2017` in the form of the authors' code: settings, names of variables, padded arrays."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,11 +28,11 @@ TINY = (
     "trainer.accelerator=cpu",
 )
 VOCABULARY = 32000
-"""Of profiles with a row for each entry."""
+"""Settings of profiles with a row for each entry."""
 
 
 def hparams_of(config: TrainConfig) -> t2t.HParams:
-    """The settings of the authors' code for a configuration of ours; what has no key here keeps its default there."""
+    """The settings of the authors' code for a configuration of ours; others keep their defaults there."""
     model, recipe, search = config.model, config.optimization, config.decoding
     assert isinstance(model, TransformerConfig)
     keys, values = (model.num_heads * width for width in (model.d_k, model.d_v))
@@ -92,7 +92,7 @@ def variable_of(parameter: str) -> str:
 
 
 def their_form(values: Mapping[str, Tensor]) -> dict[str, Array]:
-    """Parameters, or gradients by their names, as the authors' variables; we keep one row of the target spaces."""
+    """Parameters, or gradients, by the authors' names; our model has one row of the target spaces."""
     variables = {}
     for name, value in values.items():
         variable, array = variable_of(name), value.detach().double().numpy()
@@ -112,7 +112,7 @@ def new_model(config: TrainConfig, *, seed: int) -> Transformer:
 
 
 def random_model(config: TrainConfig) -> Transformer:
-    """In float64, with random biases and gains, so that mistakes in them show."""
+    """A model in float64, with random biases and gains, so that mistakes in them change the results."""
     model = new_model(config, seed=1)
     for parameter in model.parameters():
         if parameter.dim() == 1:
@@ -127,7 +127,7 @@ def reference(
 
 
 def padded(values: Tensor, layout: Layout) -> NDArray[Any]:
-    """Flat values `[tokens, ...]` with zeros behind each sentence, `[batch, length, ...]`."""
+    """Flat values `[tokens, ...]` with zeros after each sentence, `[batch, length, ...]`."""
     sentences = list(torch.split(values, layout.offsets.diff().tolist()))[:-1]
     array: NDArray[Any] = nn.utils.rnn.pad_sequence(sentences, batch_first=True).numpy()
     return array

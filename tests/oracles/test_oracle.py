@@ -1,4 +1,4 @@
-"""A difference beyond its tolerance fails, and the largest one of each quantity stands in the table."""
+"""A difference beyond its tolerance fails, and the table has the largest one of each quantity."""
 
 import json
 from pathlib import Path

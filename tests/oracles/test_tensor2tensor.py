@@ -14,7 +14,6 @@ import tensor2tensor as t2t
 import torch
 from composed_once import composed
 from oracle import Oracle
-from pytorch_lightning import Callback, LightningModule, Trainer
 from tensor2tensor_profile import (
     PROFILE,
     TINY,
@@ -26,7 +25,7 @@ from tensor2tensor_profile import (
     reference,
     their_form,
 )
-from torch.utils.data import DataLoader
+from training_step import TrainingStep
 
 from aiayn.builders.architecture import model_cost
 from aiayn.builders.training import build_module
@@ -39,11 +38,6 @@ from aiayn.training.module import TranslationModule
 from aiayn.training.schedule import learning_rate
 
 LIBRARY = t2t.NAME
-
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*does not have many workers",
-    "ignore:.isinstance.treespec, LeafSpec",  # Lightning asks torch in a way that is going out of use
-)
 
 BOS, EOS = 1, 2
 LENGTHS = ((3, 7, 1, 5), (4, 2, 6, 1))
@@ -162,46 +156,22 @@ def test_logits(
     oracle.agrees(f"logits, {name}", logits[is_token], theirs.value[is_token], tolerance=tolerance)
 
 
-class TrainedStep(Callback):
-    """One optimizer step of a module: what went into it, and what came out."""
+class TrainedStep:
+    """One optimizer step of a module: its inputs and results."""
 
     def __init__(self, module: TranslationModule, batch: TranslationBatch, folder: Path) -> None:
-        self.loss = math.nan
         self.generator = torch.empty(0)
-        self.gradients: dict[str, tape.Array] = {}
-        self.before = their_form({name: value.detach().clone() for name, value in module.model.named_parameters()})
         assert isinstance(module.model, Transformer)
         hook = module.model.embedding.register_forward_pre_hook(self._remember)
-        trainer = Trainer(
-            accelerator="cpu",
-            precision="64-true",
-            max_steps=1,
-            limit_val_batches=0,
-            callbacks=[self],
-            default_root_dir=folder,
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-        )
-        loader: DataLoader[TranslationBatch] = DataLoader([batch], batch_size=None)  # type: ignore[arg-type]  # a list
-        trainer.fit(module, loader, loader)  # the second one is not used, but Lightning wants one
+        step = TrainingStep(module, [batch], folder, precision="64-true")
         hook.remove()
-        self.after = their_form(dict(module.model.named_parameters()))
+        self.loss = step.loss
+        self.gradients, self.before, self.after = map(their_form, (step.gradients, step.before, step.after))
 
     def _remember(self, *_: Any) -> None:
         """Before the first dropout, when the step has seeded the generator."""
         if not len(self.generator):
             self.generator = torch.get_rng_state()
-
-    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
-        named = pl_module.get_submodule("model").named_parameters()
-        self.gradients = their_form({name: value.grad.clone() for name, value in named if value.grad is not None})
-
-    def on_train_batch_end(
-        self, trainer: Trainer, pl_module: LightningModule, outputs: Any, batch: Any, batch_idx: int
-    ) -> None:
-        self.loss = float(outputs["loss"])
 
     def masks(self, hparams: t2t.HParams, batch: TranslationBatch) -> dict[str, tape.Array]:
         """The masks that the step drew, if it drew one at each of the authors' sites; we run the encoder first."""

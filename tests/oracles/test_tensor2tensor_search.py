@@ -1,4 +1,4 @@
-"""Our beam search finds what the authors' code of June 2017 finds."""
+"""Our beam search finds the same outputs as the authors' code of June 2017."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ START, EOS, END = 0, 1, 2
 """Ids, the end marks of the authors' code and of our models."""
 
 Logits: TypeAlias = Callable[[int, Sequence[int], int], Array]
-"""Of the next id, given the sentence's number, the ids that were generated, and the beam's rank."""
+"""Logits of the next id, given the sentence's number, the generated ids, and the beam's rank."""
 
 
 @dataclass
 class Prefixes:
-    """What the beams of each sentence have read; a `DecodingState`."""
+    """The ids that the beams of each sentence have read; a `DecodingState`."""
 
     sentences: Tensor
     """int64 [sentences]."""
@@ -49,7 +49,7 @@ class Prefixes:
 
 @dataclass(frozen=True)
 class Settings:
-    """Of a search, here and there."""
+    """Settings of a search, for both implementations."""
 
     sentences: int
     beam_size: int
@@ -204,7 +204,7 @@ def test_the_best_outputs_of_a_model_with_random_weights(oracle: Oracle) -> None
     config = composed("experiment=table3/base", *PROFILE, *TINY)
     model, hparams = random_model(config).eval(), hparams_of(config)
     with torch.no_grad():
-        model.embedding.weight[0] = 0.0  # ours is never asked for padding, theirs embeds it as zeros
+        model.embedding.weight[0] = 0.0  # our search never reads padding; theirs embeds it as zeros
     rng = np.random.default_rng(6)
     sources = [[*rng.integers(3, hparams.vocab_size, length).tolist(), END] for length in rng.integers(1, 7, 100)]
     settings = Settings(len(sources), hparams.decode_beam_size, 10, hparams.decode_alpha)

@@ -125,7 +125,7 @@ def check_static_shapes(config: TrainConfig, device: torch.device, *, precision:
 
 
 def build_batches(config: TrainConfig, data: PreparedData, *, target_start: str) -> TranslationDataModule:
-    """The run's batches, with targets to be read behind `target_start`."""
+    """The run's batches; `target_start` is the decoder's first input."""
     return TranslationDataModule(
         data,
         source_tokens=config.optimization.source_tokens,

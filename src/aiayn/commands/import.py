@@ -10,7 +10,7 @@ def check(config: ImportConfig) -> None:
 
 
 def main(config: ImportConfig) -> None:
-    """Make a run directory of a checkpoint of another library, and print its path."""
+    """Make a run directory from a checkpoint of another library, and print its path."""
     from aiayn.inference.importing import import_model
 
     print(import_model(config))  # noqa: T201

@@ -1,9 +1,10 @@
 """One line for the errors of Hydra and OmegaConf, with the nearest key or option."""
 
+import dataclasses
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import yaml
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -11,13 +12,14 @@ from omegaconf import OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from aiayn.config import store
-from aiayn.config.compose import compose_with_hydra, without_hydra
+from aiayn.config.compose import compose_with_hydra
 from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES
 from aiayn.config.third_parties import STATED_ELSEWHERE
 from aiayn.errors import UserError
+from aiayn.sweep.launchers import BASIC_SWEEPER, sweeper_of
 from aiayn.sweep.words import further_folders
 
 MISTAKES = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, LookupError, OSError)
@@ -45,11 +47,10 @@ def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
             case MissingConfigException(missing_cfg_file=str(file)) if "/" in file:
                 return _no_such_option(file, cause.options or (), overrides)
             case ConfigKeyError(full_key=str(key)) | ConfigAttributeError(full_key=str(key)):
-                if any(_key(word) == key or key.startswith(f"{_key(word)}.") for word in overrides):
-                    return _no_such_key(key, verb, overrides)
-                return f"{_no_such_key(key, verb, overrides)} ({_first_line(error).partition(':')[0]})"
+                place = "" if _is_stated(key, overrides) else f" ({_first_line(error).partition(':')[0]})"
+                return f"{_no_such_key(key, verb, overrides, schema=cause.object_type)}{place}"
             case OmegaConfBaseException(full_key=str(key)) if key:
-                return f"{key}: {_first_line(cause)}"
+                return _refused_value(cause, key)
             case yaml.MarkedYAMLError(problem_mark=yaml.Mark() as mark):
                 return f"{mark.name}, line {mark.line + 1}: not YAML ({cause.problem}); mend it"
             case OSError(filename=str(file)):
@@ -74,6 +75,31 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
+def _is_stated(key: str, overrides: Sequence[str]) -> bool:
+    """Whether the command line has a key, or one above it; otherwise a file has it."""
+    return any(_key(word) == key or key.startswith(f"{_key(word)}.") for word in overrides)
+
+
+def _refused_value(error: OmegaConfBaseException, key: str) -> str:
+    """The answer to a value that does not fit the key's type, in words of ours where OmegaConf's name no remedy."""
+    schema = error.object_type
+    hint = get_type_hints(schema).get(str(error.key)) if dataclasses.is_dataclass(schema) else None
+    value = "null" if error.value is None else error.value
+    if hint is bool:
+        return f"{key}={value}: must be true or false"
+    if dataclasses.is_dataclass(hint):
+        names = ", ".join(f"{key}.{name}" for name in get_type_hints(hint))
+        return f"{key}={value}: has no value of its own; state {names}"
+    return f"{key}: {_first_line(error)}"
+
+
+def _no_such_field(key: str, schema: Any) -> str:
+    """The answer to a key of Hydra's own groups that their schema lacks."""
+    parent = _split(key)[0]
+    names = [f"{parent}.{name}" for name in get_type_hints(schema) if name != "_target_"]
+    return f"{key}: no such key; {_nearest(key, names, otherwise='choose from ' + ', '.join(names))}"
+
+
 def _key(word: str) -> str:
     return word.partition("=")[0].lstrip("+~")
 
@@ -86,8 +112,11 @@ def _no_such_option(file: str, known: Sequence[str], overrides: Sequence[str]) -
     return f"{group}={option}: no such option; {_nearest(option, options, otherwise=everything)}"
 
 
-def _no_such_key(key: str, verb: str, overrides: Sequence[str]) -> str:
+def _no_such_key(key: str, verb: str, overrides: Sequence[str], schema: Any) -> str:
+    """The answer to a key that does not exist; `schema` is the dataclass of the keys beside it, if there is one."""
     group, _, name = key.partition(".")
+    if group == "hydra" and dataclasses.is_dataclass(schema):
+        return _no_such_field(key, schema)
     if key in GLOBAL_GROUPS:
         option = next((word for word in overrides if _key(word) == key), key)
         return f"{option}: a file of this group opens with the line `# @package _global_`"
@@ -97,9 +126,9 @@ def _no_such_key(key: str, verb: str, overrides: Sequence[str]) -> str:
         return f"{key}: not in conf/trainer; write +{key}=... to pass it to Lightning"
     if _split(key)[0] in ("model.attention_arguments", "model.positions_arguments", "model.arguments"):
         return f"{key}: arguments of your own class are added with a plus sign: +{key}=..."
-    if key in _keys_of_other_kinds():
-        choose = f"choose that with {group}=, or leave it out"
-        return f"{key}: a key of another kind of {group} than the one chosen; {choose}"
+    if kinds := _kinds_with(key):
+        choose = f"choose another with {group}=, or leave it out"
+        return f"{key}: a key of {group}.kind={' or '.join(kinds)}, not of the kind chosen; {choose}"
     keys = _keys(verb, overrides)
     parent = _split(key)[0]
     siblings = [last for folder, last in map(_split, keys) if folder and folder == parent and last != "_target_"]
@@ -113,9 +142,11 @@ def _is_trainer_argument(name: str) -> bool:
     return name in trainer_arguments()
 
 
-def _keys_of_other_kinds() -> set[str]:
-    types = {"data": DATA_TYPES.values(), "model": MODEL_TYPES.values(), "tokenizer": TOKENIZER_TYPES.values()}
-    return {f"{group}.{field}" for group, kinds in types.items() for kind in kinds for field in get_type_hints(kind)}
+def _kinds_with(key: str) -> list[str]:
+    """The kinds of data, models or tokenizers that have a key."""
+    group, _, name = key.partition(".")
+    types: dict[str, Mapping[Any, type]] = {"data": DATA_TYPES, "model": MODEL_TYPES, "tokenizer": TOKENIZER_TYPES}
+    return [str(kind) for kind, schema in types.get(group, {}).items() if name in get_type_hints(schema)]
 
 
 def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
@@ -123,18 +154,24 @@ def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
     composed = compose_with_hydra(verb)
     groups = [word for word in overrides if _key(word) in composed.hydra.runtime.choices and "," not in word]
     if groups:
+        folders = [word for word in overrides if word.startswith("hydra.searchpath=")]
         with suppress(*MISTAKES):  # of these files
-            composed = compose_with_hydra(verb, groups)
-    content = OmegaConf.to_container(without_hydra(composed), resolve=False)
+            composed = compose_with_hydra(verb, [*folders, *groups])
+    content = OmegaConf.to_container(composed, resolve=False)
     assert isinstance(content, dict)
-    return [*flatten({str(key): value for key, value in content.items()}), *map(str, content)]
+    own = {str(key): value for key, value in content.items() if key != "hydra"}
+    found = [*flatten(own), *own]
+    if sweeper_of(composed.hydra) != BASIC_SWEEPER:
+        sweeper = content["hydra"]["sweeper"]
+        found += [*(f"hydra.sweeper.{name}" for name in sweeper), *flatten(sweeper, "hydra.sweeper.")]
+    return found
 
 
 def _nearest(name: str, names: Sequence[str], *, otherwise: str) -> str:
     """The name meant: one with the same last part, a similar neighbour, or one that is similar as a whole."""
     folder, last = _split(name)
     same = [other for other in names if _split(other)[1] == last]
-    close = sorted(same, key=lambda other: not other.startswith(PREFERRED))
+    close = sorted(same, key=lambda other: (not other.endswith(f".{name}"), not other.startswith(PREFERRED)))
     neighbours = {_split(other)[1]: other for other in names if _split(other)[0] == folder}
     close = close or [neighbours[other] for other in difflib.get_close_matches(last, neighbours, n=1, cutoff=0.6)]
     if not close and not (folder and neighbours):  # where the group is right, no other one is meant

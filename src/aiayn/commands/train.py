@@ -1,6 +1,5 @@
 """`aiayn train`."""
 
-import shlex
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,6 +15,7 @@ from aiayn.launch.slurm import job_id, requeued_if_stopped
 from aiayn.runs.directory import RunDirectory
 from aiayn.sweep.launchers import BASIC, SLURM, launcher_of
 from aiayn.sweep.outcomes import PREFIX
+from aiayn.sweep.words import job_command
 from aiayn.system import machine, processes
 from aiayn.system.progress import Shown, shown
 from aiayn.system.scratch import remove_abandoned
@@ -38,7 +38,7 @@ def main(config: TrainConfig) -> None:
     from aiayn.launch.shares import share_of
     from aiayn.reports.row import print_row
 
-    command = shlex.join(["aiayn", "train", *hydra.overrides.task])
+    command = job_command("train", hydra)
     is_parallel = is_swept and launcher_of(hydra) not in (BASIC, SLURM)  # Slurm allocates devices itself
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_parallel else None
     is_slurms = launcher_of(hydra) == SLURM

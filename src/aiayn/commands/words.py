@@ -66,7 +66,7 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str]) -> Words:
 
 
 def _field(word: str) -> str:
-    """A word with the name of the configuration's field: `from` is no name in Python."""
+    """A word with the name of the configuration's field: Python reserves the name `from`."""
     return f"published={word.removeprefix('from=')}" if word.startswith("from=") else word
 
 

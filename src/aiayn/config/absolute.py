@@ -16,7 +16,7 @@ def make_absolute(config: TrainConfig) -> None:
         for split in (data.train, data.dev, data.test):
             split.source, split.target = _absolute(split.source), _absolute(split.target)
     elif isinstance(data, TreesDataConfig):
-        if data.path is not None:  # the others are names in that folder
+        if data.path is not None:  # the other fields are names in that folder
             data.path = _absolute(data.path)
         else:
             data.train, data.dev, data.test = _absolute(data.train), _absolute(data.dev), _absolute(data.test)

@@ -9,7 +9,7 @@ from omegaconf import MISSING
 
 from aiayn.config.data_schema import SplitFilesConfig
 from aiayn.config.schema import CachePathConfig, DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
-from aiayn.config.values import LARGEST, Count, Range, Seed
+from aiayn.config.values import LARGEST, Count, Range, Seed, true_or_false
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
 
@@ -190,7 +190,7 @@ class ImportConfig:
     """`aiayn import`."""
 
     checkpoint: str = MISSING
-    """A checkpoint of fairseq, with dict.<language>.txt beside it, or a folder of Marian as transformers stores it."""
+    """A checkpoint of fairseq, with dict.<language>.txt beside it, or a folder of a Marian model of transformers."""
     output: str = MISSING
     """The run directory to make; it must not exist."""
     source_language: str | None = MISSING
@@ -198,7 +198,7 @@ class ImportConfig:
     target_language: str | None = MISSING
     """ISO 639-1 code of the target side; null: as the checkpoint states."""
     test: SplitFilesConfig = MISSING
-    """Sentences in the model's own pieces, which aiayn evaluate decodes and scores; null: none."""
+    """Files of sentences in the model's own pieces, which aiayn evaluate decodes and scores; null: none."""
     paths: CachePathConfig = MISSING
     """Folders."""
 
@@ -283,7 +283,7 @@ class StatusConfig:
     view: View = MISSING
     """rows: a line for each row and a column for each seed; runs: a line for each run; auto: rows where one has several
     seeds."""
-    watch: bool = MISSING
+    watch: bool = true_or_false()
     """Refresh until Ctrl-C."""
     interval: float = MISSING
     """Seconds between two refreshes."""

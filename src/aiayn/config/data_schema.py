@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, Count, Range, Seed
+from aiayn.config.values import LARGEST, Count, Range, Seed, true_or_false
 
 
 class CorpusKind(StrEnum):
@@ -25,11 +25,11 @@ class FiltersConfig:
 
     max_ratio: Annotated[float, Range(1)] | None = MISSING
     """Most sub-words of the longer side per sub-word of the shorter; null: any number."""
-    language: bool = MISSING
+    language: bool = true_or_false()
     """Drop pairs with a side in another language, judged by function words (en, de, fr)."""
-    duplicates: bool = MISSING
+    duplicates: bool = true_or_false()
     """Drop repetitions of a pair, compared byte for byte."""
-    contaminated: bool = MISSING
+    contaminated: bool = true_or_false()
     """Drop pairs with a sentence of dev or test, ignoring case and punctuation; they are counted in any case."""
 
 
@@ -47,7 +47,7 @@ class DataConfig:
     """ISO 639-1 code of the target side."""
     max_length: Annotated[int, Range(2, LARGEST)] = MISSING
     """Longest training sentence in tokens, end mark included, on either side; longer pairs are counted and dropped."""
-    pretokenized: bool = MISSING
+    pretokenized: bool = true_or_false()
     """Whether spaces already split the text into words (Moses): no other splits, and BLEU has tok:none."""
     filters: FiltersConfig = MISSING
     """Filters of training pairs."""
@@ -132,7 +132,7 @@ class HubDataConfig(DataConfig):
     """Its names of the splits, or parts of them such as train[:1%]."""
     sentences: SplitSizesConfig = MISSING
     """Pairs expected in each. Does not change results."""
-    streaming: bool = MISSING
+    streaming: bool = true_or_false()
     """Read it as a stream, several times, and store no text; the prepared files are the same."""
 
 
@@ -140,7 +140,7 @@ class HubDataConfig(DataConfig):
 class ParsedDataConfig(DataConfig):
     """Sentences and their constituency trees (section 6.3): words are the source, linearised trees the target."""
 
-    tags: bool = MISSING
+    tags: bool = true_or_false()
     """Write a word's tag into the target; false: XX for every word, as Vinyals et al. (2015) do."""
 
 

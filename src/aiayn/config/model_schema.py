@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import LARGEST, NameOrClass, Positive, Range, Share, Size
+from aiayn.config.values import LARGEST, NameOrClass, Positive, Range, Share, Size, true_or_false
 from aiayn.system.plugins import is_plugin
 
 
@@ -70,7 +70,7 @@ class DecoderStart(StrEnum):
 
 
 class Activation(StrEnum):
-    """Between the two projections of a feed-forward layer: max(0, x), or x sigmoid(x)."""
+    """The activation of a feed-forward layer: max(0, x), or x sigmoid(x)."""
 
     relu = "relu"
     swish = "swish"
@@ -138,28 +138,28 @@ class TransformerConfig(ModelConfig):
     positions_arguments: dict[str, Any] = MISSING
     """Keyword arguments of a class of your own."""
     position_offset: Annotated[int, Range(0, 1000)] = MISSING
-    """Position of a sentence's first token in sinusoids, which fairseq counts from 2; learned rows have no numbers."""
+    """Position of a sentence's first token in sinusoids (fairseq: 2); learned positions do not depend on it."""
     norm: Norm = MISSING
     """Post (the paper) or pre."""
     normalization: Normalization = MISSING
     """Layer normalisation (the paper), or RMSNorm."""
-    residual: bool = MISSING
+    residual: bool = true_or_false()
     """Whether a sub-layer's input is added to its output."""
     attention_dropout: Share = MISSING
     """Dropout on the attention's weights; the paper names it for its parser alone, without the value (section 6.3)."""
     activation: Activation = MISSING
-    """Of the feed-forward layers: relu (section 3.3), or swish as in Marian's OPUS models."""
+    """Activation of the feed-forward layers: relu (section 3.3), or swish as in Marian's OPUS models."""
     activation_dropout: Share = MISSING
     """Dropout inside the feed-forward layers; the paper has none."""
-    tied_embeddings: bool = MISSING
+    tied_embeddings: bool = true_or_false()
     """Whether source, target and output layer share one matrix (section 3.4)."""
-    output_bias: bool = MISSING
-    """Whether the output layer has a bias, as Marian's has."""
+    output_bias: bool = true_or_false()
+    """Whether the output layer has a bias, as in Marian."""
     decoder_start: DecoderStart = MISSING
     """The decoder's first input: the embedding of bos, eos (fairseq) or pad (Marian), or zeros (the authors' code)."""
-    target_space_embedding: bool = MISSING
+    target_space_embedding: bool = true_or_false()
     """Whether one learned vector is added to all source embeddings, as in the authors' code."""
-    projection_bias: bool = MISSING
+    projection_bias: bool = true_or_false()
     """Whether the attention's projections have biases."""
     layer_norm_epsilon: Positive = MISSING
     """Added to the variance in layer normalisation."""

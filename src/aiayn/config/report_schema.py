@@ -7,7 +7,7 @@ from omegaconf import MISSING
 
 from aiayn.config.command_schema import Resamples
 from aiayn.config.schema import CachePathConfig, PathsConfig, RunsPathConfig
-from aiayn.config.values import Count, Seed, WholeNumber
+from aiayn.config.values import Count, Seed, WholeNumber, true_or_false
 
 
 @dataclass
@@ -48,10 +48,10 @@ class ReportConfig:
     output: str | None = MISSING
     """A Markdown file to write, for a table also .tex, .csv or .json, for the page .html; null: to the terminal."""
     publish: str | None = MISSING
-    """A folder to write, for a table or a comparison: the page, and the data that recompute it; null: none."""
+    """A folder to write, for a table or a comparison: the page, and the data to recompute it; null: none."""
     published: str | None = MISSING
-    """Such a folder to read instead of paths.runs; also written as from=; null: none."""
-    watch: bool = MISSING
+    """A folder that publish= has written, to read instead of paths.runs; also written as from=; null: none."""
+    watch: bool = true_or_false()
     """Update the page while runs train, until Ctrl-C."""
     plotly_bundle: str | None = MISSING
     """A file of plotly.js for the page, such as plotly-basic.min.js; null: the full bundle, which is larger."""
@@ -83,7 +83,7 @@ class DashboardConfig:
     """Project of the runs in W&B; null: as the runs were configured."""
     entity: str | None = MISSING
     """User or team of the project; null: as the runs were configured, else the default of your account."""
-    dry_run: bool = MISSING
+    dry_run: bool = true_or_false()
     """Send nothing; show the report and the workspace as JSON."""
     output: str | None = MISSING
     """With dry_run: a folder for report.json and workspace.json; null prints them."""

@@ -13,7 +13,7 @@ from omegaconf import MISSING
 
 from aiayn.config.data_schema import DataConfig
 from aiayn.config.model_schema import ModelConfig
-from aiayn.config.values import Count, MayBeEmpty, NonNegative, Positive, Range, Seed, Share, WholeNumber
+from aiayn.config.values import Count, MayBeEmpty, NonNegative, Positive, Range, Seed, Share, WholeNumber, true_or_false
 
 
 class EosWithin(StrEnum):
@@ -38,7 +38,7 @@ class SmoothedClasses(StrEnum):
 
 
 class TokenizerKind(StrEnum):
-    """The subword algorithm (section 5.1), whole words and brackets (section 6.3), or text split by others."""
+    """The subword algorithm (section 5.1), whole words and brackets (section 6.3), or pieces as given."""
 
     byte_pair = "byte_pair"
     word_piece = "word_piece"
@@ -47,7 +47,7 @@ class TokenizerKind(StrEnum):
 
 
 class PieceMarker(StrEnum):
-    """The mark of words in given pieces: @@ after one that the next continues, or ▁ before one that begins a word."""
+    """The mark of words in given pieces: @@ at the end of a continued piece, or ▁ at the start of a word's first."""
 
     subword_nmt = "subword_nmt"
     sentencepiece = "sentencepiece"
@@ -78,15 +78,15 @@ class TokenizerConfig:
     kind: TokenizerKind = MISSING
     """Byte pairs (the paper's English-German), word pieces (English-French), whole words, or pieces as given."""
     vocabulary_size: int = MISSING
-    """Entries to learn, special tokens and bytes included (section 5.1); of given pieces, the most that are taken."""
+    """Entries to learn, special tokens and bytes included (section 5.1); with given pieces, the most entries."""
 
 
 @dataclass
 class GivenTokenizerConfig(TokenizerConfig):
-    """The vocabulary of text that others have split into sub-words, separated by spaces."""
+    """The vocabulary of text that is already split into sub-words, separated by spaces."""
 
     marker: PieceMarker = MISSING
-    """subword_nmt: `@@` ends a piece that the next continues; sentencepiece: `▁` begins a piece that begins a word."""
+    """subword_nmt: a word continues after a piece with `@@` at its end; sentencepiece: `▁` is before a word."""
     vocabulary: str | None = MISSING
     """A file with a piece a line (fairseq's dict.txt), or a run's tokenizer.json; null: all pieces of the text."""
 
@@ -102,7 +102,7 @@ class OptimizationConfig:
     """The training recipe (section 5)."""
 
     max_steps: Count = MISSING
-    """Optimizer steps; with patience the most."""
+    """Optimizer steps; with patience, the largest number of them."""
     warmup_steps: Count = MISSING
     """Steps of the linear warm-up (equation 3)."""
     learning_rate_factor: Positive = MISSING
@@ -159,7 +159,7 @@ class BeamSearchConfig:
     """Padded source tokens decoded at once. Does not change results."""
     eos_within: EosWithin = MISSING
     """A step's 2 * beam_size best continuations may end (candidates), or the first beam_size, as in CTranslate2."""
-    constrained: bool = MISSING
+    constrained: bool = true_or_false()
     """Parsing: search only trees over exactly the words of the sentence (tokenizer.kind=symbols)."""
 
 
@@ -177,7 +177,7 @@ class DecodingConfig(BeamSearchConfig):
 class ProcessConfig:
     """Settings of a process."""
 
-    keep_allocator_memory: bool = MISSING
+    keep_allocator_memory: bool = true_or_false()
     """Let the C allocator keep freed memory (glibc): fewer page faults on CPUs, somewhat more resident memory."""
 
 
@@ -197,13 +197,13 @@ class LaunchConfig(RankConfig):
     """Concurrent jobs on one GPU, with a launcher that runs several at once."""
     cores_per_job: Count | None = MISSING
     """Cores of one of several concurrent jobs; null: an equal share for each."""
-    compile: bool = MISSING
+    compile: bool = true_or_false()
     """Train a compiled model (torch.compile): slow first steps, other dropout masks; for GPUs."""
-    static_shapes: bool = MISSING
+    static_shapes: bool = true_or_false()
     """Fill all training batches up to one shape, with launch.compile=true: GPUs then replay the step as CUDA graphs."""
-    tf32: bool = MISSING
+    tf32: bool = true_or_false()
     """TensorFloat-32 in single precision on GPUs: faster products, with about three decimal digits."""
-    fork_jobs: bool = MISSING
+    fork_jobs: bool = true_or_false()
     """Fork the jobs of a multirun from a process that has imported the libraries (Linux); false: start each anew."""
     preparation_processes: Annotated[int, Range(1, 1024)] = MISSING
     """Processes that encode the training pairs of a corpus; 1: the command itself, which uses all cores too."""
@@ -272,7 +272,7 @@ class TrainConfig:
 
     seed: Seed = MISSING
     """Everything random derives from it."""
-    force: bool = MISSING
+    force: bool = true_or_false()
     """Start anew if the run exists already; its files are removed."""
     init_from: str | None = MISSING
     """A run directory or a checkpoint whose weights a new run starts from."""
@@ -334,9 +334,9 @@ class PlanConfig(TrainConfig):
 
     data: Any = MISSING  # OmegaConf would make the corpus chosen before a plain DataConfig again
     """The corpus."""
-    model: Any = MISSING  # likewise
+    model: Any = MISSING  # as for data
     """The architecture."""
-    tokenizer: Any = MISSING  # likewise
+    tokenizer: Any = MISSING  # as for data
     """The vocabulary."""
     hardware: HardwareConfig = MISSING
     """The devices of the plan."""

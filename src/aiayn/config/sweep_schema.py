@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import Count, Seed
+from aiayn.config.values import Count, Seed, true_or_false
 
 
 class Objective(StrEnum):
@@ -20,7 +20,7 @@ class Objective(StrEnum):
 class SweeperConfig:
     """`hydra.sweeper` of a search; sweeps/search.yaml holds the values."""
 
-    _target_: str = "hydra_plugins.aiayn_search.SearchSweeper"
+    _target_: str = "hydra_plugins.aiayn_sweepers.SearchSweeper"
     params: dict[str, str] = MISSING
     """The keys to search and their values, written as on the command line: intervals, or choices with commas."""
     trials: Count = MISSING
@@ -42,10 +42,10 @@ class Stage(StrEnum):
 
 @dataclass
 class PilotsConfig:
-    """Runs that tell the variance between seeds before the plan is frozen; they are in no table."""
+    """Runs that measure the variance between seeds before the plan is frozen; they are in no table."""
 
     rows: list[str] = MISSING
-    """The rows that have pilots; an empty list: there are none."""
+    """The rows that have pilots; an empty list: none."""
     seeds: Any = MISSING
     """A number n, for the seeds 1001 to 1000 + n, or a list of seeds."""
 
@@ -54,21 +54,21 @@ class PilotsConfig:
 class RegisteredConfig:
     """`hydra.sweeper` of a pre-registered study; its file in sweeps/ holds the values."""
 
-    _target_: str = "hydra_plugins.aiayn_registered.RegisteredSweeper"
+    _target_: str = "hydra_plugins.aiayn_sweepers.RegisteredSweeper"
     stage: Stage | None = MISSING
     """The runs to start, stated on the command line: pilots, or runs, which freezes the plan; null: not stated."""
     base: str = MISSING
     """The row that others are compared with."""
     rows: dict[str, list[str]] = MISSING
     """The overrides of each row, by its name."""
-    seeds: dict[str, Any] = MISSING
-    """By row, or `others`: a number n, for the seeds 1 to n, or a list of seeds."""
+    seeds: Any = MISSING
+    """For each row, or `others`: a number n, for the seeds 1 to n, or a list of seeds."""
     pilots: PilotsConfig = MISSING
     """Runs before the plan is frozen."""
     gates: dict[str, Any] = MISSING
     """Conditions without which runs cannot test a claim, by name, as in src/aiayn/paper/claims.yaml."""
     claims: list[Any] = MISSING
-    """The paper's, as in {paper: one_head}, and own ones: id, statement, primary, and perhaps secondary and gates."""
+    """Claims of the paper, as in {paper: one_head}, or of the study: id, statement, primary, secondary, gates."""
 
 
 @dataclass
@@ -98,7 +98,7 @@ class SlurmConfig:
     """Minutes of one attempt, checkpoint included."""
     signal_delay_s: int = MISSING
     """Seconds before that at which Slurm warns: enough for a step, a validation and a checkpoint."""
-    requeue: bool = MISSING
+    requeue: bool = true_or_false()
     """Whether a job that was preempted or ran out of time is put back into the queue."""
     array_parallelism: int = MISSING
     """Most concurrent jobs of one shape."""

@@ -34,7 +34,7 @@ FEWEST_ENTRIES = {
     TokenizerKind.symbols: 5,
     TokenizerKind.given: 5,
 }
-"""Of a vocabulary: special tokens and bytes; with symbols, special tokens, a bracket and a word, or a given piece."""
+"""The fewest entries: special tokens and bytes; with symbols, special tokens, a bracket and a word, or a piece."""
 
 FEWEST_BRACKETS = 2
 """Tokens of the smallest tree over several words, besides the words: one pair of brackets."""
@@ -176,8 +176,8 @@ def _validate_given(tokenizer: GivenTokenizerConfig, data: DataConfig) -> None:
         )
     if tokenizer.marker is PieceMarker.subword_nmt and not data.pretokenized:
         raise UserError(
-            "data.pretokenized=false: with tokenizer.marker=subword_nmt words come out as the merges found them, "
-            "separated by spaces: state data.pretokenized=true, for BLEU_none"
+            "data.pretokenized=false: with tokenizer.marker=subword_nmt text is restored as words separated by spaces, "
+            "as before the merges: state data.pretokenized=true, for BLEU_none"
         )
 
 

@@ -2,10 +2,13 @@
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from omegaconf import MISSING, BooleanNode
 
 from aiayn.errors import UserError
 from aiayn.system.plugins import is_plugin
@@ -57,6 +60,14 @@ Share: TypeAlias = Annotated[float, Range(0, below=1)]
 NonNegative: TypeAlias = Annotated[float, Range(0)]
 Positive: TypeAlias = Annotated[float, Range(above=0)]
 MayBeEmpty: TypeAlias = Annotated[str, "may be empty"]
+
+
+def true_or_false() -> Any:
+    """The default of a schema's boolean: it has no value, and takes true and false alone.
+
+    OmegaConf would convert numbers and texts: 3 would be true.
+    """
+    return field(default_factory=partial(BooleanNode, MISSING, is_optional=False, flags={"convert": False}))
 
 
 def check_values(config: object, prefix: str = "") -> None:

@@ -40,7 +40,7 @@ class Plan:
     """Processes on all nodes, one per device."""
     parameters: int
     steps: int
-    """With patience the most."""
+    """With patience, the largest number of steps."""
     has_patience: bool
     """Whether training may end before its last step."""
     flops_per_step: float

@@ -1,27 +1,24 @@
-"""Pieces as given: text that others have split into sub-words, and vocabularies of other programs.
+"""Pieces as given: text that is already split into sub-words, and vocabularies of other programs.
 
 A line is pieces separated by spaces; nothing is split here. Special symbols may lie anywhere in a vocabulary:
 
     GivenTokenizer(pieces, special=SpecialIds(pad=1, bos=0, eos=2, unk=3), marker="subword_nmt")  # fairseq
     GivenTokenizer(pieces, special=SpecialIds(pad=65000, bos=65000, eos=0, unk=1), marker="sentencepiece")  # Marian
 
-`pieces` has every entry by id, the names of special symbols at their ids. For a vocabulary without a symbol of its own
-for it, bos is another id than that of eos, since a search never yields bos; `model.decoder_start` may replace it.
+`pieces` has every entry by id, with the names of special symbols at their ids. A vocabulary without bos takes the id of
+another symbol for it, but not that of eos, since a search never yields bos; `model.decoder_start` may replace bos.
 `read_vocabulary` and `GivenTokenizer.train` use fairseq's order.
 """
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias, final, get_args
 
 from aiayn.data.lines import TextPairs, file_lines
+from aiayn.data.whole_pieces import SPACE, WholePieceTokenizer, split
 from aiayn.errors import UserError
-from aiayn.system import files
 
 KIND: Final = "given"
 
@@ -32,10 +29,10 @@ piece that begins a word (SentencePiece, Marian)."""
 MARKS: Final[dict[PieceMarker, str]] = {"subword_nmt": "@@", "sentencepiece": "▁"}
 """The characters of each marker."""
 
-_SPACE = " "
-_OVERWRITE = "#fairseq:overwrite"  # of a line whose piece has the name of an earlier entry
+_OVERWRITE = "#fairseq:overwrite"  # marks a line whose piece has the name of an earlier entry
+_OTHER_FORMATS = (".json", ".model", ".spm", ".yaml", ".yml")
 _MOST_UNKNOWN = 0.1
-"""The share of unknown pieces above which a vocabulary is that of other text."""
+"""The share of unknown pieces above which a vocabulary is refused as that of other text."""
 _VERSION = 1
 
 
@@ -44,10 +41,10 @@ class SpecialIds(NamedTuple):
 
     pad: int
     bos: int
-    """Read by the decoder before the first piece, with `model.decoder_start=bos`."""
+    """The decoder's first input with `model.decoder_start=bos`."""
     eos: int
     unk: int
-    """Stands for every piece that the vocabulary lacks."""
+    """The id of every piece that the vocabulary lacks."""
 
 
 SPECIAL_SYMBOLS: Final = ("<s>", "<pad>", "</s>", "<unk>")
@@ -58,20 +55,19 @@ SPECIAL_IDS: Final = SpecialIds(bos=0, pad=1, eos=2, unk=3)
 
 
 @final
-class GivenTokenizer:
+class GivenTokenizer(WholePieceTokenizer):
     """Encodes lines of pieces as ids, and ids as text whose words are restored.
 
     A piece that is not in the vocabulary, or is the name of a special symbol, becomes `unk`, whose text is its name.
     """
 
     def __init__(self, pieces: Sequence[str], *, special: SpecialIds, marker: PieceMarker) -> None:
-        """Raise a ValueError if a special id is not one of `pieces`, eos is another one too, or a piece has two ids."""
+        """Raise a ValueError if a special id is not one of `pieces`, equals that of eos, or a piece has two ids."""
         if special.eos in (special.pad, special.bos, special.unk):
-            raise ValueError(f"{special}: a search would have no end")
+            raise ValueError(f"{special}: eos has the id of another symbol, so a search could not end")
         if not all(0 <= number < len(pieces) for number in special):
             raise ValueError(f"{special}: there are {len(pieces)} pieces")
         self.pieces = list(pieces)
-        """Every entry by id."""
         self.special = special
         self.marker: PieceMarker = marker
         self._mark = MARKS[marker]
@@ -90,7 +86,7 @@ class GivenTokenizer:
         counts: Counter[str] = Counter()
         for pair in chunks:
             for line in chain(*pair):
-                counts.update(_split(line))
+                counts.update(split(line))
         for symbol in SPECIAL_SYMBOLS:
             del counts[symbol]
         ranked = sorted(counts, key=lambda piece: (-counts[piece], piece))
@@ -100,19 +96,16 @@ class GivenTokenizer:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Return the tokenizer of a JSON document written by `save`; a LookupError or TypeError for any other."""
+        """Return the tokenizer of a JSON document written by `save`; raise LookupError or TypeError for others."""
         if document["version"] != _VERSION or document["marker"] not in get_args(PieceMarker):
             raise LookupError(document["version"])
         return cls(document["pieces"], special=SpecialIds(**document["special"]), marker=document["marker"])
 
-    def save(self, path: Path) -> None:
-        """Write the tokenizer as JSON, atomically."""
-        files.write_text(path, self._text)
-
     @property
-    def _text(self) -> str:
+    def document(self) -> dict[str, Any]:
+        """The content of the saved file."""
         content = {"marker": self.marker, "special": self.special._asdict(), "pieces": self.pieces}
-        return json.dumps({"kind": KIND, "version": _VERSION, **content}, ensure_ascii=False, indent=1) + "\n"
+        return {"kind": KIND, "version": _VERSION, **content}
 
     @property
     def pad_id(self) -> int:
@@ -129,20 +122,10 @@ class GivenTokenizer:
         """Id of the end mark."""
         return self.special.eos
 
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of entries, special ones included."""
-        return len(self.pieces)
-
-    @cached_property
-    def checksum(self) -> str:
-        """Hexadecimal SHA-256 of the tokenizer."""
-        return hashlib.sha256(self._text.encode()).hexdigest()
-
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the id of each piece of each line, without bos and eos."""
         ids, unknown = self._ids, self.special.unk
-        return [[ids.get(piece, unknown) for piece in _split(line)] for line in lines]
+        return [[ids.get(piece, unknown) for piece in split(line)] for line in lines]
 
     def check_known(self, lines: Iterable[str], setting: str) -> None:
         """Raise a UserError that begins with the setting if too many pieces of the lines are not in the vocabulary."""
@@ -157,20 +140,16 @@ class GivenTokenizer:
         """Return the words of ids, separated by spaces; pad, bos, eos and ids beyond the vocabulary have no text."""
         return "".join(self._texts(map(self._piece, ids)))
 
-    def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
-        """Return the text of each sequence of ids."""
-        return [self.decode(ids) for ids in batch]
-
     def restored(self, line: str) -> str:
-        """Return the words of a line of pieces, known or not."""
-        return "".join(self._texts(_split(line)))
+        """Return the words of a line of pieces, which the vocabulary may lack."""
+        return "".join(self._texts(split(line)))
 
     def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
         """Return the bytes of each piece, with the space before a word; joined, they are the text."""
         return [text.encode() for text in self._texts(map(self._piece, ids))]
 
     def _piece(self, number: int) -> str:
-        """The piece of an id, or an empty text."""
+        """The piece of an id; empty for ids without text."""
         return self.pieces[number] if 0 <= number < len(self.pieces) and number not in self._silent else ""
 
     def _texts(self, pieces: Iterable[str]) -> Iterator[str]:
@@ -178,17 +157,13 @@ class GivenTokenizer:
         begins, is_continued = True, True  # the text; the last word
         for piece in pieces:
             if self.marker == "sentencepiece":
-                text = piece.replace(self._mark, _SPACE)
-                text = text.lstrip(_SPACE) if begins else text
+                text = piece.replace(self._mark, SPACE)
+                text = text.lstrip(SPACE) if begins else text
             else:
-                text = ("" if is_continued or not piece else _SPACE) + piece.removesuffix(self._mark)
+                text = ("" if is_continued or not piece else SPACE) + piece.removesuffix(self._mark)
                 is_continued = piece.endswith(self._mark) if piece else is_continued
             begins = begins and not text
             yield text
-
-    def word_starts(self, text: str) -> list[int]:
-        """Return the character index of each word, including the space before it."""
-        return [0, *(position for position, character in enumerate(text) if character == _SPACE and position)]
 
 
 def read_vocabulary(path: Path, key: str) -> list[str]:
@@ -200,9 +175,14 @@ def read_vocabulary(path: Path, key: str) -> list[str]:
     Raises:
         UserError: The file cannot be read, or a piece is in it twice or empty.
     """
+    if path.suffix in _OTHER_FORMATS:
+        raise UserError(
+            f"{key}: {path} is no list of pieces; give fairseq's dict.txt, the .vocab beside a SentencePiece model, or "
+            "a file with a piece a line"
+        )
     lines: dict[str, int] = {}
     for number, line in enumerate(file_lines(path, key), start=1):
-        piece, *fields = line.replace("\t", _SPACE).split(_SPACE)
+        piece, *fields = line.replace("\t", SPACE).split(SPACE)
         problem = None
         if not piece:
             problem = "no piece before the first space"
@@ -213,6 +193,8 @@ def read_vocabulary(path: Path, key: str) -> list[str]:
         if problem is not None:
             raise UserError(f"{key}: {path}, line {number}: {problem}; give each piece a line of its own")
         lines[piece] = number
+    if not lines:
+        raise UserError(f"{key}: {path} is empty; fetch it again")
     return [*SPECIAL_SYMBOLS, *(piece for piece in lines if piece not in SPECIAL_SYMBOLS)]
 
 
@@ -230,10 +212,6 @@ def vocabulary_tokenizer(path: Path, *, vocabulary_size: int, marker: PieceMarke
         )
     _check_marker(pieces, marker, str(path))
     return GivenTokenizer(pieces, special=SPECIAL_IDS, marker=marker)
-
-
-def _split(line: str) -> list[str]:
-    return [piece for piece in line.split(_SPACE) if piece]
 
 
 def _check_marker(pieces: Iterable[str], marker: PieceMarker, place: str) -> None:

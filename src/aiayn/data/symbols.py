@@ -4,22 +4,17 @@ It has all target symbols and the most frequent words. Other words are mapped to
 Berkeley parser. Special symbols and classes begin with a space, at which text is split, so no text contains one.
 """
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Final, Self, final
 
 from aiayn.data.lines import TextPairs
+from aiayn.data.whole_pieces import SPACE, WholePieceTokenizer, split
 from aiayn.errors import UserError
-from aiayn.system import files
 from aiayn.trees.linearization import CLOSING, OPENING
 
 KIND: Final = "symbols"
 
-_SPACE = " "
 _SPECIAL_SYMBOLS = ("⟨pad⟩", "⟨bos⟩", "⟨eos⟩")
 _UNKNOWN = "unk"
 _RARE = 1  # words seen at most this often are unknown, so that their classes have training data
@@ -55,7 +50,7 @@ def _class_of(parts: Sequence[str]) -> str:
 
 
 @final
-class SymbolTokenizer:
+class SymbolTokenizer(WholePieceTokenizer):
     """Encodes text as ids of its symbols, which are separated by spaces.
 
     An unknown word becomes the class of its signature or, if training had none, that of the longest known prefix of the
@@ -73,7 +68,7 @@ class SymbolTokenizer:
         """Target symbols."""
         self.words = tuple(words)
         """Other source words, by descending frequency."""
-        named = (_SPACE + name for name in (*_SPECIAL_SYMBOLS, *self.classes))
+        named = (SPACE + name for name in (*_SPECIAL_SYMBOLS, *self.classes))
         self.pieces = [*named, *self.targets, *self.words]
         """Every entry by id; special symbols and classes begin with a space."""
         self._ids = {piece: number for number, piece in enumerate(self.pieces)}
@@ -89,9 +84,9 @@ class SymbolTokenizer:
         in_targets: set[str] = set()
         for sources, targets in chunks:
             for source in sources:
-                counts.update(_split(source))
+                counts.update(split(source))
             for target in targets:
-                in_targets.update(_split(target))
+                in_targets.update(split(target))
         ranked = sorted((word for word in counts if word not in in_targets), key=lambda word: (-counts[word], word))
         room = vocabulary_size - len(_SPECIAL_SYMBOLS) - len(in_targets)
         if room < 1:
@@ -110,24 +105,11 @@ class SymbolTokenizer:
             raise LookupError(document["version"])
         return cls(classes=document["classes"], targets=document["targets"], words=document["words"])
 
-    def save(self, path: Path) -> None:
-        """Write the tokenizer as JSON, atomically."""
-        files.write_text(path, self._text)
-
     @property
-    def _text(self) -> str:
+    def document(self) -> dict[str, Any]:
+        """The content of the saved file."""
         content = {"classes": self.classes, "targets": self.targets, "words": self.words}
-        return json.dumps({"kind": KIND, "version": _VERSION, **content}, ensure_ascii=False, indent=1) + "\n"
-
-    @property
-    def vocabulary_size(self) -> int:
-        """Number of entries, special ones included."""
-        return len(self.pieces)
-
-    @cached_property
-    def checksum(self) -> str:
-        """Hexadecimal SHA-256 of the tokenizer."""
-        return hashlib.sha256(self._text.encode()).hexdigest()
+        return {"kind": KIND, "version": _VERSION, **content}
 
     @property
     def brackets(self) -> list[tuple[int, int]]:
@@ -142,24 +124,20 @@ class SymbolTokenizer:
 
     def encode_batch(self, lines: Sequence[str]) -> list[list[int]]:
         """Return the ids of each line, without bos and eos."""
-        return [[self._id(symbol) for symbol in _split(line)] for line in lines]
+        return [[self._id(symbol) for symbol in split(line)] for line in lines]
 
     def _id(self, symbol: str) -> int:
         known = self._ids.get(symbol)
         return self._id_of_class(signature(symbol)) if known is None else known
 
     def _id_of_class(self, parts: Sequence[str]) -> int:
-        nearest = (self._ids.get(_SPACE + _class_of(parts[:end])) for end in range(len(parts), 0, -1))
-        return next((number for number in nearest if number is not None), self._ids[_SPACE + _class_of(())])
+        nearest = (self._ids.get(SPACE + _class_of(parts[:end])) for end in range(len(parts), 0, -1))
+        return next((number for number in nearest if number is not None), self._ids[SPACE + _class_of(())])
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the symbols joined by spaces; special ones and ids beyond the vocabulary have no text."""
         known = (self.pieces[number] for number in ids if len(_SPECIAL_SYMBOLS) <= number < len(self.pieces))
-        return _SPACE.join(piece.removeprefix(_SPACE) for piece in known)
-
-    def decode_batch(self, batch: Iterable[Iterable[int]]) -> list[str]:
-        """Return the text of each sequence of ids."""
-        return [self.decode(ids) for ids in batch]
+        return SPACE.join(piece.removeprefix(SPACE) for piece in known)
 
     def as_bytes(self, ids: Iterable[int]) -> list[bytes]:
         """Return the bytes of each symbol with the space before it; joined, they are the text."""
@@ -168,14 +146,6 @@ class SymbolTokenizer:
             symbol = self.decode([number]).encode()
             texts.append(b" " + symbol if symbol and any(texts) else symbol)
         return texts
-
-    def word_starts(self, text: str) -> list[int]:
-        """Return the character index of each word, including the space before it."""
-        return [0, *(position for position, character in enumerate(text) if character == " " and position)]
-
-
-def _split(line: str) -> list[str]:
-    return [symbol for symbol in line.split(_SPACE) if symbol]
 
 
 def _divided(ranked: Sequence[str], known: int, room: int) -> tuple[list[str], list[str]]:

@@ -20,7 +20,7 @@ AnyKind: TypeAlias = TokenizerKind | Literal["symbols", "given"]
 
 @dataclass(frozen=True)
 class GivenPieces:
-    """The pieces of text that others have split into sub-words."""
+    """How to read text that is already split into sub-words."""
 
     marker: PieceMarker
     vocabulary: Path | None = None
@@ -69,7 +69,7 @@ def _saved_pieces(path: Path) -> GivenTokenizer:
 
 
 def start_id(tokenizer: AnyTokenizer, token: str) -> int:
-    """The id of the special token behind which a model reads targets: bos, eos or pad."""
+    """The id of the decoder's first input: bos, eos or pad."""
     return {"bos": tokenizer.bos_id, "eos": tokenizer.eos_id, "pad": tokenizer.pad_id}[token]
 
 
@@ -79,11 +79,10 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
     Raises:
         UserError: The file cannot be read or is not a tokenizer of this project.
     """
-    kinds = {symbols.KIND: SymbolTokenizer, given_pieces.KIND: GivenTokenizer}
+    kinds: dict[str, type[AnyTokenizer]] = {symbols.KIND: SymbolTokenizer, given_pieces.KIND: GivenTokenizer}
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-        kind: type[AnyTokenizer] = kinds.get(document.get("kind"), SubwordTokenizer)
-        return kind.from_document(document)
+        return kinds.get(document.get("kind"), SubwordTokenizer).from_document(document)
     except OSError as error:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -37,14 +37,14 @@ class BeamSearch:
     length_penalty_alpha: float
     """From 0 to 10."""
     start_id: int
-    """Read before every output: bos, or another token that the model was trained with."""
+    """The first input of every output: bos, or another token that the model was trained with."""
     eos_id: int
     forbidden_ids: Sequence[int]
     """Never generated, such as pad and bos."""
     n_best: int = 1
     """Most hypotheses per sentence, from 1 to beam_size."""
     length_penalty: LengthPenalty = "gnmt"
-    """Its formula; see `aiayn.decoding.length_penalty`."""
+    """Formula of the length penalty; see `aiayn.decoding.length_penalty`."""
     eos_within: EosWithin = "candidates"
     """The continuations that may end: all considered ones, or the first beam_size alone."""
     of_each_length: bool = False

@@ -12,8 +12,8 @@ from aiayn.decoding.step import Hypothesis
 def reranked(hypotheses: Sequence[Hypothesis], *, alpha: float, kind: LengthPenalty = "gnmt") -> list[Hypothesis]:
     """Score hypotheses anew, best first; ties go to the shorter one, as in a search.
 
-    Of the hypotheses of `BeamSearch.of_each_length`, the first is the result of a search with `alpha`, if that is at
-    most the alpha of their search and `kind` its penalty. This does not hold for n-best lists, which may lack it.
+    With the hypotheses of `BeamSearch.of_each_length`, the first is the result of a search with `alpha`, if `alpha` is
+    at most that of their search and `kind` is its penalty. N-best lists may lack this result.
     """
     scored = [replace(each, score=_score(each, alpha, kind)) for each in hypotheses]
     return sorted(scored, key=lambda each: (-each.score, each.length))

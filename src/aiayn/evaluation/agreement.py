@@ -1,4 +1,4 @@
-"""How far two columns of numbers order the same systems alike."""
+"""Agreement of two columns of numbers on the order of the same systems."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ PERMUTATIONS = 10_000
 
 @dataclass(frozen=True)
 class Concordance:
-    """The pairs that a column of reference separates, and how many of them another column orders alike."""
+    """The number of pairs that a reference column separates, and of those that another column orders alike."""
 
     pairs: int
     concordant: int
@@ -22,14 +22,14 @@ class Concordance:
 
     @property
     def share(self) -> float:
-        """Of the pairs; NaN if there are none."""
+        """The share of concordant pairs; NaN if there are no pairs."""
         return self.concordant / self.pairs if self.pairs else math.nan
 
 
 def concordance(reference: ArrayLike, other: ArrayLike, *, separation: float, seed: int) -> Concordance:
     """The pairs of systems that [n] reference values separate by more than `separation`, and their order in [n] others.
 
-    The p-value is one-sided, of the hypothesis that the others' order has nothing to do with the reference's.
+    The one-sided p-value tests the hypothesis that the others' order is independent of the reference's.
     """
     reference, other = np.asarray(reference, dtype=np.float64), np.asarray(other, dtype=np.float64)
     differences = reference[:, None] - reference[None, :]

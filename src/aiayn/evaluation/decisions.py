@@ -13,19 +13,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr
 
-from aiayn.evaluation.significance import Floats, difference_errors, tail_probability
+from aiayn.evaluation.significance import Floats, difference_errors
 
 LEVEL = 0.025
-"""Of a one-sided test: its complement in both tails is the 95% interval."""
+"""Level of a one-sided test; two of them make the 95% interval."""
 
 EQUIVALENCE_LEVEL = 0.05
-"""Of each of two one-sided tests of likeness."""
+"""Level of each of the two one-sided tests of likeness."""
 
 TARGET_POWER = 0.8
 
 MOST_SEEDS = 256
-"""Beyond which a number of seeds is not searched for."""
+"""The largest number of seeds that is searched for."""
 
 DRAWS = 2000
 """Simulated tables: the standard error of a power of 80% is 0.9%."""
@@ -41,7 +42,7 @@ class Hypothesis:
     """Index of the system."""
     second: int
     sign: int
-    """Of the difference, +1 or -1; 0: the two are alike."""
+    """Claimed sign of the difference, +1 or -1; 0: the two are alike."""
     margin: float = 0.0
     """The difference that still counts as alike; only for sign 0."""
     effect: float = 0.0
@@ -52,15 +53,15 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Decisions:
-    """Of hypotheses, [..., hypotheses]."""
+    """The outcomes of tests, [..., hypotheses]."""
 
     p_supported: Floats
-    """Small where the difference is as claimed."""
+    """P-values that are small where the difference is as claimed."""
     p_contradicted: Floats
-    """Small where it is on the other side, or beyond the margin; uncorrected."""
+    """P-values that are small where the difference is on the other side, or beyond the margin; uncorrected."""
     supported: Booleans
     contradicted: Booleans
-    """After Holm's correction over all hypotheses."""
+    """Hypotheses that are contradicted after Holm's correction over all."""
 
 
 def decide(hypotheses: Sequence[Hypothesis], differences: Floats, errors: Floats, freedoms: Floats) -> Decisions:
@@ -71,15 +72,22 @@ def decide(hypotheses: Sequence[Hypothesis], differences: Floats, errors: Floats
     signs, margins = (np.array([getattr(each, name) for each in hypotheses]) for name in ("sign", "margin"))
     is_likeness = signs == 0
     distance = np.where(is_likeness, margins - np.abs(differences), signs * differences)
-    # Of two one-sided tests against a margin, the one of the nearer side has the larger p-value and decides.
-    p_supported = tail_probability(distance, errors, freedoms)
-    p_contradicted = tail_probability(-distance, errors, freedoms)
+    # The test against the nearer margin has the larger p-value of the two and decides.
+    p_supported = _tail_probability(distance, errors, freedoms)
+    p_contradicted = _tail_probability(-distance, errors, freedoms)
     return Decisions(
         p_supported,
         p_contradicted,
         supported=p_supported <= np.where(is_likeness, EQUIVALENCE_LEVEL, LEVEL),
         contradicted=holm(p_contradicted, LEVEL),
     )
+
+
+def _tail_probability(values: Floats, errors: Floats, freedoms: Floats) -> Floats:
+    """The one-sided p-values of values above 0, elementwise: P(T >= value / error); 1 where the error is unknown."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stdtr(freedoms, -values / errors)
+    return np.where(np.isnan(p), 1.0, p)
 
 
 def holm(p_values: Floats, level: float) -> Booleans:
@@ -98,30 +106,29 @@ class Noise:
     """The variances of one measure."""
 
     seeds: float
-    """Of single runs around their system's mean."""
+    """Variance of single runs around their system's mean."""
     sentences: float
-    """Of the difference of two systems by the sentences, beyond that of their seeds."""
+    """Variance of the difference of two systems by the sentences, beyond that of their seeds."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """What is planned: hypotheses, the claims that they make up, and the seeds of each system."""
+    """A plan: hypotheses, the claims that consist of them, and the seeds of each system."""
 
     hypotheses: Sequence[Hypothesis]
     claims: Sequence[Sequence[int]]
     """The hypotheses of each claim, by index."""
     seeds: Sequence[int]
-    """Of each system."""
+    """Number of seeds of each system."""
 
-    def power(self, noises: Sequence[Noise], *, draws: int = DRAWS, seed: int = 0) -> Floats:
+    def power(self, noises: Sequence[Noise], *, draws: int = DRAWS) -> Floats:
         """The probability that each claim is supported if the assumed effects are true, [claims], by simulation.
 
         Args:
-            noises: of each measure.
-            draws: simulated tables.
-            seed: of the simulation.
+            noises: the variances of each measure.
+            draws: number of simulated tables.
         """
-        decided = self.simulate(noises, np.random.default_rng(seed), draws)
+        decided = self.simulate(noises, np.random.default_rng(0), draws)
         return np.array([decided.supported[:, list(claim)].all(axis=-1).mean() for claim in self.claims])
 
     def simulate(self, noises: Sequence[Noise], generator: np.random.Generator, draws: int) -> Decisions:
@@ -155,8 +162,8 @@ class Design:
         """The fewest seeds at which all claims have a power of 80%; None if `MOST_SEEDS` are too few.
 
         Args:
-            noises: of each measure.
-            factors: the multiple of that number that each system has.
+            noises: the variances of each measure.
+            factors: the seeds of each system, as a multiple of the returned number.
         """
 
         def has_power(count: int) -> bool:

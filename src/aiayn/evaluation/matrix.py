@@ -15,7 +15,7 @@ NEAREST_TO_THE_PAPER: Mapping[str, tuple[str, str]] = {
     "en_fr": ("multi_bleu", "multi_bleu_none"),
 }
 """The definition that compares with the paper's numbers, by language pair: tokenised, and for German with compounds
-split, as in the authors' code; the second of each where the text came split into words."""
+split, as in the authors' code; the second of each is for text that was given as words."""
 
 TITLES: Mapping[str, str] = {
     "bleu": "sacreBLEU 13a",

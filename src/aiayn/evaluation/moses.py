@@ -29,7 +29,7 @@ def tokenized(lines: Iterable[str], language: str) -> list[str]:
 
 
 def detokenized(lines: Iterable[str], language: str) -> list[str]:
-    """Text of lines of Moses' tokens, without its escapes and split hyphens, by sacremoses' port of detokenizer.perl.
+    """Plain text of lines of Moses' tokens, by sacremoses' port of detokenizer.perl; escapes and splits are undone.
 
     Args:
         lines: tokens separated by spaces.

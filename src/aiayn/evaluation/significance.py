@@ -2,13 +2,13 @@
 
 Systems are scored on the same sentences, and a system's score is the mean over its seeds. The variance between seeds
 is estimated from the seeds of all systems together, and beside it from those of the two systems compared; the wider
-interval counts. The variance between sentences is estimated by linear approximation (the delta method): each sentence's
-influence is its contribution to the change of a score. Differences are taken sentence by sentence, so that the
-difficulty of sentences cancels. Seeds that are compared on a finite set of sentences also differ by these sentences:
-this share of the variance between seeds is estimated and not counted twice.
+interval is used. The variance between sentences is estimated by linear approximation (the delta method): each
+sentence's influence is its contribution to the change of a score. Differences are taken sentence by sentence, so that
+the difficulty of sentences cancels. Seeds that are compared on a finite set of sentences also differ by these
+sentences: this share of the variance between seeds is estimated and not counted twice.
 
-Differences of perplexities are differences of their logarithms: a ratio means the same for good and for weak models,
-and the logarithms of all systems vary alike between seeds.
+Differences of perplexities are differences of their logarithms, because ratios compare good and weak models alike, and
+because the logarithms of all systems vary alike between seeds.
 """
 
 import math
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtri, stdtr, stdtrit
+from scipy.special import chdtri, stdtrit
 
 from aiayn.evaluation.bleu import MAX_ORDER
 from aiayn.evaluation.sentences import SentenceScores
@@ -97,39 +97,29 @@ class Effect:
 
     estimate: float
     error: float | None
-    """None where no system has two seeds: nothing is known about the variation between seeds."""
+    """None where no system has two seeds: the variation between seeds is unknown."""
     freedom: float
     """Degrees of freedom of the variance between seeds, on which the error rests."""
+    confidence: float = CONFIDENCE
+    """Of the interval from `low` to `high`."""
 
     @property
     def low(self) -> float | None:
-        """Of the 95% interval."""
+        """The lower end of the interval."""
         return None if self.error is None else self.estimate - self._half_width(self.error)
 
     @property
     def high(self) -> float | None:
-        """Of the 95% interval."""
+        """The upper end of the interval."""
         return None if self.error is None else self.estimate + self._half_width(self.error)
 
     def _half_width(self, error: float) -> float:
-        return float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2)) * error
-
-    def p_above(self, mark: float) -> float:
-        """Of the hypothesis that the true value is at most `mark`: small where it is above; 1 without an error."""
-        if self.error is None:
-            return 1.0
-        return float(tail_probability(np.array(self.estimate - mark), np.array(self.error), np.array(self.freedom)))
+        return float(stdtrit(self.freedom, (1 + self.confidence) / 2)) * error
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        return {"estimate": self.estimate, "low": self.low, "high": self.high, "standard_error": self.error}
-
-
-def tail_probability(values: Floats, errors: Floats, freedoms: Floats) -> Floats:
-    """The one-sided p-values of values above 0, elementwise: P(T >= value / error); 1 where the error is unknown."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        p = stdtr(freedoms, -values / errors)
-    return np.where(np.isnan(p), 1.0, p)
+        ends = {"low": self.low, "high": self.high, "confidence": self.confidence}
+        return {"estimate": self.estimate, **ends, "standard_error": self.error}
 
 
 @dataclass(frozen=True)
@@ -137,15 +127,15 @@ class SeedNoise:
     """The variance between seeds, from all systems together."""
 
     variance: float
-    """Of single runs around their system's mean, on these sentences."""
+    """Variance of single runs around their system's mean, on these sentences."""
     sentence_share: float
-    """The part of it that is by the choice of sentences: other sentences would order the seeds otherwise."""
+    """The part of `variance` that is due to the choice of sentences."""
     freedom: int
-    """Seeds less systems."""
+    """Number of seeds minus number of systems."""
     smallest: float
     """The standard deviation of the system whose seeds vary least, of those with two seeds."""
     largest: float
-    """Of the one whose seeds vary most."""
+    """The standard deviation of the system whose seeds vary most."""
 
     @property
     def deviation(self) -> float:
@@ -166,15 +156,15 @@ class Measured:
     deviations: Floats
     """[systems], the standard deviation over seeds of the same; NaN for one seed."""
     compared: Floats
-    """[systems], the mean over seeds of what differences are of: log PPL, or BLEU."""
+    """[systems], the mean over seeds of the values that are subtracted: log PPL, or BLEU."""
     influences: Floats
     """[systems, sentences], means over seeds; see `log_perplexity_influences`."""
     seeds: Sequence[int]
-    """Of each system."""
+    """Number of seeds of each system."""
     variances: Floats
-    """[systems], between seeds, of what differences are of; 0 for one seed."""
+    """[systems], the variance between seeds of log PPL or BLEU; 0 for one seed."""
     noise: SeedNoise | None
-    """Likewise, from all systems together; None if no system has two seeds."""
+    """The variance between seeds from all systems together; None if no system has two seeds."""
 
     def difference(self, first: int, second: int) -> Effect:
         """The first system minus the second."""
@@ -200,18 +190,18 @@ class Measured:
         return Effect(estimate, math.sqrt(variance), self.noise.freedom)
 
     def sentence_variance(self, first: int, second: int) -> float:
-        """Of the difference of two systems, beyond the sentences' share of the variance between their seeds."""
+        """Variance of a difference by the sentences, beyond their share of the variance between seeds."""
         share = 1 / self.seeds[first] + 1 / self.seeds[second]
         return self._beyond_seeds(self.influences[first] - self.influences[second], share)
 
     def _beyond_seeds(self, influences: Floats, share: float) -> float:
         counted = 0.0 if self.noise is None else share * self.noise.sentence_share
         beyond = sentence_variance(influences) - counted
-        return 0.0 if beyond < 0 else beyond  # NaN, of a system without a likelihood, stays
+        return 0.0 if beyond < 0 else beyond  # NaN stays: a system without a finite likelihood
 
 
 FEWEST_OF_OWN = 3
-"""Seeds from which a system's own variance is trusted beside that of all systems."""
+"""The fewest seeds at which a system's own variance is used beside that of all systems."""
 
 
 def difference_errors(
@@ -220,15 +210,15 @@ def difference_errors(
     """The standard errors of differences of systems and their degrees of freedom, both [..., differences].
 
     There are two estimates: by the variance between seeds of all systems together, and, where both systems have
-    `FEWEST_OF_OWN` seeds, by their own variances (Welch). The one with the wider interval counts: the first is wrong
+    `FEWEST_OF_OWN` seeds, by their own variances (Welch). The one with the wider interval is used: the first is wrong
     where a system varies more than others, the second has few degrees of freedom. The variance by the sentences is
-    known from many and adds no degrees of freedom.
+    estimated from many and leaves the degrees of freedom unchanged.
 
     Args:
-        variances: between the seeds of each system, [..., systems]; of systems with one seed they are not used.
-        seeds: of each system, [systems]; at least one has two.
+        variances: between the seeds of each system, [..., systems]; those of systems with one seed are not used.
+        seeds: number of seeds of each system, [systems]; at least one system has two.
         first: the first system of each difference, [differences].
-        second: likewise.
+        second: the second system of each difference, [differences].
         sentences: variance by the sentences, [..., differences].
     """
     weights = seeds - 1
@@ -253,7 +243,7 @@ def _t_quantile(freedom: Floats) -> Floats:
 
 
 def sentence_variance(influences: Floats) -> float:
-    """Of a score by the choice of its sentences, from [sentences]."""
+    """Variance of a score by the choice of its sentences, from influences [sentences]."""
     count = len(influences)
     return float(count / max(1, count - 1) * (influences**2).sum())
 
@@ -305,12 +295,12 @@ def _measured(scores: Sequence[Floats], compared: Sequence[Floats], influences: 
 
 
 def _variance(values: Floats) -> float:
-    """Between seeds; 0 for one seed, and without finite scores."""
+    """The variance between seeds; 0 for one seed, and without finite scores."""
     return float(np.var(values, ddof=1)) if len(values) > 1 and np.isfinite(values).all() else 0.0
 
 
 def _noise(compared: Sequence[Floats], influences: Sequence[Floats]) -> SeedNoise | None:
-    """From the systems that have two seeds and finite scores."""
+    """The variance from the systems that have two seeds and finite scores."""
     several = [n for n, each in enumerate(compared) if len(each) > 1 and np.isfinite(each).all()]
     freedom = sum(len(compared[n]) - 1 for n in several)
     if not freedom:

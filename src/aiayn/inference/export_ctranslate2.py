@@ -61,7 +61,7 @@ def transformer_spec(
     CTranslate2 has one width per head for queries, keys and values, and takes a lone head to be `d_model` wide. So
     heads are padded with zeros to max(d_k, d_v), which changes no product, and the scale 1 / sqrt(d_k) is set
     explicitly; a lone head of another width gets a second head of zeros. Rows of the embedding matrix beyond `pieces`
-    are dropped. CTranslate2 has no padding token; in a vocabulary without unknown tokens, ours is exported as that.
+    are dropped. CTranslate2 has no padding token; in a vocabulary without an unknown token, pad is exported as it.
     """
     from ctranslate2.specs import TransformerSpec
     from ctranslate2.specs.common_spec import Activation

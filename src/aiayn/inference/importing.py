@@ -2,7 +2,6 @@
 
 import dataclasses
 import hashlib
-import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +29,7 @@ from aiayn.models.construction import create_model
 from aiayn.models.translation_model import count_parameters
 from aiayn.runs import provenance
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import SCHEMA_VERSION, ImportedFrom, Record, Status, utc_now
+from aiayn.runs.record import ImportedFrom, Record, Status, new_record
 from aiayn.system import files
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained
@@ -47,7 +46,7 @@ def import_model(request: ImportConfig) -> Path:
     """Make the run directory.
 
     The model, its vocabulary and its search are those of the checkpoint. Settings of training are not read: the frozen
-    configuration has the paper's in their place.
+    configuration has the paper's instead.
 
     Raises:
         UserError: the checkpoint cannot be read, is of another structure, or the output exists.
@@ -98,7 +97,7 @@ def _configuration(request: ImportConfig, model: ForeignModel, origin: ImportedF
             "source_language": languages[0],
             "target_language": languages[1],
             "max_length": config.model.max_positions,
-            "pretokenized": marker is PieceMarker.subword_nmt,  # words without their merges are Moses' tokens
+            "pretokenized": marker is PieceMarker.subword_nmt,  # before the merges, words are Moses' tokens
             **({} if test is None else dict.fromkeys(SPLITS, test)),  # a corpus has three splits
         },
     )
@@ -141,7 +140,7 @@ def _prepared(request: ImportConfig, config: TrainConfig, *, folder: Path, outpu
     """Bring the test set into the cache, in the ids of the tokenizer in `folder`: its fingerprint, None without a set.
 
     Raises:
-        UserError: the files cannot be used; `folder` appears as `output`, which it becomes.
+        UserError: the files cannot be used; the message names `output`, which `folder` is renamed to.
     """
     if request.test.source is None:
         return None
@@ -162,7 +161,8 @@ def _check_shapes(config: TrainConfig, model: ForeignModel, checkpoint: Path) ->
     rows, entries = len(model.weights["embedding.weight"]), model.tokenizer.vocabulary_size
     if rows != entries:
         raise UserError(
-            f"checkpoint={checkpoint}: its vocabulary has {entries} entries, but its embeddings {rows} rows"
+            f"checkpoint={checkpoint}: {model.vocabulary_file} makes a vocabulary of {entries} entries, but the "
+            f"embeddings have {rows} rows; replace the file by that of this model"
         )
     with torch.device("meta"):
         own = create_model(architecture_of(config.model), rows=rows)
@@ -173,29 +173,12 @@ def _check_shapes(config: TrainConfig, model: ForeignModel, checkpoint: Path) ->
 def _record(request: ImportConfig, config: TrainConfig, model: ForeignModel, origin: ImportedFrom) -> Record:
     """The record of a model that was not trained here."""
     words = ["aiayn", "import", f"checkpoint={request.checkpoint}", f"output={request.output}"]
-    code, now = provenance.code_version(), utc_now()
-    return Record(
-        schema_version=SCHEMA_VERSION,
-        run_id=secrets.token_hex(4),
-        name=config.identity.name,
-        experiment=config.identity.experiment,
-        scale=config.identity.scale,
-        fidelity=config.identity.fidelity,
-        seed=config.seed,
-        command=shlex.join(words),
-        config_hash=config.identity.hash,
-        data=config.data.name,
-        status=Status.imported,
-        message=f"from {model.library}: {origin.file}",
-        versions=provenance.versions(),
-        commit=code.commit,
-        dirty=code.dirty,
-        patch=code.patch,
-        steps=model.step,
-        started=now,
-        ended=now,
-        imported=origin,
-    )
+    record = new_record(config, command=shlex.join(words), status=Status.imported)
+    record.message = f"from {model.library}: {origin.file}"
+    record.versions = provenance.versions()
+    record.commit, record.dirty, record.patch, _ = provenance.code_version()
+    record.steps, record.ended, record.imported = model.step, record.started, origin
+    return record
 
 
 def _sha256(path: Path) -> str:

@@ -147,7 +147,7 @@ class _Scorer:
 
     def difference(self, first: Sequence[str], second: Sequence[str], *, resamples: int, seed: int) -> PairedTest:
         """BLEU of the first outputs minus that of the second."""
-        # The first two columns, likelihood and tokens, do not depend on the search.
+        # The first two columns, likelihood and tokens, are independent of the search.
         one, other = (
             np.column_stack([np.ones((len(outputs), 2)), self._statistics(outputs)]) for outputs in (first, second)
         )

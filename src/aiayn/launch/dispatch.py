@@ -87,7 +87,7 @@ def _lock_and_run(
 
 
 def _may_have_finished(directory: RunDirectory) -> bool:
-    """Whether the record says so, or cannot be read."""
+    """Whether the record states it, or cannot be read."""
     try:
         return is_finished(directory)
     except UserError:
@@ -95,7 +95,7 @@ def _may_have_finished(directory: RunDirectory) -> bool:
 
 
 def _other_code(record: Record) -> str:
-    """For a run of another version of the code than the program's: both versions and the remedy."""
+    """Both versions and the remedy, if another version of the code made the run; else empty."""
     recorded, here = record.origin.code, code_version()
     if recorded == here:
         return ""

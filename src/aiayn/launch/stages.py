@@ -143,7 +143,7 @@ def _log_preparation(job: Job, data: PreparedData) -> None:
     """Log the corpus in one line, and warn if it is too small for the vocabulary."""
     asked, entries = job.config.tokenizer.vocabulary_size, data.tokenizer.vocabulary_size
     logger.info("%s: %s; vocabulary %s", job.record.data, job.record.data_summary(), f"{entries:,}")
-    if entries < asked and job.config.tokenizer.kind is not TokenizerKind.given:  # of given pieces, all are taken
+    if entries < asked and job.config.tokenizer.kind is not TokenizerKind.given:  # all given pieces are taken
         logger.warning(
             "tokenizer.vocabulary_size=%s: the training text yields only %s entries, and the model gets as many rows",
             asked,

@@ -4,7 +4,6 @@ Started on a frozen run directory: `python -m aiayn.launch.worker <run directory
 """
 
 import logging
-import secrets
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -15,7 +14,6 @@ import torch
 from aiayn.builders.models import device_of
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
-from aiayn.config.third_parties import trial_reason
 from aiayn.errors import RunFailedError, UserError
 from aiayn.launch.ranks import Kind, clear_failures, register, unregister, wait_for_cause, write_failure
 from aiayn.launch.slurm import set_rendezvous
@@ -24,7 +22,7 @@ from aiayn.launch.wandb_agent import agent_run_id
 from aiayn.runs import provenance
 from aiayn.runs.cost import RunCost
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.record import SCHEMA_VERSION, Record, Status, read_record, utc_now
+from aiayn.runs.record import Record, Status, new_record, read_record, utc_now
 from aiayn.system import files, processes
 from aiayn.system.allocator import keep_memory
 from aiayn.system.orphans import end_with_parent
@@ -111,23 +109,8 @@ def _open_record(config: TrainConfig, directory: RunDirectory, command: str, *, 
             raise UserError(f"{directory.path}: holds run {record.config_hash}, not {config.identity.hash}")
         record.cost = RunCost.kept(directory.cost) or record.account
     else:
-        record = Record(
-            schema_version=SCHEMA_VERSION,
-            run_id=secrets.token_hex(4),
-            name=config.identity.name,
-            experiment=config.identity.experiment,
-            scale=config.identity.scale,
-            fidelity=config.identity.fidelity,
-            seed=config.seed,
-            command=command,
-            config_hash=config.identity.hash,
-            data=config.data.name,
-            difference=config.identity.difference,
-            trial=trial_reason(config.trainer),
-            status=Status.running,
-            repeats=directory.repeats,
-            started=utc_now(),
-        )
+        record = new_record(config, command=command, status=Status.running)
+        record.repeats = directory.repeats
     record.status, record.message = Status.running, None
     record.max_steps = config.optimization.max_steps
     return record

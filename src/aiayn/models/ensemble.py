@@ -55,7 +55,7 @@ class Ensemble(nn.Module):
 
     @property
     def target_start(self) -> str:
-        """The special token behind which all models read targets."""
+        """The decoder's first input, the same in all models."""
         (token,) = {model.target_start for model in self}
         return token
 

@@ -10,8 +10,8 @@ from aiayn.models.initialization import projection
 class FeedForward(nn.Module):
     """Two biased projections with a ReLU between them: max(0, x W1 + b1) W2 + b2 (equation 2).
 
-    `activation="swish"` puts x sigmoid(x) in the ReLU's place (Ramachandran et al. 2017). Dropout after the activation
-    is not the paper's, but that of the authors' later code.
+    `activation="swish"` replaces the ReLU by x sigmoid(x) (Ramachandran et al. 2017). The paper has no dropout after
+    the activation; the authors' later code has it.
     """
 
     def __init__(self, *, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0) -> None:
@@ -24,7 +24,7 @@ class FeedForward(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         """Map every position alone, `[..., d_model]` to `[..., d_model]`."""
         inner = self.inner(states)
-        # In place: the widest activation of the model, and ReLU's gradient does not need the values before it.
+        # In place, since this is the model's widest activation: ReLU's gradient needs only the values after it.
         active = F.silu(inner) if self.is_swish else F.relu(inner, inplace=True)
         result: Tensor = self.output(self.dropout(active))
         return result

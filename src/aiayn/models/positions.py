@@ -23,10 +23,10 @@ class PositionalEncoding(nn.Module, ABC):
 
 
 class SinusoidalPositions(PositionalEncoding):
-    """Adds sinusoids of wavelengths from 2 pi to 10000 * 2 pi, without parameters and without end.
+    """Adds sinusoids of wavelengths from 2 pi to 10000 * 2 pi, for any number of positions and without parameters.
 
     Rows beyond `max_positions` are computed on demand and not kept: a buffer that grew on one rank alone would differ
-    from the others. Sentences begin at `offset`. `formula` may be another one than `sinusoids`, of the same shapes.
+    from the others. Sentences begin at `offset`. `formula` computes the rows, with the shapes of `sinusoids`.
     """
 
     def __init__(

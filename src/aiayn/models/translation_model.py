@@ -18,7 +18,7 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
     output_bias: Tensor | None
     """Added to the logits, `[vocabulary_size]`; None: nothing."""
     target_start: str = "bos"
-    """The special token behind which targets are read: bos, eos or pad."""
+    """The decoder's first input: bos, eos or pad."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
     def decode(self, target_input: FlatTokens, encoded: Any) -> Tensor:
         """States for the output layer at every target position, given those before it: `[tokens, d_model]`.
 
-        `target_input` are the targets shifted right behind `target_start`.
+        `target_input` are the targets shifted right, with `target_start` first.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""The paper's conclusions from Table 3, read from claims.yaml into frozen types, which other hypotheses have too."""
+"""Claims on rows: types, and the paper's conclusions from Table 3, which are read from claims.yaml."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,17 +24,17 @@ class Metric(StrEnum):
 
     @property
     def compared(self) -> str:
-        """What differences are of."""
+        """Name of the values that are subtracted."""
         return "BLEU" if self is Metric.bleu else "log PPL"
 
     def difference(self, first: float, second: float) -> float:
-        """The first score minus the second, of perplexities their logarithms."""
+        """The first score minus the second; for perplexities, the difference of logarithms."""
         return first - second if self is Metric.bleu else math.log(first / second)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Of two rows, one is claimed to score better than the other, or both alike."""
+    """A claim on two rows: that the first scores better, or that both score alike."""
 
     metric: Metric
     first: str
@@ -43,27 +43,27 @@ class Comparison:
     within: float | None
     """The largest difference that counts as alike, of log PPL or BLEU; None: the first is claimed to be better."""
     effect: float
-    """The first row minus the second, as assumed where power is computed: of the paper's rows as it prints them."""
+    """The first row minus the second, as assumed for power; for the paper's claims, of its printed cells."""
 
     @property
     def rows(self) -> tuple[str, str]:
-        """Both."""
+        """The first row and the second."""
         return self.first, self.second
 
     @property
     def sign(self) -> int:
-        """Of the claimed difference, first minus second; 0: alike."""
+        """Sign of the claimed difference, first minus second; 0: alike."""
         return 0 if self.within is not None else self.metric.sign
 
 
 @dataclass(frozen=True)
 class Converged:
-    """The gate of claims on trained models: perplexity on dev hardly changes any more at the end."""
+    """The gate of claims on trained models: perplexity on dev is nearly constant over the last steps."""
 
     largest_fall: float
-    """The share of PPL that a run may lose over the last steps, or gain unless its row is there to over-fit."""
+    """PPL must fall by less than this share over the last steps, and rise by less except in an over-fitting row."""
     last_share: float
-    """These steps, as a share of all."""
+    """The last steps as a share of all."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class OverFitting:
     row: str
     """The row that over-fits."""
     minimum_before: float
-    """The share of the steps before which its perplexity on dev has its minimum."""
+    """The share of the steps before which its perplexity on dev must have its minimum."""
     smallest_rise: float
-    """The share by which it rises from there to the end."""
+    """The share by which its perplexity must at least rise from there to the end."""
 
 
 Gate: TypeAlias = Converged | OverFitting
@@ -89,13 +89,13 @@ class Claim:
     statement: str
     primary: tuple[Comparison, ...]
     secondary: tuple[Comparison, ...] = ()
-    """Tested and shown; they decide nothing."""
+    """Comparisons that are tested and shown, and do not affect the verdict."""
     gates: Mapping[str, Gate] = field(default_factory=dict)
     """Conditions without which runs cannot test it, by name."""
     section: str = ""
-    """Of the paper."""
+    """Section of the paper."""
     group: str = ""
-    """Of the rows that it is about."""
+    """Group of its rows in Table 3."""
     about: str = ""
     """Its subject, in a word or two."""
 
@@ -114,7 +114,7 @@ def load_claims() -> tuple[Claim, ...]:
 
 
 def read_gate(entry: Mapping[str, Any]) -> Gate:
-    """A gate from its values; TypeError if they are of none."""
+    """A gate from its values; TypeError if no gate has these keys."""
     return OverFitting(**entry) if "row" in entry else Converged(**entry)
 
 
@@ -125,11 +125,11 @@ def read_claim(
 
     Args:
         entry: as in claims.yaml.
-        gates: those that it may name.
+        gates: the gates that it may name.
         effect: the assumed difference of a metric between two rows, for comparisons that do not state theirs.
 
     Raises:
-        KeyError: it names no such gate or metric, or states no rows.
+        KeyError: it names an unknown gate or metric, or states no rows.
         TypeError: it has other keys.
     """
 

@@ -3,13 +3,18 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from aiayn.evaluation.decisions import MOST_SEEDS
 from aiayn.paper.claims import Comparison, Metric
 from aiayn.reports.formats import Grid
 from aiayn.reports.judgement import Judged, JudgedClaim
 from aiayn.reports.numbers import effect_text, signed
+from aiayn.reports.verdicts import OPEN
 
 DECIMALS = {Metric.ppl: 3, Metric.bleu: 2}
-"""Of differences."""
+"""Digits after the point of printed differences."""
+
+TOO_MANY_SEEDS = f"more than {MOST_SEEDS}"
+"""In the place of a number of seeds that is not searched for."""
 
 
 def claim_grids(claims: Sequence[JudgedClaim], *, claimant: str, assumed: str) -> list[Grid]:
@@ -17,13 +22,13 @@ def claim_grids(claims: Sequence[JudgedClaim], *, claimant: str, assumed: str) -
 
     Args:
         claims: in their order.
-        claimant: who concludes them, as in "the paper concludes".
+        claimant: source of the claims in the title, as in "the paper".
         assumed: heading of the column of assumed effects.
     """
 
     def claim_line(judged: JudgedClaim) -> tuple[str, ...]:
         claim, power = judged.claim, "" if judged.power is None else f"{judged.power:.0%}"
-        return claim.id, claim.section, claim.statement, judged.verdict.value, power, str(judged.seeds_needed or "")
+        return claim.id, claim.section, claim.statement, judged.verdict.value, power, seeds_needed_text(judged)
 
     def comparison_line(claim: str, judged: Judged) -> tuple[str, ...]:
         comparison = judged.comparison
@@ -33,7 +38,7 @@ def claim_grids(claims: Sequence[JudgedClaim], *, claimant: str, assumed: str) -
     by_group = [tuple(group) for _, group in groupby(claims, key=lambda judged: judged.claim.group)]
     grids = [
         Grid(
-            f"What {claimant}, and what these runs say",
+            f"Claims of {claimant} and their verdicts",
             ("<id", "<section", "<claim", "<verdict", "power", "seeds for 80%"),
             tuple(tuple(map(claim_line, group)) for group in by_group),
         )
@@ -44,6 +49,13 @@ def claim_grids(claims: Sequence[JudgedClaim], *, claimant: str, assumed: str) -
             headings = ("<claim", "<claimed", assumed, "<ours, first minus second", "<verdict")
             grids.append(Grid(title, headings, tuple(filter(None, groups))))
     return grids
+
+
+def seeds_needed_text(judged: JudgedClaim) -> str:
+    """The seeds for a power of 80%; empty for a claim that is decided or was not tested."""
+    if judged.verdict not in OPEN:
+        return ""
+    return TOO_MANY_SEEDS if judged.seeds_needed is None else f"{judged.seeds_needed}"
 
 
 def untested_remarks(claims: Sequence[JudgedClaim]) -> Iterator[str]:
@@ -66,5 +78,5 @@ def claimed(comparison: Comparison) -> str:
 
 
 def effect_assumed(comparison: Comparison) -> str:
-    """The first row minus the second as assumed: for the paper's rows, as it prints them."""
+    """The first row minus the second, as assumed for power."""
     return signed(comparison.effect, DECIMALS[comparison.metric])

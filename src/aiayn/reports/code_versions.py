@@ -11,7 +11,7 @@ from aiayn.runs.provenance import Origin
 from aiayn.runs.record import Record, SplitScores
 
 MOST_RUNS = 4
-"""Runs of a version that a remark names; of more it states the number."""
+"""The most runs of a version that a remark names; for more it states their number."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +19,14 @@ class CodeVersion:
     """One version of code, precision and packages, and the runs that it made."""
 
     origins: tuple[Origin, ...]
-    """Of all attempts of each run, without repetitions; the last attempt's comes last."""
+    """The origins of all attempts of each run, without repetitions; the last attempt's comes last."""
     packages: tuple[tuple[str, str], ...]
-    """Names and versions of those that can change a result."""
+    """Names and versions of the packages that can change a result."""
     runs: tuple[Path, ...]
     names: tuple[str, ...]
-    """Of the same runs, below the folder of runs."""
+    """Names of these runs below the folder of runs."""
     rows: tuple[str, ...]
-    """Of the same runs: the experiment, with the run's changes to it."""
+    """Row of each of these runs: the experiment, with the run's changes to it."""
 
     @property
     def text(self) -> str:
@@ -37,7 +37,7 @@ class CodeVersion:
 
     @property
     def precision(self) -> str:
-        """As in "32-true with TF32, begun in bf16-mixed"; empty if no attempt has trained."""
+        """The precision, as in "32-true with TF32, begun in bf16-mixed"; empty if no attempt has trained."""
         *earlier, last = _last_apart([origin.precision_text for origin in self.origins if origin.precision] or [""])
         return f"{last}, begun in {', '.join(earlier)}" if earlier else last
 
@@ -57,7 +57,7 @@ def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...
     """The versions that made some runs, given with their folders; that of the most runs first."""
     found: defaultdict[tuple[tuple[Origin, ...], tuple[tuple[str, str], ...]], dict[Path, Record]] = defaultdict(dict)
     for path, record in runs:
-        # Of all installed packages only those are compared that can change a result.
+        # Only packages that can change a result are compared, not all installed ones.
         *earlier, last = (dataclasses.replace(origin, packages=None) for origin in (*record.earlier, record.origin))
         origins = (*dict.fromkeys(origin for origin in earlier if origin != last), last)
         found[origins, tuple(sorted(record.versions.items()))][path] = record
@@ -98,7 +98,7 @@ def _by_fact(versions: Sequence[CodeVersion], facts: Sequence[str]) -> dict[str,
 
 
 def _differing_packages(versions: Sequence[CodeVersion]) -> list[str]:
-    """Of each version the packages that others have in another version, as in "torch 2.13.0"; empty if unknown."""
+    """For each version, its packages that differ from others', as in "torch 2.13.0"; empty if unknown."""
     known = [dict(version.packages) for version in versions]
     names = dict.fromkeys(name for packages in known for name in packages)
     differing = [name for name in names if len({packages.get(name) for packages in known if packages}) > 1]

@@ -33,6 +33,9 @@ SCALED = {
 FOLLOWS_STEPS = frozenset({"optimization.validation_interval"})
 """Derived from the number of steps."""
 
+MOST_KEYS = 4
+"""Further differing keys that a refusal names."""
+
 FINGERPRINT_DIGITS = 12
 """Shown of a fingerprint."""
 
@@ -316,20 +319,30 @@ def comparable_runs(
     reference = _reference(chosen, like)
     kept = []
     for run in chosen:
-        difference = next(_row_differences(run, reference), None)
-        if difference is None:
+        differences = list(_row_differences(run, reference))
+        if not differences:
             kept.append(run)
         elif run.dev is not None and like is None:
-            remedy = "no column holds both; choose with only.like=<run directory>"
-            raise difference.refusal(str(run.path), str(reference.path), remedy)
+            raise differences[0].refusal(str(run.path), str(reference.path), _remedy(differences[1:], reference))
     check_duplicate_seeds([run for run in kept if run.dev is not None], lambda run: run.row.id, "remove one of them")
     return ComparableRuns(tuple(kept), len(found) - len(kept))
 
 
+def _remedy(others: Sequence[Difference], reference: RowRun) -> str:
+    """The further keys in which a run differs from the reference, and the reports that take one of them or both."""
+    keys = [each.key for each in others]
+    listed = keys if len(keys) <= MOST_KEYS else [*keys[:MOST_KEYS], f"{len(keys) - MOST_KEYS} more"]
+    also = f"so do {', '.join(listed)}; " if keys else ""
+    return (
+        f"{also}no column holds both; only.like={reference.path} leaves out runs that differ from that one, and "
+        "`aiayn report comparison` compares them"
+    )
+
+
 def _reference(runs: Sequence[RowRun], like: str | None) -> RowRun:
-    """The run that all others are compared with: with scores and of the base row, if there is one."""
+    """The run that all others are compared with: with scores, of the base row and unchanged, if there is one."""
     if like is None:
-        return min(runs, key=lambda run: (run.dev is None, run.row.group != "base"))
+        return min(runs, key=lambda run: (run.dev is None, run.row.group != "base", run.record.difference != ""))
     path = open_run(like, key="only.like").path.resolve()
     for run in runs:
         if run.path.resolve() == path:

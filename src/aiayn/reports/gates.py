@@ -12,7 +12,7 @@ Curve: TypeAlias = Mapping[int, float]
 """Perplexity on dev by optimizer step, of one run."""
 
 Curves: TypeAlias = Mapping[str, Sequence[Curve]]
-"""Of the finished runs of each row, by row."""
+"""The curves of the finished runs of each row, by row."""
 
 
 def failed_gate(claim: Claim, curves: Curves, base: str) -> str:
@@ -36,10 +36,10 @@ def still_moves(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise:
     """Why a row has not converged, in words; empty if each of its runs has.
 
     Args:
-        gate: what counts as converged.
+        gate: the definition of convergence.
         row: its name.
-        curves: of its runs.
-        may_rise: whether it may over-fit; the perplexity of other rows may rise no more than it may fall.
+        curves: the curves of its runs.
+        may_rise: whether it may over-fit; in other rows, perplexity must also rise by less than `largest_fall`.
     """
     falls = [last_fall(curve, gate.last_share) for curve in curves]
     known = [fall for fall in falls if fall is not None]
@@ -70,7 +70,7 @@ def last_fall(curve: Curve, last_share: float) -> float | None:
 
 
 def _never_over_fits(gate: OverFitting, curves: Sequence[Curve]) -> str:
-    """Why a row shows no over-fitting: its mean curve must have its minimum early, and rise by as much as counts."""
+    """Why a row does not over-fit: its mean curve has its minimum late, or rises by too little; empty if it does."""
     shared = sorted(set.intersection(*map(set, curves))) if curves else []
     if not shared:
         return f"{gate.row} has no perplexity on dev, which would show whether it over-fits"

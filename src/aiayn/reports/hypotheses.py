@@ -1,7 +1,7 @@
 """The report of a pre-registered study: rows, claims, the frozen plan, and every deviation from it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
 from aiayn.reports.formats import Document, Grid
 from aiayn.reports.numbers import counted, with_deviation
 from aiayn.reports.publication import show_or_publish
-from aiayn.reports.registered import Kind, RegisteredStudy, read_registered, seeds_in
+from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.provenance import code_version
 from aiayn.runs.registrations import FOLDER, record_look
@@ -23,48 +24,49 @@ from aiayn.runs.registrations import FOLDER, record_look
 def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
     """Print the report, write it to a .md or .json file, or publish it with the data of its runs.
 
-    On an unfinished study it is a look, which is recorded.
+    A report on an unfinished study is recorded as a look.
     """
     if config.study is None:
         raise UserError("study has no value: state the name of a study, as in study=own_idea")
     folder = Path(config.paths.runs)
     study = read_registered(folder, config.study)
-    if not study.is_complete:
+    if not study.is_complete and config.published is None:
         record_look(folder, study.name, len(study.finished))
-    show_or_publish(document(study), study.finished, "dev", config, output)
+    show_or_publish(document(study), [*study.finished, *named_runs(study)], "dev", config, output)
 
 
 def document(study: RegisteredStudy) -> Document:
     """The report as plain data."""
+    deviations = deviations_of(study)
     versions = code_versions((run.path, run.record) for run in study.finished)
     return Document(
         title=f"The study {study.name}",
         written=f"Written by `aiayn report hypotheses study={study.name}` from the records of the runs.",
         grids=[
             _rows(study),
-            *claim_grids(study.claims, claimant="the study claims", assumed="assumed"),
+            *claim_grids(study.claims, claimant="the study", assumed="assumed"),
             _plan(study),
-            *_deviations(study),
+            *_deviations(deviations),
             *([seed_grid(study.finished, "dev")] if study.finished else []),
         ],
         remarks=[
-            *_remarks(study),
+            *_remarks(study, deviations),
             *origin_remarks([run.record for run in study.finished]),
             *version_remarks(versions),
         ],
-        lead=_lead(study),
-        remarks_title="What the numbers are",
+        lead=_lead(study, deviations),
+        remarks_title="Conditions and remarks",
         runs=[run.path for run in study.finished],
-        content=_content(study),
+        content=_content(study, deviations),
     )
 
 
-def _lead(study: RegisteredStudy) -> str:
-    planned, deviations = len(study.planned), counted(len(study.deviations), "deviation")
+def _lead(study: RegisteredStudy, deviations: Sequence[Deviation]) -> str:
+    planned = len(study.planned)
     if study.is_complete:
-        early = any(deviation.kind is Kind.early for deviation in study.deviations)
+        early = any(deviation.kind is Kind.early for deviation in deviations)
         late = " The plan was frozen after runs of it had begun: their results may have been known." if early else ""
-        return f"All {planned} planned runs are in; {deviations} from the plan.{late}"
+        return f"All {planned} planned runs are in; {counted(len(deviations), 'deviation')} from the plan.{late}"
     return f"{len(study.finished)} of {planned} planned runs are in: a look before the end, which is recorded."
 
 
@@ -103,7 +105,7 @@ def _plan(study: RegisteredStudy) -> Grid:
 
 
 def _variance(study: RegisteredStudy) -> str:
-    """Between the pilots' seeds."""
+    """The standard deviation between the pilots' seeds, in words."""
     if study.noises is None:
         return "unknown: without pilots no power was computed"
     parts = (
@@ -112,20 +114,23 @@ def _variance(study: RegisteredStudy) -> str:
     return f"standard deviation between seeds, upper bound: {' and '.join(parts)}"
 
 
-def _deviations(study: RegisteredStudy) -> Iterator[Grid]:
-    lines = tuple((deviation.kind.value, deviation.text) for deviation in study.deviations)
+def _deviations(deviations: Sequence[Deviation]) -> Iterator[Grid]:
+    lines = tuple((deviation.kind.value, deviation.text) for deviation in deviations)
     if lines:
         yield Grid("Deviations from the plan", ("<kind", "<deviation"), (lines,))
 
 
-def _remarks(study: RegisteredStudy) -> Iterator[str]:
-    if not study.deviations:
+def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterator[str]:
+    if not deviations:
         yield "deviations from the plan: none"
     if study.finished:
         run = study.finished[0]
         facts = {**run.conditions, "fidelity": run.record.fidelity, **run.dev_conditions}
         yield ", ".join(f"{key} {value}" for key, value in facts.items())
-    yield 'power: the probability of "reproduced" if the assumed effects are true, as computed when the plan was frozen'
+    yield (
+        'power: the probability of "reproduced" if the assumed effects are true, as computed when the plan was frozen; '
+        "without pilots, computed from these runs"
+    )
     yield (
         "claims are tested on log PPL unless a comparison names BLEU, at 2.5% one-sided (likeness: at 5% against each "
         "margin); contradictions are corrected over all primary comparisons (Holm); a claim is tested when all its "
@@ -134,7 +139,7 @@ def _remarks(study: RegisteredStudy) -> Iterator[str]:
     yield from untested_remarks(study.claims)
 
 
-def _content(study: RegisteredStudy) -> dict[str, Any]:
+def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> dict[str, Any]:
     registration, rows = study.registration, {}
     for row, planned in registration.plan.rows.items():
         place, runs = study.measured.places.get(row), study.runs_of(row)
@@ -151,7 +156,7 @@ def _content(study: RegisteredStudy) -> dict[str, Any]:
         "is_complete": study.is_complete,
         "rows": rows,
         "claims": [judged.plain() for judged in study.claims],
-        "deviations": [{"kind": each.kind.value, "text": each.text} for each in study.deviations],
+        "deviations": [{"kind": each.kind.value, "text": each.text} for each in deviations],
         "registration": registration.plain(),
         "planned": [
             {"run": each.name, "row": each.row, "seed": each.seed, "state": each.state or each.change or "in"}

@@ -1,4 +1,4 @@
-"""Claims judged: gates, tests, power and the seeds that would decide."""
+"""Claims judged: gates, tests, power, and the seeds needed for a decision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from aiayn.evaluation.decisions import Design, Hypothesis, Noise, decide
+from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, Design, Hypothesis, Noise, decide
 from aiayn.evaluation.significance import Effect, Measured, Measurements
 from aiayn.paper.claims import Claim, Comparison, Metric
 from aiayn.reports.gates import Curves, failed_gate
-from aiayn.reports.verdicts import Verdict, verdict_of
+from aiayn.reports.verdicts import OPEN, Verdict, verdict_of
 
 POWER_CONFIDENCE = 0.8
-"""One-sided, of the upper bound of the variance between seeds that power is computed with."""
+"""One-sided confidence of the upper bound of the variance between seeds, with which power is computed."""
 
 Noises = Mapping[Metric, Noise]
 """The variances that power is computed with, by metric."""
@@ -36,7 +36,7 @@ class MeasuredRows:
         return found
 
     def has(self, rows: Sequence[str]) -> bool:
-        """Whether all have finished runs."""
+        """Whether all these rows have finished runs."""
         return self.places.keys() >= set(rows)
 
     def difference(self, metric: Metric, first: str, second: str) -> Effect | None:
@@ -46,7 +46,7 @@ class MeasuredRows:
         return self.of(metric).difference(self.places[first], self.places[second])
 
     def seeds(self, row: str) -> int:
-        """The finished runs of a row."""
+        """The number of finished runs of a row."""
         return self.of(Metric.ppl).seeds[self.places[row]] if row in self.places else 0
 
 
@@ -59,9 +59,9 @@ class Judged:
     """The first row minus the second; None if one of them has no finished run."""
     verdict: Verdict
     p_supported: float | None
-    """One-sided; None where nothing was tested."""
+    """One-sided p-value of the claim; None where it was not tested."""
     p_contradicted: float | None
-    """One-sided, before Holm's correction."""
+    """One-sided p-value of the contradiction before Holm's correction; None where it was not tested."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -86,9 +86,9 @@ class JudgedClaim:
     reason: str
     """Why it was not tested; empty if it was."""
     power: float | None
-    """The probability of "reproduced" if the assumed effects are true; None if the variances are not known."""
+    """The probability of "reproduced" if the assumed effects are true; None if the variances are unknown."""
     seeds_needed: int | None
-    """Seeds of each row for a power of 80%; None for a decided claim, and if no number or too many would do."""
+    """Seeds of each row for a power of 80%; None for a decided claim, and if more than `MOST_SEEDS` are needed."""
     primary: tuple[Judged, ...]
     secondary: tuple[Judged, ...]
 
@@ -114,9 +114,9 @@ def own_noises(rows: MeasuredRows, base: str) -> Noises | None:
 
 
 def _noise(measured: Measured, base: int | None) -> Noise:
-    """With the upper bound of the variance between seeds.
+    """The variances of one metric, with the upper bound of that between seeds.
 
-    Without another system than base, two systems are assumed to differ from sentence to sentence as much as two seeds.
+    With base alone, two systems are assumed to differ from sentence to sentence as much as two seeds.
     """
     assert measured.noise is not None
     others = [place for place in range(len(measured.seeds)) if place != base]
@@ -140,20 +140,20 @@ def judge_claims(
     """Judge all claims of a table.
 
     Args:
-        claims: of the table; Holm's correction is over all their primary comparisons, tested or not.
+        claims: all claims of the table; Holm's correction is over all their primary comparisons, tested or not.
         rows: the measurements.
         curves: perplexity on dev of the measured rows, for gates.
         base: the row that most claims compare with.
-        noises: for power, as known before the runs; None: those of the runs themselves.
-        powers: of the claims by id, as computed before the runs; None, of one or of all: by `noises` and the seeds of
-            the runs.
-        missing: why a claim's runs do not suffice yet, by its id; other claims have all that were planned.
+        noises: the variances for power, as known before the runs; None: those of the runs themselves.
+        powers: the power of each claim by id, as computed before the runs. Where it is None, power is computed from
+            `noises` and the seeds of the runs.
+        missing: by id, why a claim's runs do not suffice yet; other claims have all planned runs.
     """
     reasons = [missing.get(claim.id) or _reason(claim, rows, curves, base) for claim in claims]
     noises = own_noises(rows, base) if noises is None else noises
     seeds = {row: rows.seeds(row) for row in rows.places}
     known = power_of(claims, seeds, noises)
-    if powers is not None:  # of a study without pilots they are not known
+    if powers is not None:  # without pilots a study has None for each claim
         known = [
             own if powers[claim.id] is None else powers[claim.id] for claim, own in zip(claims, known, strict=True)
         ]
@@ -169,8 +169,7 @@ def judge_claims(
         supported = [each.verdict is Verdict.reproduced for each in primary[n]]
         contradicted = [each.verdict is Verdict.contradicted for each in primary[n]]
         verdict = verdict_of(supported, contradicted, is_tested=not reasons[n], power=known[n])
-        is_open = verdict in (Verdict.under_powered, Verdict.undecided)
-        needed = seeds_for(claim, seeds, base, noises) if is_open and noises else None
+        needed = seeds_for(claim, seeds, base, noises) if verdict in OPEN and noises else None
         judged.append(JudgedClaim(claim, verdict, reasons[n], known[n], needed, primary[n], secondary[n]))
     return tuple(judged)
 
@@ -190,9 +189,9 @@ def judge_comparisons(
     """The comparisons of each claim, tested together.
 
     Args:
-        comparisons: of each claim.
+        comparisons: the comparisons of each claim.
         rows: the measurements.
-        tested: of each comparison, whether it is tested; the others count in the correction.
+        tested: whether each comparison is tested; the others count in the correction.
     """
     family = [
         (each, is_tested)
@@ -209,7 +208,7 @@ def judge_comparisons(
     judged = iter(
         Judged(
             comparison=each,
-            effect=effects[n],
+            effect=_as_tested(effects[n], each),
             verdict=verdict_of([found.supported[n]], [found.contradicted[n]], is_tested=is_tested, power=None),
             p_supported=float(found.p_supported[n]) if is_tested else None,
             p_contradicted=float(found.p_contradicted[n]) if is_tested else None,
@@ -219,8 +218,15 @@ def judge_comparisons(
     return [tuple(next(judged) for _ in claimed) for claimed in comparisons]
 
 
+def _as_tested(effect: Effect | None, comparison: Comparison) -> Effect | None:
+    """The difference with the interval that decides: likeness is reproduced where the 90% one is within the margin."""
+    if effect is None or comparison.within is None:
+        return effect
+    return replace(effect, confidence=1 - 2 * EQUIVALENCE_LEVEL)
+
+
 def _hypothesis(comparison: Comparison, places: Mapping[str, int]) -> Hypothesis:
-    """Of a comparison; rows without a place have 0, for tests that need no place."""
+    """The hypothesis of a comparison; rows without a place have 0, for tests that need no place."""
     first, second = (places.get(row, 0) for row in comparison.rows)
     measure = list(Metric).index(comparison.metric)
     return Hypothesis(first, second, comparison.sign, comparison.within or 0.0, comparison.effect, measure)
@@ -246,7 +252,7 @@ def _design(claims: Sequence[Claim], places: Mapping[str, int], seeds: Sequence[
 def seeds_for(claim: Claim, seeds: Mapping[str, int], base: str, noises: Noises) -> int | None:
     """Seeds of each row for a power of 80%; base keeps its present multiple of the other rows' seeds.
 
-    All rows of the table have as many: the variance between seeds is estimated from them together.
+    The number applies to all rows of the table: the variance between seeds is estimated from them together.
     """
     factor, names = multiple_of_base(claim, seeds, base), list(dict.fromkeys((*seeds, *claim.rows)))
     design = _design([claim], {row: n for n, row in enumerate(names)}, [2] * len(names))

@@ -16,13 +16,17 @@ def signed(value: float, decimals: int) -> str:
 
 
 def effect_text(effect: "Effect | None", decimals: int) -> str:
-    """As in +0.37 [+0.21, +0.52]; without an interval if none is known; empty for None."""
+    """Estimate and interval, as in +0.37 [+0.21, +0.52]; the estimate alone if no interval is known; empty for None.
+
+    Another confidence than the usual one is named, as in +0.37 [+0.24, +0.50] (90%).
+    """
     if effect is None:
         return ""
     estimate = signed(effect.estimate, decimals)
     if effect.low is None or effect.high is None:
         return estimate
-    return f"{estimate} {ends_text(effect.low, effect.high, decimals)}"
+    named = "" if effect.confidence == type(effect).confidence else f" ({effect.confidence:.0%})"
+    return f"{estimate} {ends_text(effect.low, effect.high, decimals)}{named}"
 
 
 def ends_text(low: float, high: float, decimals: int) -> str:

@@ -76,7 +76,7 @@ def _remarks(plans: Sequence[Plan]) -> Iterator[str]:
     yield "time: training alone, one run after the other, without communication, validation and the final search"
     yield "memory: tensors on one device at the peak of a step, without the allocator's reserve; disk: checkpoints"
     if any(plan.has_patience for plan in plans):
-        yield "steps: with optimization.patience the most; training may end, and cost less, before"
+        yield "steps: with optimization.patience, the largest number; training may end earlier and cost less"
     beyond = next((plan for plan in plans if not plan.fits), None)
     if beyond is not None:
         limit = f"{beyond.hardware.memory_gib:g} GiB of one {beyond.hardware.name}"

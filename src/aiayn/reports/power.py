@@ -1,4 +1,4 @@
-"""What a study can detect, from the variance between the seeds of its pilots."""
+"""The effects that a study can detect, from the variance between the seeds of its pilots."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from aiayn.evaluation.decisions import MOST_SEEDS, TARGET_POWER
+from aiayn.evaluation.decisions import TARGET_POWER
 from aiayn.evaluation.significance import SeedNoise, measure, sentence_columns
 from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
-from aiayn.reports.claim_grids import DECIMALS, claimed
+from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed
 from aiayn.reports.comparability import Difference, ReportedRun, check_alike, condition_differences
 from aiayn.reports.formats import Grid
 from aiayn.reports.gates import failed_gate
@@ -29,10 +29,10 @@ from aiayn.runs.ledger import State, read_entry
 from aiayn.runs.registrations import PilotResult
 
 LARGEST_FACTOR = 1024.0
-"""Times the assumed effects, beyond which no detectable effect is searched for."""
+"""The largest multiple of the assumed effects that is searched for a detectable one."""
 
 PRECISION = 1.01
-"""Of a detectable effect, as a ratio."""
+"""The search for a detectable effect ends when its bounds have this ratio."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Pilots:
     """The pilots of a study."""
 
     finished: Mapping[str, Mapping[str, ReportedRun]]
-    """By row and name."""
+    """The finished pilots, by row and name."""
     unfinished: Sequence[str]
-    """The names of the others."""
+    """The names of the other pilots."""
     base: str
     """The row that others are compared with."""
 
@@ -82,11 +82,11 @@ class Pilots:
         return own_noises(self.measured, self.base)
 
     def results(self) -> tuple[PilotResult, ...]:
-        """Those that have finished."""
+        """The finished pilots as a plan keeps them."""
         return tuple(pilot_result(row, name, run) for row, each in self.finished.items() for name, run in each.items())
 
     def in_words(self) -> str:
-        """Their number, and how their seeds vary."""
+        """Number of pilots and standard deviations between their seeds."""
         counts = ", ".join(f"{len(each)} of {row}" for row, each in self.finished.items())
         if self.noises is None:
             return f"pilots: {counts or 'none'} finished; power is unknown without two of one row"
@@ -144,27 +144,27 @@ def _spread(metric: Metric, noise: SeedNoise | None) -> str:
 
 @dataclass(frozen=True)
 class ClaimPower:
-    """What the planned runs can say of a claim."""
+    """The power of the planned runs for a claim."""
 
     claim: Claim
     power: float | None
-    """For the assumed effects; None if the variance between seeds is not known."""
+    """Power for the assumed effects; None if the variance between seeds is unknown."""
     factor: float | None
-    """The multiple of the assumed effects, or margins, at which the power is 80%; None if unknown, or beyond reason."""
+    """The multiple of the assumed effects, or margins, at which the power is 80%; None if unknown, or too large."""
     seeds: Mapping[str, int] | None
-    """Of each row of the claim, for a power of 80%; likewise."""
+    """Seeds of each row of the claim for a power of 80%; None if unknown, or too many."""
 
 
 def claim_powers(
     claims: Sequence[Claim], seeds: Mapping[str, int], base: str, noises: Noises | None
 ) -> list[ClaimPower]:
-    """What can be said of claims.
+    """The power for each claim.
 
     Args:
-        claims: of the study.
-        seeds: planned, of each row.
+        claims: the claims of the study.
+        seeds: the planned number of seeds of each row.
         base: the row that others are compared with.
-        noises: of the pilots; None if they tell no variance.
+        noises: the variances of the pilots; None if unknown.
     """
     powers = power_of(claims, seeds, noises)
     if noises is None:
@@ -209,7 +209,7 @@ def _seeds_text(found: ClaimPower) -> str:
     if found.power is None:
         return ""
     if found.seeds is None:
-        return f"more than {MOST_SEEDS}"
+        return TOO_MANY_SEEDS
     return ", ".join(f"{row} {count}" for row, count in found.seeds.items())
 
 
@@ -217,7 +217,7 @@ def power_grid(powers: Sequence[ClaimPower]) -> Grid:
     """A line for each claim."""
     target = f"{TARGET_POWER:.0%}"
     headings = ("<claim", "<claimed", "assumed", "power", f"detectable at {target}", f"seeds for {target}")
-    return Grid("What the study can detect", headings, (tuple(map(_line, powers)),))
+    return Grid("Detectable effects", headings, (tuple(map(_line, powers)),))
 
 
 def _line(found: ClaimPower) -> tuple[str, ...]:

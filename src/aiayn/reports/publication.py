@@ -1,4 +1,4 @@
-"""Results published so that others can recompute them: a page, and beside it the data of its runs.
+"""Published results, which others can recompute: a page, and beside it the data of its runs.
 
 `runs.tar.xz` holds reduced run directories: the record, the configuration, the curves on dev, and the scores of each
 sentence of the split that the page is about. Reports read them like runs.
@@ -12,7 +12,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import yaml
 
@@ -32,16 +32,16 @@ from aiayn.runs.registrations import FOLDER, read_registration, registered_names
 from aiayn.system import files
 
 ARCHIVE = "runs.tar.xz"
-"""In the folder of a publication, beside the page."""
+"""Name of the archive beside the page, in the folder of a publication."""
 
 RUNS = "runs"
 """The folder of runs in the archive."""
 
 AGREEMENT = 1e-3
-"""Relative, of the perplexity of published sentences and that of the record."""
+"""Relative tolerance between the perplexity of published sentences and that of the record."""
 
 DIGITS = 5
-"""After the point of a sentence's likelihood: more than its precision in float32."""
+"""Digits after the point of a sentence's likelihood: more than its precision in float32."""
 
 
 def show_or_publish(
@@ -61,7 +61,7 @@ def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, belo
 
     Args:
         document: the report.
-        runs: those that it counts.
+        runs: those that it counts or names.
         split: whose sentences it is computed from.
         below: the folder of runs.
         folder: to write to; it is made if it is missing.
@@ -95,7 +95,7 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
             yield f"{RUNS}/{FOLDER}/{path.name}", path.read_text(encoding="utf-8")
     pilots = {pilot for plan in studies.values() for pilot in plan.pilot_runs} - own
     found = [run for pilot in sorted(pilots) if (run := finished_run(below / pilot)) is not None]
-    for run in (*runs, *found):
+    for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
         directory = run.entry.directory
         folder = f"{RUNS}/{directory.path.resolve().relative_to(below.resolve())}"
         yield f"{folder}/{directory.record.name}", directory.record.read_text(encoding="utf-8")
@@ -104,9 +104,10 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
         yield f"{folder}/{directory.metrics.name}", _lines(_curve(run))
         if directory.sweeps:
             yield f"{folder}/{directory.sweeps_file.name}", "".join(f"{name}\n" for name in directory.sweeps)
-        evaluation = Evaluation(directory, run.record, run.record.scores, str(run.path))
-        sentences = evaluation.sentences_path(split)
-        yield f"{folder}/{sentences.relative_to(directory.path)}", _lines(_rounded(sentences))
+        if split in run.record.scores:
+            evaluation = Evaluation(directory, run.record, run.record.scores, str(run.path))
+            sentences = evaluation.sentences_path(split)
+            yield f"{folder}/{sentences.relative_to(directory.path)}", _lines(_rounded(sentences))
 
 
 def _curve(run: ReportedRun) -> Iterator[dict[str, float | int | None]]:
@@ -140,7 +141,7 @@ def published_runs(folder: str) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
         try:
             with tarfile.open(archive, mode="r:xz") as packed:
-                packed.extractall(scratch, filter="data")
+                _unpack(packed, Path(scratch))
         except FileNotFoundError:
             raise UserError(
                 f"from={folder}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one"
@@ -150,6 +151,17 @@ def published_runs(folder: str) -> Iterator[str]:
         with chdir(scratch):
             _check_sentences(folder)
             yield RUNS
+
+
+def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
+    """Write the regular files of an archive below a folder; ReadError if a path leads out of it."""
+    for entry in packed:
+        path, content = PurePosixPath(entry.name), packed.extractfile(entry) if entry.isreg() else None
+        if content is None or path.is_absolute() or ".." in path.parts:
+            raise tarfile.ReadError(f"{entry.name} is no file of a publication")
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.read())
 
 
 def _check_sentences(folder: str) -> None:

@@ -1,13 +1,12 @@
-"""A pre-registered study as it was run: its planned runs, its claims, and every deviation from the frozen plan."""
+"""A pre-registered study as it was run: its planned runs and its claims."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, TARGET_POWER, Noise
@@ -16,26 +15,17 @@ from aiayn.paper.claims import Claim, Converged, Metric, OverFitting, read_claim
 from aiayn.reports.comparability import FINGERPRINT_DIGITS, ReportedRun
 from aiayn.reports.judgement import POWER_CONFIDENCE, JudgedClaim, MeasuredRows, Noises, judge_claims
 from aiayn.reports.numbers import counted
-from aiayn.reports.power import finished_run, pilot_result
-from aiayn.reports.run_facts import hardware_text, package_versions
+from aiayn.reports.power import finished_run
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.ledger import read_entry, read_results
-from aiayn.runs.provenance import Origin, code_version
+from aiayn.runs.ledger import read_entry
 from aiayn.runs.registrations import (
-    FOLDER,
-    HASH_DIGITS,
     Registration,
-    pilots_below,
-    read_looks,
     read_registration,
     registered_names,
     registration_file,
 )
 
 Value = TypeVar("Value", bound=Hashable)
-
-Facts: TypeAlias = Mapping[str, str]
-"""Of what a run was trained with, by name."""
 
 ANALYSIS: Mapping[str, Any] = {
     "primary_endpoint": Metric.ppl.compared,
@@ -46,47 +36,19 @@ ANALYSIS: Mapping[str, Any] = {
     "target_power": TARGET_POWER,
     "variance_bound": POWER_CONFIDENCE,
 }
-"""The rules by which this code decides claims, as far as they are numbers or have names; a plan freezes them."""
-
-MOST_RUNS = 4
-"""Runs that a deviation names; of more it states the number."""
-
-
-class Kind(StrEnum):
-    """Kinds of deviations from a plan."""
-
-    missing = "missing"
-    changed = "changed"
-    added = "added"
-    early = "early"
-    repeated = "repeated"
-    analysis = "analysis"
-    code = "code"
-    precision = "precision"
-    packages = "packages"
-    hardware = "hardware"
-    pilots = "pilots"
-    look = "look"
-
-
-@dataclass(frozen=True)
-class Deviation:
-    """A deviation from a frozen plan."""
-
-    kind: Kind
-    text: str
+"""The named and numeric rules by which this code decides claims; a plan freezes them."""
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A planned run, as it was found."""
+    """A planned run and its present state."""
 
     name: str
-    """Below `paths.runs`."""
+    """Name of the run below `paths.runs`."""
     row: str
     seed: int
     run: ReportedRun | None
-    """None unless it has finished, as planned."""
+    """None unless it has finished with the planned configuration and corpus."""
     state: str = ""
     """Why it has not finished."""
     change: str = ""
@@ -99,12 +61,12 @@ class RegisteredStudy:
 
     registration: Registration
     folder: Path
-    """Of the runs."""
+    """The folder of runs."""
     planned: tuple[PlannedRun, ...]
 
     @property
     def name(self) -> str:
-        """Of the study."""
+        """Name of the study."""
         return self.registration.name
 
     @property
@@ -118,7 +80,7 @@ class RegisteredStudy:
         return len(self.finished) == len(self.planned)
 
     def runs_of(self, row: str) -> list[ReportedRun]:
-        """Those of a row in the analysis."""
+        """The runs of a row in the analysis."""
         return [each.run for each in self.planned if each.row == row and each.run is not None]
 
     @cached_property
@@ -176,38 +138,6 @@ class RegisteredStudy:
         counts = ", ".join(f"{count} of {row}" for row, count in lacking.items())
         return f"{counted(lacking.total(), 'planned run')} not in: {counts}"
 
-    @cached_property
-    def deviations(self) -> tuple[Deviation, ...]:
-        """Every deviation from the plan."""
-        return (
-            *_unfinished(self.planned),
-            *(Deviation(Kind.changed, f"{each.name}: {each.change}") for each in self.planned if each.change),
-            *_added(self),
-            *_early(self),
-            *_repeated(self),
-            *_analysis(self),
-            *_origins(self),
-            *_machines(self),
-            *_pilots(self),
-            *(
-                Deviation(Kind.look, f"{look.time}, with {look.finished} of {len(self.planned)} runs")
-                for look in read_looks(self.folder, self.name)
-            ),
-        )
-
-    def remarks(self) -> Iterator[str]:
-        """The plan and its deviations, a line each."""
-        registration = self.registration
-        yield (
-            f"plan: {self.name}, frozen {registration.time} by {registration.code.text}, sha256 "
-            f"{registration.sha256[:HASH_DIGITS]}, {FOLDER}/{self.name}.json; {len(self.finished)} of "
-            f"{counted(len(self.planned), 'planned run')} in; reported by {code_version().text}"
-        )
-        for deviation in self.deviations:
-            yield f"deviation from the plan ({deviation.kind}): {deviation.text}"
-        if not self.deviations:
-            yield "deviations from the plan: none"
-
 
 def read_registered(folder: Path, name: str) -> RegisteredStudy:
     """The study of a frozen plan; UserError if there is none, or a file is damaged."""
@@ -217,7 +147,7 @@ def read_registered(folder: Path, name: str) -> RegisteredStudy:
 
 
 def registration_of(runs: Sequence[Path], folder: Path) -> RegisteredStudy | None:
-    """The study to which runs below a folder belong: of several, the one that plans most of them; None: of no study."""
+    """The study that plans the most of these runs, which are below a folder; None if no study plans one."""
     known = {*runs}
     planned = {name: read_registration(folder, name).plan.runs for name in registered_names(folder)}
     counts = {name: sum(folder / run in known for run in found) for name, found in planned.items()}
@@ -241,11 +171,13 @@ def _planned_run(registration: Registration, folder: Path, name: str, row: str, 
 
 
 def _of_one_corpus(registration: Registration, planned: Sequence[PlannedRun]) -> Iterator[PlannedRun]:
-    """Runs scored on the sentences of the pilots, or of most runs; the others are changed."""
+    """The planned runs; those not scored on the sentences of the pilots, or of most runs, count as changed."""
     finished = [each.run for each in planned if each.run is not None]
     prints = [pilot.data_fingerprint for pilot in registration.pilots]
-    data = _most([print_ for print_ in prints if print_] or [run.record.data_fingerprint for run in finished])
-    scored = _most([tuple(run.dev_conditions.items()) for run in finished if run.record.data_fingerprint == data])
+    data = most_frequent([print_ for print_ in prints if print_] or [run.record.data_fingerprint for run in finished])
+    scored = most_frequent(
+        [tuple(run.dev_conditions.items()) for run in finished if run.record.data_fingerprint == data]
+    )
     for each in planned:
         if each.run is None:
             yield each
@@ -259,139 +191,9 @@ def _of_one_corpus(registration: Registration, planned: Sequence[PlannedRun]) ->
         yield PlannedRun(each.name, each.row, each.seed, None, change=change) if change else each
 
 
-def _most(values: Sequence[Value]) -> Value | None:
+def most_frequent(values: Sequence[Value]) -> Value | None:
+    """The value that occurs most often; None if there are none."""
     return Counter(values).most_common(1)[0][0] if values else None
-
-
-def _unfinished(planned: Sequence[PlannedRun]) -> Iterator[Deviation]:
-    seeds: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for each in planned:
-        if each.state:
-            seeds[each.row, each.state].append(each.seed)
-    for (row, state), missing in seeds.items():
-        yield Deviation(Kind.missing, f"{_seeds_text(row, missing)}: {state}")
-
-
-def _seeds_text(row: str, seeds: Sequence[int]) -> str:
-    return f"{row}, seed{'s' * (len(seeds) > 1)} {', '.join(map(str, sorted(seeds)))}"
-
-
-def _added(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Runs of the rows that the plan does not have, pilots of other studies included."""
-    plan, seeds = study.registration.plan, defaultdict[str, list[int]](list)
-    known = {study.folder / name for name in (*plan.runs, *plan.pilot_runs)}
-    rows = {row: {**planned.settings} for row, planned in plan.rows.items()}
-    for entry in read_results(study.folder, with_pilots=True):
-        if entry.record is None or entry.directory.path in known or not entry.directory.config.is_file():
-            continue
-        settings = ReportedRun(entry, entry.record).settings
-        for row, planned in rows.items():
-            if settings == planned:
-                seeds[row].append(entry.record.seed)
-    for row, added in seeds.items():
-        yield Deviation(Kind.added, f"{_seeds_text(row, added)}: not in the plan, and not in the analysis")
-
-
-def _early(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Runs whose results may have been known when the plan was frozen."""
-    frozen = study.registration.time
-    early = [each for each in study.planned if each.run is not None and (each.run.record.started or "") < frozen]
-    if early:
-        yield Deviation(Kind.early, f"begun before the plan was frozen: {_names(each.name for each in early)}")
-
-
-def _repeated(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Runs that were trained more than once, so that the better result could have been kept."""
-    for each in study.planned:
-        if each.run is not None and (repeats := each.run.record.repeats):
-            times = counted(repeats, "time")
-            yield Deviation(Kind.repeated, f"{each.name}: trained anew {times} after it had finished")
-
-
-def _analysis(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other rules than the plan's."""
-    planned = study.registration.plan.analysis
-    for key in {**planned, **ANALYSIS}:
-        here, there = (rules.get(key, "not stated") for rules in (ANALYSIS, planned))
-        if here != there:
-            yield Deviation(Kind.analysis, f"{key} is {here} in this code, planned {there}")
-
-
-def _origins(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other code than the plan's, other precisions than the pilots'."""
-    registration = study.registration
-    code = registration.code.text
-    trained: defaultdict[str, list[str]] = defaultdict(list)
-    for pilot in registration.pilots:
-        trained[pilot.code].append(pilot.run)
-    for other, names in trained.items():
-        if other != code:
-            yield Deviation(Kind.code, f"{other}: pilots {_names(names)}; the plan was frozen by {code}")
-    yield from _others(study, Kind.code, lambda origin: origin.code.text, {code}, f"the plan was frozen by {code}")
-    pilots = {pilot.precision for pilot in registration.pilots}
-    expected = pilots or {_most([run.record.origin.precision_text for run in study.finished]) or ""}
-    whose = "pilots" if pilots else "most runs"
-    stated = f"{whose} trained in {', '.join(sorted(expected))}"
-    yield from _others(study, Kind.precision, lambda origin: origin.precision_text, expected, stated)
-
-
-def _machines(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Other packages and machines than the pilots' or, without pilots, than those of most runs; a line each."""
-    pilots, records = study.registration.pilots, [run.record for run in study.finished]
-    yield from _differing(Kind.packages, [pilot.versions for pilot in pilots], map(package_versions, records))
-    machines = ({"machine": text} for record in records if (text := hardware_text(record)))
-    yield from _differing(Kind.hardware, [{"machine": pilot.hardware} for pilot in pilots if pilot.hardware], machines)
-
-
-def _differing(kind: Kind, of_pilots: Sequence[Facts], of_runs: Iterable[Facts]) -> Iterator[Deviation]:
-    """The facts of runs that are not the expected ones, in one line; empty ones are unknown."""
-    known = [facts for facts in of_runs if facts]
-    stated = [facts for facts in of_pilots if facts]
-    whose, parts = "pilots" if stated else "most runs", []
-    for name in sorted({name for facts in (*stated, *known) for name in facts}):
-        found = Counter(facts.get(name, "unknown") for facts in known)
-        expected = {facts.get(name, "unknown") for facts in stated} or {found.most_common(1)[0][0]}
-        others = {value: count for value, count in found.items() if value not in expected}
-        if others:
-            listed = ", ".join(f"{counted(count, 'run')} with {name} {value}" for value, count in others.items())
-            parts.append(f"{listed}, {whose} with {' and '.join(sorted(expected))}")
-    if parts:
-        yield Deviation(kind, "; ".join(parts))
-
-
-def _others(
-    study: RegisteredStudy, kind: Kind, fact: Callable[[Origin], str], expected: Collection[str], stated: str
-) -> Iterator[Deviation]:
-    """The runs of which an attempt has another fact than expected, by fact."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for each in study.planned:
-        if each.run is not None:
-            record = each.run.record
-            for other in dict.fromkeys(fact(origin) for origin in (*record.earlier, record.origin)):
-                if other not in expected:
-                    found[other].append(each.name)
-    for other, names in found.items():
-        yield Deviation(kind, f"{other}: {_names(names)}; {stated}")
-
-
-def _pilots(study: RegisteredStudy) -> Iterator[Deviation]:
-    """Pilots that are no longer as they were, and further ones."""
-    for pilot in study.registration.pilots:
-        run = finished_run(study.folder / pilot.run)
-        if run is None:
-            yield Deviation(Kind.pilots, f"{pilot.run} is no longer a finished run")
-        elif (log_ppl := pilot_result(pilot.row, pilot.run, run).log_ppl) != pilot.log_ppl:
-            yield Deviation(Kind.pilots, f"{pilot.run}: log PPL {log_ppl}, {pilot.log_ppl} when the plan was frozen")
-    planned = {study.folder / name for name in study.registration.plan.pilot_runs}
-    added = sorted(pilots_below(study.folder, study.name) - planned)
-    if added:
-        names = _names(str(path.relative_to(study.folder)) for path in added)
-        yield Deviation(Kind.pilots, f"not in the plan: {names}")
-
-
-def _names(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed) if len(listed) <= MOST_RUNS else counted(len(listed), "run")
 
 
 def seeds_in(study: RegisteredStudy) -> Mapping[str, str]:

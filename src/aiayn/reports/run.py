@@ -137,7 +137,7 @@ def _in_full(code: Code) -> str:
 
 
 def _precision(record: Record) -> str:
-    """Of training, and those in which the run was begun."""
+    """The precision of training, and those in which the run was begun."""
     last = record.origin.precision_text
     earlier = ", ".join(dict.fromkeys(each.precision_text for each in record.earlier if each.precision_text != last))
     return f"{last}{f', begun in {earlier}' if earlier else ''}"

@@ -10,7 +10,7 @@ from aiayn.runs.provenance import DISTRIBUTION
 from aiayn.runs.record import Record
 
 MOST_COMMANDS = 3
-"""Listed on a page."""
+"""The most commands listed on a page."""
 
 
 def commands(records: Iterable[Record]) -> Iterator[str]:
@@ -34,7 +34,7 @@ def _machine(record: Record) -> str:
 
 
 def hardware_text(record: Record) -> str:
-    """What can change a result, as in "AMD EPYC, 2 processes"; empty if unknown."""
+    """The hardware that can change a result, as in "AMD EPYC, 2 processes"; empty if unknown."""
     hardware = record.hardware
     processes = hardware.get("processes", 1)
     several = [f"{processes} processes"] if processes > 1 else []
@@ -42,12 +42,12 @@ def hardware_text(record: Record) -> str:
 
 
 def package_versions(record: Record) -> dict[str, str]:
-    """Of Python and the packages that can change a result, but this one: its code is compared."""
+    """Versions of Python and the packages that can change a result, except this one, whose code is compared."""
     return {name: version for name, version in record.versions.items() if name != DISTRIBUTION}
 
 
 def origin_remarks(records: Sequence[Record]) -> Iterator[str]:
-    """What was typed, and on which machines it ran."""
+    """Remarks on the commands of the runs and on their machines."""
     if records:
         yield f"command: {'; '.join(f'`{command}`' for command in commands(records))}"
     found = list(machines(records))

@@ -10,7 +10,7 @@ from aiayn.reports.verdicts import Verdict
 
 
 def scope_sentence(finished: Sequence[RowRun], claims: Sequence[JudgedClaim]) -> str:
-    """For the head of a report; empty without finished runs, and if runs of the paper's scale test every claim."""
+    """The first sentence of a report; empty without finished runs, and if the paper's scale tests every claim."""
     if not finished:
         return ""
     tested = [judged.claim for judged in claims if judged.verdict is not Verdict.not_tested]
@@ -18,7 +18,7 @@ def scope_sentence(finished: Sequence[RowRun], claims: Sequence[JudgedClaim]) ->
         return ""
     can_test = "test none of the paper's claims"
     if tested:
-        can_test = f"test what the paper says of {_subjects(tested)}, for models of their own size and budget"
+        can_test = f"test the paper's claims on {_subjects(tested)}, for models of their own size and budget"
     return f"These runs ({_facts(finished)}) {can_test}."
 
 

@@ -63,7 +63,7 @@ def _remarks(tuning: Tuning) -> Iterator[str]:
     )
     test = tuning.difference
     difference = f"{signed(test.difference, 2)} {ends_text(test.low, test.high, 2)}"
-    yield f"best − paper: {difference}; of many settings the best looks better than it is"
+    yield f"best − paper: {difference}; the best of many settings is overestimated"
     yield f"BLEU: {tuning.best.bleu.signature}"
 
 

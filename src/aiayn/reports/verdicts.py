@@ -14,11 +14,15 @@ class Verdict(StrEnum):
     contradicted = "contradicted"
     """Some comparison is significantly opposite, or beyond the margin, after correction over the table."""
     under_powered = "under-powered"
-    """Not decided, and runs like these would have missed an effect of the assumed size in more than 20% of cases."""
+    """Not decided, and the power for the assumed effects is below 80%."""
     undecided = "undecided"
-    """Not decided; the power was sufficient, or is not known. Single comparisons have none."""
+    """Not decided, and the power is sufficient or unknown; no power is computed for single comparisons."""
     not_tested = "not tested"
     """A gate failed, or runs are missing."""
+
+
+OPEN = (Verdict.under_powered, Verdict.undecided)
+"""Verdicts that more seeds may change."""
 
 
 def verdict_of(
@@ -27,10 +31,10 @@ def verdict_of(
     """The verdict of one comparison or of a claim with several.
 
     Args:
-        supported: of each comparison, whether its test supports it.
-        contradicted: likewise, after correction.
+        supported: whether the test of each comparison supports it.
+        contradicted: whether the test of each comparison contradicts it, after correction.
         is_tested: False where a gate failed or runs are missing.
-        power: of the claim, for the assumed effects; None if it is not known.
+        power: the power of the claim for the assumed effects; None if unknown.
     """
     if not is_tested:
         return Verdict.not_tested

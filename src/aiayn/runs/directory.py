@@ -68,7 +68,7 @@ class RunDirectory:
     sweeps_file = _Inside("sweeps.txt")
     """The names of the sweeps that asked for the run, a line each."""
     repeats_file = _Inside(".repeats")
-    """How often the run was trained anew after it had finished; it outlives the rest of the directory."""
+    """The number of times that the run was trained anew after it had finished; `clear` keeps this file."""
 
     def source_patch(self, digest: str) -> Path:
         """The uncommitted changes of the code of an attempt."""
@@ -182,7 +182,7 @@ class RunDirectory:
 
     @property
     def repeats(self) -> int:
-        """How often the run was trained anew after it had finished."""
+        """The number of times that the run was trained anew after it had finished."""
         try:
             return int(self.repeats_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -191,7 +191,7 @@ class RunDirectory:
             raise UserError(f"{self.repeats_file}: not a number of repeats ({error}); restore it") from None
 
     def count_repeat(self) -> None:
-        """Count one more; the caller holds the lock."""
+        """Add one to the repeats; the caller holds the lock."""
         files.write_text(self.repeats_file, f"{self.repeats + 1}\n")
 
     def clear(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COMMIT_DIGITS = 12
 
 SOURCES = ("src", "conf", "sweeps")
-"""The folders of a checkout that can change a result. A patch holds no others: elsewhere secrets may lie."""
+"""The folders of a checkout that can change a result. A patch has no others, since they may contain secrets."""
 
 LARGEST_PATCH = 2**20
 """Bytes of the largest patch that is kept in a run directory."""
@@ -60,11 +60,11 @@ class Code(NamedTuple):
     patch: str | None
     """The digest of these changes; None if there are none, or they cannot be read."""
     version: str | None = None
-    """Of the installed package; None in a checkout, whose commit tells more."""
+    """Version of the installed package; None in a checkout, which has a commit."""
 
     @property
     def text(self) -> str:
-        """As in "commit 0123456789ab with uncommitted changes 9876543210fe"."""
+        """The version in words, as in "commit 0123456789ab with uncommitted changes 9876543210fe"."""
         if self.commit is None:
             return f"the installed package aiayn {self.version or 'of an unknown version'} (no commit known)"
         if self.dirty is None:
@@ -75,7 +75,7 @@ class Code(NamedTuple):
 
 @dataclass(frozen=True)
 class Origin:
-    """The facts that can change the result of an attempt, beside its configuration, data and hardware."""
+    """The facts that can change the result of an attempt, besides its configuration, data and hardware."""
 
     commit: str | None
     dirty: bool | None
@@ -83,11 +83,11 @@ class Origin:
     packages: str | None
     """Digest of the installed packages."""
     precision: str | None
-    """In Lightning's notation."""
+    """Precision in Lightning's notation."""
     tf32: bool | None
     """Whether products in single precision were TensorFloat-32."""
     version: str | None = None
-    """Of the installed package; None in a checkout."""
+    """Version of the installed package; None in a checkout."""
 
     @property
     def code(self) -> Code:
@@ -96,7 +96,7 @@ class Origin:
 
     @property
     def precision_text(self) -> str:
-        """As in "32-true with TF32"; empty if unknown."""
+        """The precision, as in "32-true with TF32"; empty if unknown."""
         return f"{self.precision or ''}{' with TF32' if self.tf32 else ''}"
 
 
@@ -104,7 +104,7 @@ class Origin:
 def code_version(folders: tuple[str, ...] = SOURCES) -> Code:
     """The checkout's commit, and its uncommitted changes in some folders; outside one the package's version.
 
-    They are read once in a process, at the start of a run: later changes are not in the code that is loaded.
+    A process reads them once, at the start of a run: later changes are not in the loaded code.
     """
     root, patch = checkout(), source_patch(folders)
     commit = None if root is None else _git(root, "rev-parse", "HEAD")
@@ -128,7 +128,7 @@ def source_patch(folders: tuple[str, ...] = SOURCES) -> bytes | None:
         return None
     present = [name for name in folders if (root / name).is_dir()]
     with tempfile.TemporaryDirectory() as scratch:
-        # Everything is added to an index and a store of objects of its own: those of the checkout stay as they are.
+        # Everything is added to a separate index and object store: those of the checkout are not changed.
         apart = {
             "GIT_INDEX_FILE": f"{scratch}/index",
             "GIT_OBJECT_DIRECTORY": scratch,
@@ -138,7 +138,7 @@ def source_patch(folders: tuple[str, ...] = SOURCES) -> bytes | None:
             return None
         if present and _git(root, "add", "--all", "--", *present, **apart) is None:
             return None
-        as_stored = ("--patch", "--binary", "--no-ext-diff", "--no-textconv")  # whatever the user's settings
+        as_stored = ("--patch", "--binary", "--no-ext-diff", "--no-textconv")  # independent of the user's settings
         return _git(root, "diff-index", "--cached", *as_stored, "HEAD", "--", *folders, **apart)
 
 
@@ -150,7 +150,7 @@ def digest(content: bytes) -> str:
 def package_lock() -> str:
     """Python and every installed distribution, sorted, a line each as in "torch==2.13.0"."""
     found: dict[str, str] = {}
-    for distribution in importlib.metadata.distributions():  # of several with one name, the first is imported
+    for distribution in importlib.metadata.distributions():  # Python imports the first of several with one name
         name = (distribution.metadata["Name"] or "").lower().replace("_", "-")
         if name:
             found.setdefault(name, distribution.version)
@@ -159,7 +159,7 @@ def package_lock() -> str:
 
 
 def uses_tf32(device: "torch.device") -> bool:
-    """Whether products in single precision are TensorFloat-32 on a device, as this process is set."""
+    """Whether products in single precision are TensorFloat-32 on a device, by this process's settings."""
     import torch
 
     has_tf32 = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)

@@ -5,12 +5,15 @@ import datetime
 import json
 import math
 import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from aiayn.config.schema import TrainConfig
+from aiayn.config.third_parties import trial_reason
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.runs.cost import RunCost
@@ -178,7 +181,7 @@ class Record:
     fidelity: str
     seed: int
     command: str
-    """As the user typed it."""
+    """As the user typed it; of a multirun that of this job alone."""
     config_hash: str
     data: str
     """The corpus's name."""
@@ -202,12 +205,12 @@ class Record:
     packages: str | None = None
     """Digest of the installed packages, which are in packages-<digest>.txt."""
     earlier: list[Origin] = field(default_factory=list)
-    """Of earlier attempts that have trained; the last attempt's is `origin`."""
+    """Origins of earlier attempts that have trained; the last attempt's is `origin`."""
     repeats: int = 0
-    """How often the run had finished and was trained anew (force=true)."""
+    """The number of times that the run was trained anew after it had finished (force=true)."""
     hardware: dict[str, Any] = field(default_factory=dict)
     precision: str | None = None
-    """As trained, in Lightning's notation, such as 32-true or bf16-mixed."""
+    """Precision as trained, in Lightning's notation, such as 32-true or bf16-mixed."""
     tf32: bool | None = None
     """Whether products in single precision were TensorFloat-32."""
     parameters: int | None = None
@@ -233,7 +236,7 @@ class Record:
     cost: RunCost | None = None
     """None before training."""
     imported: ImportedFrom | None = None
-    """None of a run that was trained here."""
+    """None for a run that was trained here."""
 
     @property
     def account(self) -> RunCost:
@@ -277,6 +280,26 @@ class Record:
     def write(self, path: Path) -> None:
         """Write the record atomically."""
         files.write_text(path, json_text(dataclasses.asdict(self)))
+
+
+def new_record(config: TrainConfig, *, command: str, status: Status) -> Record:
+    """The record of a run that begins now, with an id of its own; `command` as the user typed it."""
+    return Record(
+        schema_version=SCHEMA_VERSION,
+        run_id=secrets.token_hex(4),
+        name=config.identity.name,
+        experiment=config.identity.experiment,
+        scale=config.identity.scale,
+        fidelity=config.identity.fidelity,
+        seed=config.seed,
+        command=command,
+        config_hash=config.identity.hash,
+        data=config.data.name,
+        status=status,
+        difference=config.identity.difference,
+        trial=trial_reason(config.trainer),
+        started=utc_now(),
+    )
 
 
 def json_text(content: Mapping[str, Any]) -> str:

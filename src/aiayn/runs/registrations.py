@@ -23,10 +23,10 @@ from aiayn.system import files
 FOLDER = "registrations"
 
 NAME = re.compile(r"(?!run$)\w[\w.-]*")
-"""Of a study: of a file, and run.json would be a record."""
+"""Names of studies: they are names of files; run.json is excluded as it is the name of records."""
 
 HASH_DIGITS = 12
-"""Shown of the hash of a frozen plan."""
+"""Digits that are shown of the hash of a frozen plan."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PlannedRow:
     """A row of a study and its runs."""
 
     overrides: tuple[str, ...]
-    """As the study's file states them."""
+    """Overrides as the study's file states them."""
     settings: Mapping[str, Any]
     """Everything that can change a result, except the seed, by dotted key."""
     runs: Mapping[int, str]
@@ -52,7 +52,7 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a plan: what is run, claimed and tested."""
+    """The content of a plan: rows and seeds, pilots, gates, claims and rules of analysis."""
 
     base: str
     """The row that others are compared with."""
@@ -62,7 +62,7 @@ class StudyPlan:
     gates: Mapping[str, Mapping[str, Any]]
     """Conditions of claims, as in claims.yaml."""
     claims: Mapping[str, Mapping[str, Any]]
-    """As in claims.yaml, by id, each effect stated."""
+    """Claims as in claims.yaml, by id, each effect stated."""
     analysis: Mapping[str, Any]
     """The rules by which claims are decided."""
 
@@ -79,7 +79,7 @@ class StudyPlan:
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> Self:
-        """From plain values; KeyError or TypeError if they are of no plan."""
+        """Read a plan from plain values; KeyError or TypeError for values of another form."""
         rows = {
             name: PlannedRow(tuple(row["overrides"]), row["settings"], _by_seed(row["runs"]))
             for name, row in content["rows"].items()
@@ -108,7 +108,7 @@ class StudyPlan:
         return {name: (row, seed) for row, runs in self.pilots.items() for seed, name in runs.items()}
 
     def difference(self, other: "StudyPlan") -> tuple[str, Any, Any] | None:
-        """The first key in which two plans differ and both values, None for a key that a plan lacks; None if equal."""
+        """The first key in which two plans differ, and both values; a lacking key has None. None if equal."""
         own, theirs = (flatten(json.loads(each.text)) for each in (self, other))
         for key in {**flatten(self.plain()), **flatten(other.plain())}:
             if key not in own or key not in theirs or own[key] != theirs[key]:
@@ -129,24 +129,24 @@ class PilotResult:
     row: str
     seed: int
     log_ppl: float | None
-    """Of the development set; None if it is infinite."""
+    """Log PPL on the development set; None if it is infinite."""
     data_fingerprint: str | None
     precision: str
-    """As trained, as in "32-true with TF32"."""
+    """Precision as trained, as in "32-true with TF32"."""
     code: str
     """That trained it."""
     versions: Mapping[str, str]
-    """Of the packages that can change a result."""
+    """Versions of the packages that can change a result."""
     hardware: str
     """That trained it."""
 
 
 @dataclass(frozen=True)
 class Registration:
-    """A frozen plan, and the facts of the moment at which it was frozen."""
+    """A frozen plan, and the facts at the time of freezing."""
 
     name: str
-    """Of the study."""
+    """Name of the study."""
     plan: StudyPlan
     time: str
     """UTC, ISO 8601."""
@@ -156,7 +156,7 @@ class Registration:
     noises: Mapping[str, Mapping[str, float]] | None
     """By metric, the variances that power was computed with; None without pilots."""
     powers: Mapping[str, float | None]
-    """Of each claim, for the assumed effects; None if unknown."""
+    """Power for each claim and its assumed effects, by id; None if unknown."""
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -165,7 +165,7 @@ class Registration:
 
     @property
     def sha256(self) -> str:
-        """Of everything in the file."""
+        """Hash of everything in the file."""
         return _checksum(self._content())
 
     def _content(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def read_registration(runs: Path, name: str) -> Registration:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path}: not a frozen plan of this version ({error}); restore the file") from None
     if _checksum(content) != sha256:
-        raise UserError(f"{path}: it has changed since the plan was frozen, sha256 {_checksum(content)}; restore it")
+        raise UserError(f"{path}: has changed since the plan was frozen, sha256 {_checksum(content)}; restore it")
     return registration
 
 
@@ -246,7 +246,7 @@ def read_looks(runs: Path, name: str) -> list[Look]:
     except FileNotFoundError:
         return []
     except (TypeError, ValueError) as error:
-        raise UserError(f"{path}: a line is no look at the study ({error}); restore the file") from None
+        raise UserError(f"{path}: a line is not a look at the study ({error}); restore the file") from None
 
 
 def _looks_file(runs: Path, name: str) -> Path:
@@ -257,12 +257,12 @@ def add_pilots(runs: Path, name: str, pilots: Sequence[str]) -> None:
     """Mark runs, named below `paths.runs`, as pilots of a study.
 
     Raises:
-        UserError: one has begun before, or a frozen plan of any study has it: its result would leave the tables.
+        UserError: a run has begun before, or a frozen plan names it: its result would vanish from the tables.
     """
     known = pilots_below(runs, name)
     new = [pilot for pilot in pilots if runs / pilot not in known]
     planned = {run: study for study in registered_names(runs) for run in read_registration(runs, study).plan.runs}
-    remedy = "a pilot is named before it is run; state other seeds in hydra.sweeper.pilots.seeds"
+    remedy = "pilots must be new runs; state other seeds in hydra.sweeper.pilots.seeds"
     for pilot in new:
         if pilot in planned:
             raise UserError(

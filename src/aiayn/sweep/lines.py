@@ -103,7 +103,7 @@ class SweepLines:
                 running.append(f"{name}  {progress_in_words(entry)}")
                 self._say_begun(outcome.number, name)
             else:
-                self._say_begun(outcome.number, name)  # it may have begun and ended between two looks
+                self._say_begun(outcome.number, name)  # it may have begun and ended since the last poll
                 self._ended.add(outcome.number)
                 say(f"{name}  {end_in_words(entry, has_failed=outcome.failure is not None)}")
         if self._is_drawn:

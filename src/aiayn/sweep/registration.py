@@ -1,4 +1,4 @@
-"""Pre-registered studies: pilots, the frozen plan, and the runs; for other commands than train a job of each row."""
+"""Runs the stages of pre-registered studies: pilots, or runs, which freeze the plan; other commands get all rows."""
 
 import logging
 import os
@@ -34,7 +34,7 @@ from aiayn.reports.comparability import RowSettings, row_setting_differences
 from aiayn.reports.judgement import power_of
 from aiayn.reports.power import Pilots, claim_powers
 from aiayn.reports.registered import ANALYSIS
-from aiayn.reports.study_plan import StudyCosts, print_study_plan
+from aiayn.reports.study_plan import StudyCosts, frozen_remark, print_study_plan
 from aiayn.runs.provenance import code_version
 from aiayn.runs.record import utc_now
 from aiayn.runs.registrations import (
@@ -50,7 +50,7 @@ from aiayn.runs.registrations import (
 )
 from aiayn.sweep.jobs import JOBS, checked
 from aiayn.sweep.study import PREFIX, Study, claim_entry, gate_entries, read_study
-from aiayn.sweep.words import further_folders
+from aiayn.sweep.words import folder_words
 
 logger = logging.getLogger("aiayn")
 
@@ -64,7 +64,7 @@ SAME_FOR_ALL = ("data.", "tokenizer.")
 
 
 def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoader, launcher: Launcher) -> None:
-    """Run a stage of a study; for other commands than train, a job of each row.
+    """Run a stage of a study; other commands than train run one job of each row.
 
     Args:
         composed: the configuration of the multirun, Hydra's node included.
@@ -73,7 +73,7 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
         launcher: runs jobs.
 
     Raises:
-        UserError: the study, or a row, is not sound, or its plan is another than the frozen one.
+        UserError: the study or a row is invalid, or its plan differs from the frozen one.
     """
     HydraConfig.instance().set_config(composed)  # expressions in the study and its name refer to it
     study, name = read_study(composed.hydra.sweeper), str(composed.identity.sweep)
@@ -94,7 +94,7 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
     os.environ[SWEPT_VARIABLE] = " ".join(dict.fromkeys(key for words in study.rows.values() for key in _keys(words)))
     if study.stage is None or verb != "train":
         if verb == "plan":
-            JOBS.get().show = partial(_show_plan, study, rows, runs, _command(composed, arguments, Stage.pilots))
+            JOBS.get().show = partial(_show_plan, study, name, rows, runs, _command(composed, arguments, Stage.pilots))
         _launch(launcher, [_words(study, row, arguments) for row in rows])
         return
     if study.stage is Stage.pilots:
@@ -110,9 +110,8 @@ def run_study(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigL
 def _command(composed: DictConfig, arguments: Sequence[str], stage: Stage) -> str:
     """The command line of a stage."""
     hydra = list(composed.hydra.overrides.hydra)
-    folders = [word for folder in further_folders(hydra) for word in ("--config-dir", str(folder))]
-    own = [word for word in hydra if word.startswith(("hydra/", "hydra.launcher.", PREFIX))]
-    words = [*folders, *arguments, *(word for word in own if not word.startswith(f"{STAGE}=")), f"{STAGE}={stage}"]
+    own = [word for word in hydra if word.startswith(("hydra/", PREFIX)) and not word.startswith(f"{STAGE}=")]
+    words = [*folder_words(hydra), *arguments, *own, f"{STAGE}={stage}"]
     return shlex.join(["aiayn", "train", *words])
 
 
@@ -130,7 +129,7 @@ def _keys(words: Sequence[str]) -> list[str]:
 
 
 def _check_words(study: Study, arguments: Sequence[str]) -> None:
-    """Refuse seeds and several values, in rows and on the command line, and there words that rows state."""
+    """Refuse seeds and several values in rows and on the command line; there also refuse keys that rows state."""
     stated: dict[str, str] = {}
     for row, words in study.rows.items():
         for override in OverridesParser.create().parse_overrides([*words]):
@@ -158,10 +157,10 @@ class ComposedRow:
     scale: Mapping[str, float]
     """The factors of the scale, by axis."""
     names: Mapping[int, str]
-    """Of its runs and pilots below `paths.runs`, by seed."""
+    """Names of its runs and pilots below `paths.runs`, by seed."""
 
     def as_printed(self, row: str) -> RowSettings:
-        """Its settings as those of a row of Table 3."""
+        """The settings, to be compared with those of a row of Table 3."""
         return RowSettings(load_table3().row(row), self.settings, self.scale)
 
 
@@ -171,7 +170,7 @@ def compose_row(
     """Compose a row once; the names of its runs follow from the seeds.
 
     Raises:
-        UserError: its configuration is not sound.
+        UserError: its configuration is invalid.
     """
     job = loader.load_sweep_config(composed, [*words, *arguments])
     verb = composed.hydra.job.config_name
@@ -202,7 +201,7 @@ def compose_row(
 
 
 def _check_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
-    """Refuse rows that are equal, or of other data."""
+    """Refuse rows that are equal, or have other data than base."""
     base, seen = rows[study.base], dict[str, str]()
     for row, composed in rows.items():
         if (other := seen.setdefault(repr(sorted(composed.settings.items())), row)) != row:
@@ -217,7 +216,7 @@ def _check_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
 
 
 def _check_paper_rows(study: Study, rows: Mapping[str, ComposedRow]) -> None:
-    """Refuse claims of the paper about rows that are not its own, or differ from base in more than it prints."""
+    """Refuse claims of the paper if their rows are not the paper's, or differ from base in more than it prints."""
     for claim in (claim for claim in load_claims() if claim in study.claims):
         gated = [gate.row for gate in claim.gates.values() if isinstance(gate, OverFitting)]
         for row in dict.fromkeys((study.base, *claim.rows, *gated)):
@@ -253,17 +252,17 @@ def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
 def freeze(
     name: str, plan: StudyPlan, claims: Sequence[Claim], runs: Path, commands: Mapping[Stage, str]
 ) -> Registration:
-    """Freeze a plan, unless it is frozen already; of several commands at once, one does.
+    """Freeze a plan, unless it is frozen already; of several commands at once, one writes it.
 
     Args:
-        name: of the study.
+        name: the name of the study.
         plan: its content.
-        claims: of the plan.
+        claims: the claims of the plan.
         runs: the folder of runs.
         commands: the command line of each stage.
 
     Raises:
-        UserError: pilots have not finished, planned runs are pilots, or the frozen plan is another one.
+        UserError: pilots have not finished, planned runs are pilots, or the frozen plan differs.
     """
     if not registration_file(runs, name).exists():
         check_no_pilots(runs, plan)
@@ -305,8 +304,8 @@ def freeze(
     return frozen
 
 
-def _show_plan(study: Study, rows: Mapping[str, ComposedRow], runs: Path, pilots_command: str) -> None:
-    """Print costs, and what the study can detect."""
+def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: Path, pilots_command: str) -> None:
+    """Print costs, and the effects that the study can detect."""
     plans = {outcome.number: Plan.read(outcome.result) for outcome in JOBS.get().outcomes if outcome.result}
     costs = [
         StudyCosts(row, plans[number], len(study.seeds[row]), len(study.pilots.get(row, ())))
@@ -318,4 +317,5 @@ def _show_plan(study: Study, rows: Mapping[str, ComposedRow], runs: Path, pilots
     powers = claim_powers(
         study.claims, {row: len(seeds) for row, seeds in study.seeds.items()}, study.base, pilots.noises
     )
-    print_study_plan(costs, powers, pilots, command=pilots_command)
+    frozen = frozen_remark(runs, name, plan_of(study, rows))
+    print_study_plan(costs, powers, pilots, command=pilots_command, frozen=frozen)

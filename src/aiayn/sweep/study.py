@@ -1,8 +1,9 @@
 """A pre-registered study as its file in sweeps/ states it, checked: rows, seeds, pilots, gates and claims."""
 
+import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -10,7 +11,17 @@ from omegaconf import DictConfig, OmegaConf
 from aiayn.config.sweep_schema import RegisteredConfig, Stage
 from aiayn.config.values import Count, Seed, check_value, check_values
 from aiayn.errors import UserError
-from aiayn.paper.claims import Claim, Comparison, Gate, Metric, OverFitting, load_claims, read_claim, read_gate
+from aiayn.paper.claims import (
+    Claim,
+    Comparison,
+    Converged,
+    Gate,
+    Metric,
+    OverFitting,
+    load_claims,
+    read_claim,
+    read_gate,
+)
 
 OTHERS = "others"
 """Stands for the rows whose seeds are not stated."""
@@ -19,12 +30,14 @@ FIRST_PILOT = 1001
 """The seed of the first pilot, far from those of runs."""
 
 FEWEST_PILOTS = 2
-"""Of a row: one tells no variance."""
+"""The fewest pilots of a row: one has no variance."""
 
 PREFIX = "hydra.sweeper."
 
+GATE_KEYS = tuple(field.name for kind in (Converged, OverFitting) for field in fields(kind))
+
 Seeds = Mapping[str, tuple[int, ...]]
-"""By row."""
+"""The seeds of each row, by its name."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +45,14 @@ class Study:
     """A study."""
 
     stage: Stage | None
-    """The runs that are started; None: not stated."""
+    """The runs to start; None: not stated."""
     base: str
     """The row that others are compared with."""
     rows: Mapping[str, tuple[str, ...]]
     """The overrides of each row."""
     seeds: Seeds
     pilots: Seeds
-    """Of the rows that have pilots."""
+    """Seeds of the pilots, for the rows that have some."""
     claims: tuple[Claim, ...]
 
     def jobs(self, stage: Stage) -> list[tuple[str, int]]:
@@ -58,7 +71,7 @@ def read_study(sweeper: DictConfig) -> Study:
     rows = {name: tuple(words) for name, words in settings.rows.items()}
     _check_rows([settings.base], rows, "base")
     if OTHERS in rows:
-        raise UserError(f"{PREFIX}rows.{OTHERS}: the name stands for all other rows in seeds; choose another one")
+        raise UserError(f"{PREFIX}rows.{OTHERS}: in seeds this name means all other rows; choose another one")
     seeds = _seeds(settings.seeds, rows)
     _check_rows(settings.pilots.rows, rows, "pilots.rows")
     return Study(
@@ -77,8 +90,11 @@ def _check_rows(names: Collection[str], rows: Collection[str], key: str) -> None
             raise UserError(f"{PREFIX}{key}={name}: no such row; choose from {', '.join(rows)}")
 
 
-def _seeds(stated: Mapping[str, Any], rows: Collection[str]) -> Seeds:
-    _check_rows([name for name in stated if name != OTHERS], rows, "seeds")
+def _seeds(stated: Any, rows: Collection[str]) -> Seeds:
+    if not isinstance(stated, dict):
+        raise UserError(f"{PREFIX}seeds={stated}: state them by row, as in {{{next(iter(rows))}: 8, {OTHERS}: 4}}")
+    for name in stated:
+        _check_name(name, (*rows, OTHERS), "seeds", "row")
     missing = [row for row in rows if row not in stated]
     if missing and OTHERS not in stated:
         raise UserError(f"{PREFIX}seeds: has none for row {missing[0]}; state them, or those of {OTHERS}")
@@ -99,9 +115,12 @@ def _seed_list(value: Any, key: str, *, first: int) -> tuple[int, ...]:
 
 
 def _pilot_seeds(value: Any, row: str, planned: Collection[int]) -> tuple[int, ...]:
-    seeds = _seed_list(value, "pilots.seeds", first=FIRST_PILOT)
+    seeds = () if isinstance(value, int) and value < 1 else _seed_list(value, "pilots.seeds", first=FIRST_PILOT)
     if len(seeds) < FEWEST_PILOTS:
-        raise UserError(f"{PREFIX}pilots.seeds={value}: at least {FEWEST_PILOTS} are needed to tell how seeds vary")
+        raise UserError(
+            f"{PREFIX}pilots.seeds={value}: at least {FEWEST_PILOTS} are needed to tell how seeds vary; for a study "
+            f"without pilots state {PREFIX}pilots.rows=[]"
+        )
     if shared := sorted({*seeds} & {*planned}):
         raise UserError(f"{PREFIX}pilots.seeds={value}: seed {shared[0]} is one of row {row}; pilots have other seeds")
     return seeds
@@ -129,6 +148,8 @@ def _claims(settings: RegisteredConfig, rows: Collection[str]) -> tuple[Claim, .
 
 def _gate(name: str, values: Any) -> Gate:
     key = f"{PREFIX}gates.{name}"
+    for field in values if isinstance(values, dict) else ():
+        _check_name(field, GATE_KEYS, f"gates.{name}", "key")
     try:
         gate = read_gate(values)
     except TypeError:
@@ -150,9 +171,8 @@ def _claim(entry: Any, key: str, gates: Mapping[str, Gate]) -> Claim:
         raise UserError(f"{PREFIX}{key}: state an id and a statement of at least one letter")
     unknown = [name for name in entry.get("gates", ()) if name not in gates]
     if unknown:
-        raise UserError(
-            f"{PREFIX}{key}.gates={unknown[0]}: no such gate; {PREFIX}gates has {', '.join(gates) or 'none'}"
-        )
+        known = f"{PREFIX}gates has {', '.join(gates) or 'none'}"
+        raise UserError(f"{PREFIX}{key}.gates={unknown[0]}: no such gate; {_nearest(unknown[0], gates, known)}")
     for kind in ("primary", "secondary"):
         comparisons = entry.get(kind, [])
         if not isinstance(comparisons, list) or (kind == "primary" and not comparisons):
@@ -188,12 +208,24 @@ def _check_comparison(comparison: Any, key: str) -> None:
 
 
 def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possible: Sequence[str]) -> None:
+    for name in entry:  # before those that lack: one of them may be misspelled
+        _check_name(name, (*needed, *possible), key, "key")
     for name in needed:
         if name not in entry:
             raise UserError(f"{PREFIX}{key}.{name} has no value: state it")
-    for name in entry:
-        if name not in (*needed, *possible):
-            raise UserError(f"{PREFIX}{key}.{name}: no such key; choose from {', '.join((*needed, *possible))}")
+
+
+def _check_name(name: str, known: Sequence[str], key: str, kind: str) -> None:
+    """Refuse a name below a key that is none of the known ones."""
+    if name not in known:
+        path = f"{PREFIX}{key}."
+        nearest = _nearest(name, known, f"choose from {', '.join(known)}", path)
+        raise UserError(f"{path}{name}: no such {kind}; {nearest}")
+
+
+def _nearest(name: str, known: Collection[str], otherwise: str, path: str = "") -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {path}{close[0]}?" if close else otherwise
 
 
 def gate_entries(claims: Sequence[Claim]) -> dict[str, dict[str, Any]]:

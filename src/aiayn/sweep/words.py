@@ -2,12 +2,15 @@
 
 import hashlib
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from hydra.conf import HydraConf
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
+from hydra.types import RunMode
 
 from aiayn.config import store
 from aiayn.config.difference import SWEPT_VARIABLE
@@ -33,6 +36,32 @@ def further_folders(words: Sequence[str]) -> list[Path]:
     """The folders of configuration that `hydra.searchpath` names."""
     found = [_value(word) for word in words if word.startswith("hydra.searchpath=")]
     return [Path(str(path).removeprefix("file://")) for paths in found if isinstance(paths, list) for path in paths]
+
+
+def folder_words(words: Sequence[str]) -> list[str]:
+    """The words for a command line that name the same folders of configuration as Hydra's overrides `words`.
+
+    A folder below the working directory is named relative to it. No other override of Hydra's is among them: they
+    change no result, and may hold secrets, such as `hydra.job.env_set`.
+    """
+    found: list[str] = []
+    for word in (word for word in words if word.startswith("hydra.searchpath=")):
+        folders = further_folders([word])
+        is_one = len(folders) == 1 and folders[0].is_dir()
+        found = ["--config-dir", str(_relative(folders[0]))] if is_one else [word]
+    return found
+
+
+def job_command(verb: str, hydra: HydraConf) -> str:
+    """The command line that runs one job, of a multirun too: `hydra.mode=RUN` has a file of sweeps/ start no other."""
+    words = list(hydra.overrides.task)
+    is_of_file = hydra.mode is RunMode.MULTIRUN and any(_key(word) == store.SWEEPS for word in words)
+    mode = ["hydra.mode=RUN"] if is_of_file else []
+    return shlex.join(["aiayn", verb, *folder_words(hydra.overrides.hydra), *words, *mode])
+
+
+def _relative(folder: Path) -> Path:
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
 def _with_options(word: str, folders: Sequence[Path]) -> str:

@@ -83,7 +83,7 @@ class _OutputLosses(torch.autograd.Function):
         if is_differentiated:
             states_gradient, weight_gradient = torch.empty_like(states), torch.zeros_like(weight)
             bias_gradient = None if bias is None else torch.zeros_like(bias)
-        mean_weight = weight.mean(dim=0)  # a state's product with it is the mean of its logits, but for the bias
+        mean_weight = weight.mean(dim=0)  # its product with a state is the mean of the logits without the bias
         mean_bias = 0.0 if bias is None else bias.mean()
         matrix, vector = weight.to(dtype), None if bias is None else bias.to(dtype)
         with torch.autocast(device, enabled=False):

@@ -36,7 +36,7 @@ class Patience(Callback):
         return self.waited >= self._patience
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Count the validation that the checkpoint does not hold, and end a run that was killed after its end."""
+        """Count the validation that the checkpoint lacks, and end a run that was killed after its last step."""
         step = trainer.global_step
         if step > self._counted_step:
             logged = self._directory.validation_perplexities() if self._group.is_leader else {}

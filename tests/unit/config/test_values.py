@@ -2,19 +2,25 @@
 
 import dataclasses
 import math
+from collections.abc import Iterable
+from typing import Any, get_type_hints
 
 import pytest
 from composed_once import resolved, settled
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 from omegaconf.errors import ValidationError
 
 from aiayn.config.command_schema import DecodingOverridesConfig, SearchOverridesConfig, TunedOverridesConfig
 from aiayn.config.compose import compose_command
+from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
-from aiayn.config.schema import DecodingConfig, TrainConfig
+from aiayn.config.model_schema import MODEL_TYPES
+from aiayn.config.schema import TOKENIZER_TYPES, DecodingConfig, TrainConfig
+from aiayn.config.store import COMMANDS
+from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.config.values import Range, check_values
 from aiayn.errors import UserError
 
@@ -113,3 +119,34 @@ def test_overrides_of_the_search_have_its_ranges() -> None:
         composed = compose_command(command, ["run=here", "decoding.max_extra_length=-1"])
         with pytest.raises(UserError, match=r"^decoding\.max_extra_length=-1: must be at least 0, or null$"):
             check_values(OmegaConf.to_object(composed))
+
+
+def parts(schemas: Iterable[Any]) -> set[Any]:
+    """The dataclasses, and those of their fields."""
+    found: set[Any] = set()
+    left = list(schemas)
+    while left:
+        schema = left.pop()
+        if schema not in found:
+            found.add(schema)
+            left += [hint for hint in get_type_hints(schema).values() if dataclasses.is_dataclass(hint)]
+    return found
+
+
+SCHEMAS = (*COMMANDS.values(), *DATA_TYPES.values(), *MODEL_TYPES.values(), *TOKENIZER_TYPES.values(), SlurmConfig)
+BOOLEANS = sorted(
+    ((schema, name) for schema in parts(SCHEMAS) for name, hint in get_type_hints(schema).items() if hint is bool),
+    key=str,
+)
+
+
+@pytest.mark.parametrize(("schema", "name"), BOOLEANS)
+@given(value=st.integers() | finite | st.sampled_from(["true", "yes", "on", "1"]) | st.none())
+@settings(max_examples=10)
+def test_every_boolean_takes_true_and_false_alone(schema: type, name: str, value: object) -> None:
+    node = OmegaConf.structured(schema)
+    with pytest.raises(ValidationError):
+        node[name] = value
+    for stated in (True, False):
+        node[name] = stated
+        assert node[name] is stated

@@ -167,6 +167,7 @@ def test_a_file_of_fairseq_has_its_ids_and_one_of_others_is_read_too(tmp_path: P
         ("a@@ 1\nb 1\n", 5, "tokenizer.vocabulary_size=5: {path} has 6 entries"),
         ("a 1\nb 1\n", 9, "tokenizer.marker=subword_nmt: no piece of {path} has its mark @@; give text that is split"),
         ("▁a 1\nb 1\n", 9, "tokenizer.marker=subword_nmt: no piece of {path} .*; take tokenizer.marker=sentencepiece"),
+        ("", 9, "tokenizer.vocabulary: {path} is empty; fetch it again"),
         (None, 9, "tokenizer.vocabulary: {path} cannot be read"),
     ],
 )
@@ -177,6 +178,15 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None
     with pytest.raises(UserError, match="^" + complaint.format(path=path)) as caught:
         vocabulary_tokenizer(path, vocabulary_size=size, marker="subword_nmt")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["vocab.yml", "source.spm", "spm.model", "vocab.json"])
+def test_a_vocabulary_in_another_format_is_refused_with_those_that_are_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("a@@: 1\n")
+    with pytest.raises(
+        UserError, match=rf"^tokenizer.vocabulary: .*/{name} is no list of pieces; give fairseq's dict.txt"
+    ):
+        vocabulary_tokenizer(tmp_path / name, vocabulary_size=9, marker="subword_nmt")
 
 
 def test_a_smaller_vocabulary_has_the_most_frequent_pieces(marker: PieceMarker) -> None:

@@ -155,9 +155,9 @@ def test_a_clear_difference_is_seen_with_its_sign_and_swapping_negates_it() -> N
     better = [run(generator, hardness, match=0.7, seeds=0.01) for _ in range(3)]
     worse = [run(generator, hardness, nll=0.1, match=0.6, seeds=0.01) for _ in range(3)]
     measured = measure([better, worse])
-    assert measured.ppl.difference(0, 1).p_above(0) > 0.99
-    assert measured.ppl.difference(1, 0).p_above(0) < 0.01
-    assert measured.bleu.difference(0, 1).p_above(0) < 0.01
+    for larger in (measured.ppl.difference(1, 0), measured.bleu.difference(0, 1)):
+        assert larger.low is not None
+        assert larger.low > 0
     for metric in (measured.ppl, measured.bleu):
         one, other = metric.difference(0, 1), metric.difference(1, 0)
         assert one.estimate == pytest.approx(-other.estimate)
@@ -188,7 +188,7 @@ def test_the_seeds_of_some_systems_inform_those_with_one_and_without_any_nothing
     without, informed = (measure(systems).ppl for systems in (alone, [*alone, several]))
     assert without.noise is None
     unknown = without.difference(0, 1)
-    assert (unknown.error, unknown.low, unknown.high, unknown.p_above(0)) == (None, None, None, 1.0)
+    assert (unknown.error, unknown.low, unknown.high) == (None, None, None)
     assert np.isnan(informed.deviations[:2]).all()
     scores = np.array([log_perplexities(each.sum(axis=0)) for each in several])
     assert informed.noise is not None
@@ -216,7 +216,6 @@ def test_a_system_without_a_likelihood_spoils_no_other() -> None:
         hopeless = measured.difference(2, 0)
         assert hopeless.error is not None
         assert math.isnan(hopeless.error)
-        assert hopeless.p_above(0) == 1.0
 
 
 @given(st.floats(1e-4, 10), st.integers(1, 50))
@@ -231,5 +230,3 @@ def test_an_effect_has_students_interval() -> None:
     effect = Effect(1.0, 0.5, 10.0)
     assert effect.low == pytest.approx(1.0 - 2.2281388520 * 0.5)
     assert effect.high == pytest.approx(1.0 + 2.2281388520 * 0.5)
-    assert effect.p_above(1.0) == pytest.approx(0.5)
-    assert effect.p_above(1.0 - 2.2281388520 * 0.5) == pytest.approx(0.025)

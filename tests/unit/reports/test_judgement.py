@@ -1,4 +1,4 @@
-"""Whole tables judged: the order of verdicts, gates, and what simulated tables show of levels and power."""
+"""Whole tables judged: the order of verdicts, gates, and the levels and power in simulated tables."""
 
 import math
 from collections import Counter
@@ -7,11 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aiayn.evaluation.decisions import Noise
 from aiayn.evaluation.significance import Floats, measure
 from aiayn.paper.claims import Claim, Comparison, Converged, Gate, Metric, OverFitting, load_claims
 from aiayn.paper.tables import load_table3
+from aiayn.reports.claim_grids import claim_grids
 from aiayn.reports.gates import failed_gate, last_fall
 from aiayn.reports.judgement import (
     JudgedClaim,
@@ -21,6 +24,8 @@ from aiayn.reports.judgement import (
     own_noises,
     power_of,
 )
+from aiayn.reports.numbers import effect_text
+from aiayn.reports.power import claim_powers, power_grid
 from aiayn.reports.verdicts import Verdict, verdict_of
 
 SENTENCES = 100
@@ -131,6 +136,44 @@ def test_an_open_claim_states_its_power_and_the_seeds_that_it_would_need() -> No
         assert each.power is not None
         assert each.power < 0.8
         assert each.seeds_needed is None or each.seeds_needed > 3
+
+
+def test_plan_and_report_have_one_text_for_more_seeds_than_are_searched_for() -> None:
+    tiny = replace(ONE, primary=(Comparison(Metric.ppl, "mine", "base", None, -1e-4),))
+    rows = table(np.random.default_rng(1), TWO_ROWS, {"base": 6, "mine": 3}, own=0.0)
+    (found,) = judged(rows, [tiny])
+    assert found.verdict is Verdict.under_powered
+    (_, _, _, _, _, reported), *_ = claim_grids([found], claimant="us", assumed="assumed")[0].groups[0]
+    (planned,) = claim_powers([tiny], {"base": 6, "mine": 3}, "base", own_noises(rows, "base"))
+    assert reported == power_grid([planned]).groups[0][0][-1] == "more than 256"
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    mean=st.floats(1.5, 1.7),
+    within=st.floats(0.01, 0.3),
+    seeds=st.tuples(st.integers(1, 4), st.integers(2, 5)),
+)
+@settings(max_examples=30, deadline=None)
+def test_an_interval_that_is_shown_is_the_one_that_decides(
+    seed: int, mean: float, within: float, seeds: tuple[int, int]
+) -> None:
+    """Of likeness that of 90%, which lies within the margin; of an order that of 95%, on the claimed side."""
+    alike = replace(ONE, primary=(Comparison(Metric.ppl, "mine", "base", within, 0.0),))
+    rows = table(
+        np.random.default_rng(seed), {**TWO_ROWS, "mine": mean}, dict(zip(("mine", "base"), seeds, strict=True))
+    )
+    for claim, confidence, mark in ((alike, 0.9, " (90%)"), (ONE, 0.95, "]")):
+        (found,) = judged(rows, [claim])
+        (comparison,) = found.primary
+        effect = comparison.effect
+        assert effect is not None
+        assert effect.low is not None
+        assert effect.high is not None
+        holds = -within <= effect.low and effect.high <= within if claim is alike else effect.high <= 0
+        assert (comparison.verdict is Verdict.reproduced) == holds
+        assert effect.plain()["confidence"] == confidence
+        assert effect_text(effect, 3).endswith(mark)
 
 
 def test_missing_rows_and_seeds_are_not_tested_and_say_why() -> None:

@@ -1,4 +1,4 @@
-"""What a study can detect: the effect and the seeds that are printed have the promised power."""
+"""The detectable effects and the needed seeds that are printed have the promised power."""
 
 import math
 from collections.abc import Callable

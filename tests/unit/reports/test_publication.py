@@ -1,4 +1,4 @@
-"""What is published recomputes the page, and nothing else of the runs is in it."""
+"""A publication recomputes the page, and contains nothing else of the runs."""
 
 import io
 import lzma
@@ -70,6 +70,19 @@ def test_mistakes_are_one_line(
     assert main(["report", "table3", *words]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert complaint in line
+
+
+@pytest.mark.parametrize("entry", ["../outside.txt", "/tmp/outside.txt", "runs/../../outside.txt"])
+def test_an_archive_cannot_write_outside_its_folder(
+    entry: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del runs
+    (tmp_path / "bad").mkdir()
+    with tarfile.open(tmp_path / "bad" / "runs.tar.xz", "w:xz") as archive:
+        archive.addfile(tarfile.TarInfo(entry), io.BytesIO())
+    assert main(["report", "table3", "from=bad"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"cannot be unpacked ({entry} is no file of a publication)" in line
 
 
 def test_a_page_of_others_is_not_overwritten(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

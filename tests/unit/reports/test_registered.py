@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,18 +11,20 @@ from typing import Any
 import pytest
 import yaml
 
+from aiayn.commands.front_end import main
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
 from aiayn.reports.comparability import ReportedRun
 from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
+from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remarks
 from aiayn.reports.power import finished_run, pilot_result
-from aiayn.reports.registered import ANALYSIS, Deviation, Kind, RegisteredStudy, read_registered, registration_of
+from aiayn.reports.registered import ANALYSIS, RegisteredStudy, read_registered, registration_of
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import pilots_left_out, read_results
 from aiayn.runs.provenance import Code
-from aiayn.runs.record import read_record
+from aiayn.runs.record import Status, read_record
 from aiayn.runs.registrations import (
     PlannedRow,
     Registration,
@@ -52,7 +55,7 @@ class Made:
 
     def deviations(self, kind: Kind) -> list[str]:
         """The texts of one kind; there are no others."""
-        found = self.read().deviations
+        found = deviations_of(self.read())
         assert {each.kind for each in found} <= {kind}
         return [each.text for each in found]
 
@@ -136,11 +139,11 @@ def remove(run: Path) -> None:
 def test_a_study_that_was_run_as_planned_has_verdicts_and_no_deviation(made: Made) -> None:
     study = made.read()
     assert study.is_complete
-    assert study.deviations == ()
+    assert deviations_of(study) == ()
     assert [claim.verdict for claim in study.claims] == [Verdict.reproduced, Verdict.contradicted]
     assert [claim.power for claim in study.claims] == [0.4, 0.9], "as frozen"
     assert {row: study.measured.seeds(row) for row in ("base", "mine")} == {"base": 4, "mine": 3}
-    assert "deviations from the plan: none" in list(study.remarks())
+    assert "deviations from the plan: none" in list(plan_remarks(study))
 
 
 def test_no_claim_is_tested_before_its_runs_are_in(made: Made) -> None:
@@ -150,7 +153,7 @@ def test_no_claim_is_tested_before_its_runs_are_in(made: Made) -> None:
     assert not study.is_complete
     assert {claim.verdict for claim in study.claims} == {Verdict.not_tested}
     assert {claim.reason for claim in study.claims} == {"2 planned runs not in: 2 of mine"}
-    assert study.deviations == (Deviation(Kind.missing, "mine, seeds 1, 3: not begun"),)
+    assert deviations_of(study) == (Deviation(Kind.missing, "mine, seeds 1, 3: not begun"),)
 
 
 def test_a_run_of_another_configuration_is_not_in_the_analysis(made: Made) -> None:
@@ -266,7 +269,7 @@ def test_other_packages_and_machines_are_a_line_each(made: Made, has_pilots: boo
         pilots = tuple(pilot_result("base", name(run), reported(run)) for run in made.pilots)
         change_registration(made.folder, pilots=pilots)
     whose = "pilots" if has_pilots else "most runs"
-    found = made.read().deviations
+    found = deviations_of(made.read())
     assert [(each.kind, each.text) for each in found] == [
         (Kind.packages, f"2 runs with torch 2, {whose} with 1"),
         (Kind.hardware, f"2 runs with machine H100, {whose} with AMD"),
@@ -297,6 +300,27 @@ def test_looks_are_listed(made: Made) -> None:
     assert text.endswith("with 3 of 7 runs")
 
 
+@pytest.mark.parametrize("noun", ["hypotheses", "table3"])
+def test_an_unfinished_study_with_deviations_is_made_again_from_its_publication(
+    noun: str, made: Made, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    remove(made.base[3])
+    change_config(made.mine[0], lambda content: content.update(seed=7))
+    change_record(made.mine[1], status=Status.failed)
+    make_run("base", seed=9, nll=2.0, started=LATE, **ORIGIN)
+    words = ["report", noun, *(["study=study"] if noun == "hypotheses" else [])]
+    assert main([*words, "publish=published"]) == 0
+    page = (tmp_path / "published" / "README.md").read_text(encoding="utf-8")
+    shutil.rmtree(made.folder)
+    for _ in range(2):
+        assert main([*words, "from=published", "output=again.md"]) == 0, "published data records no look"
+        assert (tmp_path / "again.md").read_text(encoding="utf-8") == page
+    for text in ("seed 9: not in the plan", "seed is 7, planned 1", "not begun", "with 4 of 7 runs"):
+        assert text in page
+    assert noun == "table3" or "seed 2: failed" in page
+
+
 def test_the_study_of_some_runs_is_found(made: Made, make_run: MakeRun) -> None:
     study = registration_of([made.base[0], make_run("d_ls02")], made.folder)
     assert study is not None
@@ -313,7 +337,7 @@ def test_pilots_are_no_results(made: Made) -> None:
 
 def test_the_plan_is_in_the_remarks_with_its_hash_and_deviations(made: Made) -> None:
     remove(made.base[3])
-    plan, *deviations = made.read().remarks()
+    plan, *deviations = plan_remarks(made.read())
     sha256 = json.loads((made.folder / "registrations/study.json").read_text())["sha256"]
     assert sha256[:12] in plan
     assert FROZEN in plan

@@ -1,4 +1,4 @@
-"""Table 3 of runs that a frozen plan asked for is judged by the plan, and can be published with it."""
+"""Table 3 of runs of a frozen plan is judged by the plan, and can be published with it."""
 
 import json
 from collections.abc import Callable

@@ -230,7 +230,7 @@ def test_a_report_opens_with_what_its_runs_test(make_run: MakeRun, tmp_path: Pat
     found = report(tmp_path / "runs")
     assert found.scope == (
         "These runs (scale nano, 1,400 steps, warm-up over 71% of them, 3.0 passes over the training data, "
-        "1 to 2 seeds a row) test what the paper says of heads, label smoothing and positions, for models of their own "
+        "1 to 2 seeds a row) test the paper's claims on heads, label smoothing and positions, for models of their own "
         "size and budget."
     )
     (dropout,) = (claim for claim in found.claims if claim.claim.id == "dropout")
@@ -288,7 +288,7 @@ def test_the_document_of_the_docs_can_be_typeset(found: Report, tmp_path: Path) 
     remarks = (printable, "*a star", "[a bracket", *(f"{character}{character}" for character in printable))
     (document,) = re.findall(r"```latex\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "document.tex").write_text(document)
-    for page in (dataclasses.replace(found, remarks=remarks), EMPTY):
+    for page in (dataclasses.replace(found, own_remarks=remarks), EMPTY):
         (tmp_path / "table3.tex").write_text(written(page, ".tex"), encoding="utf-8")
         said = subprocess.run(
             ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "document.tex"],

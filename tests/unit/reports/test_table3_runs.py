@@ -87,6 +87,19 @@ def test_a_run_that_differs_otherwise_is_refused_with_the_key_and_both_runs(
     assert found.left_out == 1
 
 
+def test_a_refusal_names_all_keys_the_unchanged_run_and_the_other_report(make_run: MakeRun, tmp_path: Path) -> None:
+    """As for an idea of one's own that was tried on base: its runs count as base with changes."""
+    changes = ("model.attention=additive", "model.dropout=0.3", "optimization.max_steps=50")
+    changed = make_run("base", *changes, seed=1, difference="attention=additive")
+    base = make_run("base", seed=2)
+    message = refusal(tmp_path / "runs")
+    assert message.startswith(f"model.attention differs, additive in {changed} and scaled_dot in {base}: so do ")
+    assert all(change.partition("=")[0] in message for change in changes)
+    assert f"only.like={base} " in message
+    assert "aiayn report comparison" in message
+    assert seen(find(tmp_path / "runs", like=base)) == [("base", 2)]
+
+
 def test_scale_and_data_are_chosen_by_name_and_fingerprint(make_run: MakeRun, tmp_path: Path) -> None:
     make_run("base")
     make_run("base", "scale=demo", seed=2)

@@ -49,7 +49,7 @@ def checkout(copy: Path) -> Path:
 
 
 def run(root: Path, program: str, *words: str) -> bytes:
-    """What a program prints that imports the package from a folder."""
+    """The output of a program that imports the package from a folder."""
     environment = {**CLEAN, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", program, *words]
     return subprocess.run(command, env=environment, capture_output=True, check=True).stdout

@@ -125,7 +125,7 @@ def test_a_change_of_any_part_of_the_file_is_refused(tmp_path: Path, key: str) -
     content = json.loads(path.read_text())
     content[key] = altered(content[key])
     path.write_text(json.dumps(content))
-    with pytest.raises(UserError, match="it has changed since the plan was frozen"):
+    with pytest.raises(UserError, match="has changed since the plan was frozen"):
         read_registration(tmp_path, "study")
 
 

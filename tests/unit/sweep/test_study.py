@@ -1,4 +1,4 @@
-"""The file of a study is read as it is stated, and what cannot be meant is refused in one line with its key."""
+"""The file of a study is read as it is stated, and invalid values are refused in one line with their key."""
 
 import math
 from copy import deepcopy
@@ -90,19 +90,29 @@ def comparison(**fields: Any) -> dict[str, Any]:
     ("changes", "complaint"),
     [
         ({"base": "none"}, "base=none: no such row; choose from base, a_h1, mine"),
-        ({"rows__others": []}, "rows.others: the name stands for all other rows"),
+        ({"rows__others": []}, "rows.others: in seeds this name means all other rows"),
         ({"seeds": {"base": 3}}, "seeds: has none for row a_h1"),
-        ({"seeds__unknown": 3}, "seeds=unknown: no such row"),
+        ({"seeds__unknown": 3}, "seeds.unknown: no such row; choose from base, a_h1, mine, others"),
+        ({"seeds__bas": 3}, "seeds.bas: no such row; did you mean hydra.sweeper.seeds.base?"),
+        ({"seeds": 0}, "seeds=0: state them by row, as in {base: 8, others: 4}"),
+        ({"seeds": [1, 2]}, "seeds=[1, 2]: state them by row"),
         ({"seeds__base": 0}, "seeds.base=0: must be at least 1"),
+        ({"seeds__others": -3}, "seeds.others=-3: must be at least 1"),
         ({"seeds__base": [1, 1]}, "seeds.base=[1, 1]: state each seed once"),
         ({"seeds__base": []}, "seeds.base=[]: state each seed once, at least one"),
         ({"seeds__base": "many"}, "seeds.base=many: must be a whole number"),
         ({"pilots__rows": ["none"]}, "pilots.rows=none: no such row"),
         ({"pilots__seeds": 1}, "pilots.seeds=1: at least 2"),
+        ({"pilots__seeds": -2}, "pilots.seeds=-2: at least 2"),
         ({"pilots__seeds": [4, 7]}, "pilots.seeds=[4, 7]: seed 4 is one of row base"),
         ({"gates__settled": 3}, "gates.settled=3: is no gate"),
         ({"gates__settled__last_share": 2}, "gates.settled.last_share=2: must be a number between 0 and 1"),
-        ({"gates__settled__lowest": 2}, "gates.settled={"),
+        ({"gates__settled__lowest": 2}, "gates.settled.lowest: no such key; choose from largest_fall, "),
+        (
+            {"gates__settled__larges_fall": 2},
+            "gates.settled.larges_fall: no such key; did you mean hydra.sweeper.",
+        ),
+        ({"gates__settled": {"last_share": 0.1}}, "gates.settled={"),
         (
             {"gates__converged": {"largest_fall": 0.5, "last_share": 0.5}},
             "gates.converged: claims.one_head has the paper's",
@@ -116,6 +126,8 @@ def comparison(**fields: Any) -> dict[str, Any]:
         ({"claims": [{"id": "x", "statement": "X."}]}, "claims[0].primary has no value"),
         (claim(id=" "), "claims[0]: state an id"),
         (claim(primary=[]), "claims[0].primary=[]: state a list"),
+        (claim(primry=[]), "claims[0].primry: no such key; did you mean hydra.sweeper.claims[0].primary?"),
+        (claim(gates=["setled"]), "claims[0].gates=setled: no such gate; did you mean settled?"),
         (claim(gates=["none"]), "claims[0].gates=none: no such gate; hydra.sweeper.gates has settled"),
         (claim(effect=3), "claims[0].effect: no such key"),
         (comparison(better="mine", worse="base"), "claims[0].primary[0].effect has no value"),
@@ -130,7 +142,15 @@ def comparison(**fields: Any) -> dict[str, Any]:
             comparison(better="mine", worse="base", effect=1, metric="f1"),
             "claims[0].primary[0].metric=f1: choose from ppl",
         ),
-        (comparison(better="mine", than="base", effect=1), "claims[0].primary[0].worse has no value"),
+        (comparison(better="mine", effect=1), "claims[0].primary[0].worse has no value"),
+        (
+            comparison(better="mine", than="base", effect=1),
+            "claims[0].primary[0].than: no such key; choose from ",
+        ),
+        (
+            comparison(beter="mine", worse="base", effect=1),
+            "claims[0].primary[0].beter: no such key; did you mean ",
+        ),
         ({"claims": [claim(primary=["mine"])["claims"][0]]}, "claims[0].primary[0]=mine: is no comparison"),
     ],
 )

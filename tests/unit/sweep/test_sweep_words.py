@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aiayn.config.compose import compose_command
 from aiayn.config.store import options
 from aiayn.errors import UserError
-from aiayn.sweep.words import SWEEP_VARIABLE, write_out_globs
+from aiayn.sweep.words import SWEEP_VARIABLE, folder_words, write_out_globs
 
 CommandLine = Callable[..., Any]
 
@@ -35,6 +35,20 @@ def test_a_glob_matches_options_of_the_user(tmp_path: Path) -> None:
     (tmp_path / "experiment" / "mine.yaml").touch()
     words = ["experiment=glob([mine,table3/base])", f"hydra.searchpath=['file://{tmp_path}']"]
     assert write_out_globs(words) == ["experiment=mine,table3/base", *words[1:]]
+
+
+def test_a_recorded_command_names_the_folder_of_the_user_and_no_other_override_of_hydras(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my conf").mkdir()
+    folder = f"hydra.searchpath=['file://{tmp_path / 'my conf'}']"
+    others = ["hydra.job.env_set.TOKEN=secret", "hydra.launcher.setup=['export TOKEN=secret']", "hydra.mode=MULTIRUN"]
+    assert folder_words([*others, folder]) == ["--config-dir", str(tmp_path / "my conf")]
+    monkeypatch.chdir(tmp_path)
+    assert folder_words([folder, *others]) == ["--config-dir", "my conf"]
+    several = f"hydra.searchpath=['file://{tmp_path}','pkg://theirs']"
+    assert folder_words([several]) == [several]
+    assert folder_words(others) == []
 
 
 @pytest.mark.parametrize(

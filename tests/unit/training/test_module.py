@@ -2,17 +2,15 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from pytorch_lightning import Callback, LightningModule, Trainer
 from tiny import RECIPE
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 from torch.nn.functional import cross_entropy
-from torch.utils.data import DataLoader
+from training_step import TrainingStep
 
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
 from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
@@ -22,28 +20,11 @@ from aiayn.training.loss import output_losses
 from aiayn.training.module import TranslationModule
 from aiayn.training.schedule import learning_rate
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*does not have many workers",
-    "ignore:.isinstance.treespec, LeafSpec",  # Lightning asks torch in a way that is going out of use
-)
-
 BOS, EOS, ENTRIES = 1, 2, 12
 LENGTHS = (2, 3, 40)
 """Target tokens of three sentences, end marks included."""
 
 Gradients = dict[str, Tensor]
-
-
-class GradientKeeper(Callback):
-    """Keeps the gradients that the optimizer is about to step with."""
-
-    def __init__(self) -> None:
-        self.kept: Gradients = {}
-
-    def on_before_optimizer_step(self, trainer: Trainer, pl_module: LightningModule, optimizer: Any) -> None:
-        self.kept = {
-            name: weight.grad.clone() for name, weight in pl_module.named_parameters() if weight.grad is not None
-        }
 
 
 @pytest.fixture
@@ -78,28 +59,8 @@ def micro_batch(pairs: PairsInMemory, *sentences: int, multiple: int = 1) -> Tra
     )
 
 
-def accumulated(module: TranslationModule, batches: list[TranslationBatch], folder: Path) -> Gradients:
-    """The gradients that Lightning makes of one optimizer step."""
-    keeper = GradientKeeper()
-    trainer = Trainer(
-        accelerator="cpu",
-        max_steps=1,
-        accumulate_grad_batches=len(batches),
-        limit_val_batches=0,
-        callbacks=[keeper],
-        default_root_dir=folder,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
-    loader: DataLoader[TranslationBatch] = DataLoader(batches, batch_size=None)  # type: ignore[arg-type]  # a list
-    trainer.fit(module, loader, loader)  # the second one is not used, but Lightning wants one
-    return keeper.kept
-
-
 def by_hand(module: TranslationModule, loss: Tensor) -> Gradients:
-    named = dict(module.named_parameters())
+    named = dict(module.model.named_parameters())
     return dict(zip(named, torch.autograd.grad(loss, list(named.values())), strict=True))
 
 
@@ -115,7 +76,8 @@ def test_every_token_of_a_step_has_the_same_weight_in_unequal_micro_batches(
     module: TranslationModule, pairs: PairsInMemory, parts: list[tuple[int, ...]], multiple: int, tmp_path: Path
 ) -> None:
     expected = by_hand(module, loss_of(module, micro_batch(pairs, 0, 1, 2), reduction="mean"))
-    gradients = accumulated(module, [micro_batch(pairs, *part, multiple=multiple) for part in parts], tmp_path)
+    batches = [micro_batch(pairs, *part, multiple=multiple) for part in parts]
+    gradients = TrainingStep(module, batches, tmp_path).gradients
     assert gradients.keys() == expected.keys()
     for name, gradient in expected.items():
         torch.testing.assert_close(gradients[name], gradient, rtol=1e-5, atol=1e-6)

@@ -22,7 +22,7 @@ def micro_batches(
 
     `parts` is the number of ranks times that of accumulations; a rank gets part `a * world_size + rank` in accumulation
     a. So the optimizer step has the same sentences for any factors. With fewer sentences than parts, some are empty.
-    Those of static shape are bounded on either side, see `_dealt`.
+    Parts of static shape are bounded on either side, see `_dealt`.
     """
     if is_static:
         return _dealt(batch, source_lengths, target_lengths, parts)

@@ -111,8 +111,8 @@ def _order_by_length(
 ) -> Order:
     """Order sentences by their longer side, relative to its budget; ties are random.
 
-    So every batch has about as many source tokens for each target token as the corpus, and both its sides are nearly as
-    full as they can be together. Neighbours in an order by both sides would be more similar, but fill one side alone.
+    So every batch has about the corpus' ratio of source to target tokens, and both its sides are nearly as full as they
+    can be together. In an order by both sides, neighbours would be more similar, but only one side would be full.
     """
     assert len(source_lengths) <= np.iinfo(np.int32).max
     shuffled = np.arange(len(source_lengths), dtype=np.int32)

@@ -57,7 +57,7 @@ def static_shapes(
 
 
 def _most_sentences(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int) -> int:
-    """A bound of the sentences of a global batch: as many as fit if all shortest ones of a side come together."""
+    """The largest possible number of sentences of a global batch: a batch of the shortest ones of either side."""
     return max(1, min(_most_of(source_lengths, source_tokens), _most_of(target_lengths, target_tokens)))
 
 

@@ -51,7 +51,7 @@ class PreparationSettings:
     """Whether the text is already split into words by spaces."""
     filters: Filters = field(default_factory=Filters)
     given: GivenPieces | None = None
-    """For the tokenizer `given`."""
+    """Marker and vocabulary of the tokenizer `given`; None for others."""
 
     def described(self) -> dict[str, Any]:
         """Return the settings as plain values; a UserError if the file of a vocabulary cannot be read."""

@@ -89,7 +89,7 @@ class PreparedSplit:
 def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:
     """Write `<stem>.<side>.tokens`, `.offsets` and `.txt` of both sides of a held-out split, a few chunks at a time.
 
-    The text is that of whole words, so of given pieces it is restored.
+    The text has whole words: those of given pieces are restored.
 
     Returns:
         Numbers of pairs, of dropped pairs (none) and of tokens of each side.

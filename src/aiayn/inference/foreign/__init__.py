@@ -1,1 +1,1 @@
-"""Checkpoints of other libraries, read as weights, settings and vocabularies of this project."""
+"""Readers of other libraries' checkpoints: their weights, settings and vocabularies in this project's form."""

@@ -1,7 +1,7 @@
 """Transformers of fairseq: a checkpoint of its trainer, and the dictionaries beside it.
 
-Its positions are blocks of sines and cosines, counted from 2 since row 1 of its table is that of pads; the decoder
-begins with the end mark; a search divides by a power of the length.
+fairseq's positions are blocks of sines and cosines, counted from 2 since row 1 of its table is that of pads; its
+decoder's first input is the end mark; its search divides by a power of the length.
 """
 
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
 from aiayn.config.schema import EosWithin, LengthPenalty
 from aiayn.data.given_pieces import SPECIAL_IDS, GivenTokenizer, read_vocabulary
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel
+from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel, check_settings
 from aiayn.inference.foreign.pickled import plain, read_pickled
-from aiayn.inference.foreign.state import ForeignState, layers
+from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
 
 LIBRARY = "fairseq"
 
 EPSILON = 1e-5
-"""Of its layer normalisation: PyTorch's default."""
+"""Epsilon of its layer normalisation: PyTorch's default."""
 
 SAME_ON_BOTH_SIDES = ("embed_dim", "ffn_embed_dim", "layers", "attention_heads", "normalize_before")
 """Arguments of encoder and decoder that are one setting here."""
@@ -47,9 +47,10 @@ def read_fairseq(path: Path) -> ForeignModel:
         UserError: the file or its dictionaries cannot be read, or the model has another structure than ours.
     """
     content = read_pickled(path)
-    if not isinstance(content.get("model"), dict):
-        raise UserError(f"checkpoint={path}: not a checkpoint of fairseq (no part named model)")
+    weights = named_tensors(content.get("model"), f"checkpoint={path}: its part named model")
     arguments, generation = _arguments(content, path)
+    for settings in (arguments, generation):
+        check_settings(settings, f"checkpoint={path}")
     for name, value in WITHOUT_WEIGHTS.items():
         if arguments.get(name, value) != value:
             raise UserError(f"checkpoint={path}: was trained with {name}={arguments[name]}, which is not imported")
@@ -61,7 +62,7 @@ def read_fairseq(path: Path) -> ForeignModel:
     history = content.get("optimizer_history") or [{}]
     return ForeignModel(
         library=LIBRARY,
-        weights=converted(content["model"], path, num_layers=shared["layers"], is_tied=is_tied, is_pre=is_pre),
+        weights=converted(weights, path, num_layers=shared["layers"], is_tied=is_tied, is_pre=is_pre),
         model={
             "d_model": width,
             "d_ff": shared["ffn_embed_dim"],
@@ -91,6 +92,7 @@ def read_fairseq(path: Path) -> ForeignModel:
         tokenizer=_tokenizer(path, languages),
         languages=(str(languages[0]), str(languages[1])),
         weights_file=path,
+        vocabulary_file=_dictionary(path, languages[0]).name,
         step=int(history[-1].get("num_updates", 0)),
     )
 
@@ -103,7 +105,7 @@ def converted(
     weights = {"embedding.weight": state.take("encoder.embed_tokens.weight")}
     if not is_tied:
         target = state.take("decoder.embed_tokens.weight")
-        # Without a matrix of its own the output layer has that of the decoder's embeddings.
+        # If the output layer has no matrix, it uses that of the decoder's embeddings.
         output = next((name for name in OUTPUTS if name in state), None)
         weights["untied_target_embedding.weight"] = target
         weights["untied_output.weight"] = state.take(output) if output else target.clone()
@@ -174,8 +176,11 @@ def _activation(name: str, path: Path) -> Activation:
 
 def _tokenizer(path: Path, languages: tuple[Any, ...]) -> GivenTokenizer:
     """The vocabulary of dict.<language>.txt beside the checkpoint; UserError if those of both sides differ."""
-    files = [path.with_name(f"dict.{language}.txt") for language in languages]
-    source, target = (read_vocabulary(file, "checkpoint") for file in files)
+    files = [_dictionary(path, language) for language in languages]
+    for file in files:
+        if not file.is_file():
+            raise UserError(f"checkpoint={path}: has no {file.name} beside it; copy the dictionary of its data there")
+    source, target = (read_vocabulary(file, f"checkpoint={path}") for file in files)
     if source != target:
         raise UserError(
             f"checkpoint={path}: {files[0].name} and {files[1].name} differ; models with one vocabulary are imported"
@@ -185,3 +190,7 @@ def _tokenizer(path: Path, languages: tuple[Any, ...]) -> GivenTokenizer:
 
 def _has_at(pieces: list[str]) -> bool:
     return any(piece.endswith("@@") for piece in pieces)
+
+
+def _dictionary(path: Path, language: Any) -> Path:
+    return path.parent / f"dict.{language}.txt"

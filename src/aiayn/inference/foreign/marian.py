@@ -1,12 +1,12 @@
-"""Marian's Transformers as transformers stores them: a folder with config.json, weights and vocab.json.
+"""Marian models of the library transformers: a folder with config.json, weights and vocab.json.
 
-The decoder begins with the pad; all projections have biases, and so has the output layer. Positions are the paper's
+The decoder's first input is the pad; all projections and the output layer have biases. Positions are the paper's
 sinusoids with all sines before all cosines, so the converter puts the coordinates of all states in the paper's order.
 """
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,14 @@ from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
 from aiayn.config.schema import EosWithin, LengthPenalty
 from aiayn.data.given_pieces import GivenTokenizer, SpecialIds
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel
-from aiayn.inference.foreign.pickled import read_pickled
-from aiayn.inference.foreign.state import ForeignState, layers
+from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel, check_settings
+from aiayn.inference.foreign.pickled import NAMED, read_pickled
+from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
 
 LIBRARY = "marian"
 
 EPSILON = 1e-5
-"""Of its layer normalisation: PyTorch's default."""
+"""Epsilon of its layer normalisation: PyTorch's default."""
 
 ACTIVATIONS = {"relu": Activation.relu, "swish": Activation.swish, "silu": Activation.swish}
 
@@ -39,11 +39,15 @@ DEFAULTS: Mapping[str, Any] = {
     "eos_token_id": 0,
     "decoder_start_token_id": 58100,
 }
-"""Of `MarianConfig`, for files that leave them out; sizes are always stated."""
+"""Defaults of `MarianConfig`, for files that leave settings out; sizes are always stated."""
 
 SIDES = ("encoder", "decoder")
 
 UNKNOWN = "<unk>"
+
+SPECIAL = ("pad_token_id", "eos_token_id", "decoder_start_token_id")
+
+VOCABULARY = "vocab.json"
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
 
@@ -54,19 +58,22 @@ def read_marian(folder: Path) -> ForeignModel:
     Raises:
         UserError: a file cannot be read, or the model has another structure than ours.
     """
-    config = {**DEFAULTS, **_json(folder / "config.json")}
-    generation = config | _json(folder / "generation_config.json", may_lack=True)
-    names = _json(folder / "tokenizer_config.json", may_lack=True)
+    stated = _json(folder, "config.json")
+    config = {**DEFAULTS, **{name: value for name, value in stated.items() if value is not None}}
+    generation = config | _json(folder, "generation_config.json", may_lack=True)
+    names = _json(folder, "tokenizer_config.json", may_lack=True)
     if config.get("model_type") != "marian":
         raise UserError(
             f"checkpoint={folder}: model_type={config.get('model_type')} in config.json; marian is imported"
         )
+    for settings, name in ((config, "config.json"), (generation, "generation_config.json")):
+        check_settings(settings, f"checkpoint={folder}: {name}")
     _check(config, folder)
     weights_file = next((folder / name for name in (SAFETENSORS, PICKLED) if (folder / name).is_file()), None)
     if weights_file is None:
-        raise UserError(f"checkpoint={folder}: has neither {SAFETENSORS} nor {PICKLED}")
+        raise UserError(f"checkpoint={folder}: has neither {SAFETENSORS} nor {PICKLED}; download one of them")
     pieces = _pieces(folder)
-    pad, eos, start = (config[name] for name in ("pad_token_id", "eos_token_id", "decoder_start_token_id"))
+    pad, eos, start = (_id(config, name, pieces, folder) for name in SPECIAL)
     width, heads = config["d_model"], config["encoder_attention_heads"]
     source, target = (str(names.get(f"{side}_lang") or UNKNOWN_LANGUAGE) for side in ("source", "target"))
     return ForeignModel(
@@ -104,6 +111,7 @@ def read_marian(folder: Path) -> ForeignModel:
         ),
         languages=(source, target),
         weights_file=weights_file,
+        vocabulary_file=VOCABULARY,
     )
 
 
@@ -112,7 +120,7 @@ def converted(tensors: Mapping[str, Tensor], path: Path, *, num_layers: int) -> 
     state = ForeignState(tensors, path)
     embedding = state.take("model.shared.weight")
     weights = {"embedding.weight": embedding}
-    if BIAS in state:  # it is no parameter there, so it has no gradient
+    if BIAS in state:  # a buffer there, so gradients lack it
         weights["output_bias"] = state.take(BIAS).flatten()
     for side in SIDES:
         weights |= layers(state, f"model.{side}", side, num_layers=num_layers)
@@ -131,8 +139,8 @@ REPEATED = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.wei
 def _interleaved(weights: Mapping[str, Tensor], *, d_model: int) -> dict[str, Tensor]:
     """The same model with the coordinates of its states in another order: sine, cosine, sine and so on.
 
-    Only positions tell coordinates apart. Matrices that read states change the order of their columns; those that write
-    them, with their biases, and normalisations change that of their rows.
+    Only positions depend on the order of coordinates. It changes the columns of matrices that are applied to states,
+    and the rows of those that compute them, of their biases, and of normalisations.
     """
     order = torch.arange(d_model).view(2, -1).t().flatten()
     found: dict[str, Tensor] = {}
@@ -171,19 +179,28 @@ def _check(config: Mapping[str, Any], folder: Path) -> None:
 
 
 def _pieces(folder: Path) -> list[str]:
-    """The vocabulary by id; UserError unless the ids are those of a list, or if it lacks the unknown piece."""
-    ids = _json(folder / "vocab.json")
-    pieces = sorted(ids, key=lambda piece: int(ids[piece]))
-    if [ids[piece] for piece in pieces] != [*range(len(pieces))]:
-        raise UserError(f"checkpoint={folder}: the ids in vocab.json are not 0 to {len(pieces) - 1}")
+    """The vocabulary by id; UserError if the ids are not 0, 1, 2, ..., or the unknown piece is missing."""
+    ids = _json(folder, VOCABULARY)
+    if not all(type(each) is int for each in ids.values()) or sorted(ids.values()) != [*range(len(ids))]:
+        raise UserError(f"checkpoint={folder}: the ids in {VOCABULARY} are not 0 to {len(ids) - 1}; download it again")
     if UNKNOWN not in ids:
-        raise UserError(f"checkpoint={folder}: vocab.json has no {UNKNOWN}")
-    return pieces
+        raise UserError(f"checkpoint={folder}: {VOCABULARY} has no {UNKNOWN}; download it again")
+    return sorted(ids, key=lambda piece: ids[piece])
+
+
+def _id(config: Mapping[str, Any], name: str, pieces: Sequence[str], folder: Path) -> int:
+    """The id of a special token; UserError if the vocabulary lacks it."""
+    found: int = config[name]
+    if found not in range(len(pieces)):
+        raise UserError(
+            f"checkpoint={folder}: {name}={found} in config.json is no id of {VOCABULARY}; download both again"
+        )
+    return found
 
 
 def _tensors(path: Path) -> Mapping[str, Tensor]:
     if path.name == PICKLED:
-        return read_pickled(path)
+        return named_tensors(read_pickled(path), f"checkpoint={path}")
     if importlib.util.find_spec("safetensors") is None:
         raise UserError(
             f"checkpoint={path}: safetensors is not installed; pip install -e '.[safetensors]' in the checkout"
@@ -192,21 +209,22 @@ def _tensors(path: Path) -> Mapping[str, Tensor]:
     from safetensors.torch import load_file
 
     try:
-        tensors: Mapping[str, Tensor] = load_file(path)
+        weights: Mapping[str, Tensor] = load_file(path)
     except SafetensorError as error:
-        raise UserError(f"checkpoint={path}: cannot be read ({error})") from None
-    return tensors
+        place = f"checkpoint={path.parent}: {path.name}"
+        raise UserError(f"{place} cannot be read ({error}); download it again") from None
+    return weights
 
 
-def _json(path: Path, *, may_lack: bool = False) -> dict[str, Any]:
+def _json(folder: Path, name: str, *, may_lack: bool = False) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
     except FileNotFoundError:
         if may_lack:
             return {}
-        raise UserError(f"checkpoint={path.parent}: has no {path.name}, so it is no model of Marian") from None
+        raise UserError(f"checkpoint={folder}: has no {name}, so it is no model of Marian; {NAMED}") from None
     except (OSError, ValueError) as error:
-        raise UserError(f"checkpoint={path}: cannot be read ({error})") from None
+        raise UserError(f"checkpoint={folder}: {name} cannot be read ({error}); download it again") from None
     if not isinstance(content, dict):
-        raise UserError(f"checkpoint={path}: not a JSON object")
+        raise UserError(f"checkpoint={folder}: {name} is not a JSON object; download it again")
     return content

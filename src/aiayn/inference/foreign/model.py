@@ -1,4 +1,4 @@
-"""A model of another library, as this project would have it."""
+"""A model of another library in this project's form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from aiayn.config.values import Count, Share, Size, check_value
 from aiayn.data.given_pieces import GivenTokenizer
 
 
@@ -17,17 +18,47 @@ class ForeignModel:
     library: str
     """fairseq or marian."""
     weights: Mapping[str, Tensor]
-    """By the names of `aiayn.models.transformer.Transformer`."""
+    """Tensors by the names of `aiayn.models.transformer.Transformer`."""
     model: Mapping[str, Any]
     """The values of the configuration's group `model` that the checkpoint states."""
     decoding: Mapping[str, Any]
-    """The same of the group `decoding`: the library's own search."""
+    """The values of the group `decoding` that the checkpoint states: the library's own search."""
     tokenizer: GivenTokenizer
     languages: tuple[str, str]
-    """ISO 639-1 codes of source and target, or what the checkpoint has in their place."""
+    """Languages of source and target as the checkpoint names them, usually by ISO 639-1 codes."""
     weights_file: Path
+    vocabulary_file: str
+    """The name of the file of its vocabulary."""
     step: int = 0
-    """Optimizer steps of its training; 0: not known."""
+    """Optimizer steps of its training; 0: unknown."""
+
+
+SIZES: Mapping[str, Any] = dict.fromkeys(("embed_dim", "ffn_embed_dim", "ffn_dim"), Size) | dict.fromkeys(
+    ("layers", "attention_heads"), Count
+)
+"""Sizes of encoder and decoder, by their names in either library after `encoder_` or `decoder_`."""
+
+TYPES: Mapping[str, Any] = {
+    **{f"{side}_{name}": hint for side in ("encoder", "decoder") for name, hint in SIZES.items()},
+    "d_model": Size,
+    "source_lang": str,
+    "target_lang": str,
+    "activation_fn": str,
+    "activation_function": str,
+    **dict.fromkeys(("dropout", "attention_dropout", "activation_dropout", "relu_dropout"), Share),
+    **dict.fromkeys(("max_source_positions", "max_target_positions", "max_position_embeddings"), Count),
+    **dict.fromkeys(("pad_token_id", "eos_token_id", "decoder_start_token_id"), int),
+    **dict.fromkeys(("beam", "num_beams"), Count),
+    **dict.fromkeys(("lenpen", "length_penalty"), float),
+}
+"""Types of the settings that are read, by their names in either library."""
+
+
+def check_settings(settings: Mapping[str, Any], place: str) -> None:
+    """Refuse settings of another type than `TYPES` has; UserError with `place` and the setting."""
+    for name, hint in TYPES.items():
+        if settings.get(name) is not None:
+            check_value(f"{place}: {name}", settings[name], hint)
 
 
 UNKNOWN_LANGUAGE = "und"

@@ -16,17 +16,21 @@ OLD_CLASSES = (
     "fairseq.meters.TimeMeter",
     "fairseq.meters.StopwatchMeter",
 )
-"""Classes in fairseq's files up to 2020, which are no archives: the arguments, and meters of training."""
+"""Classes in fairseq's files up to 2020, which are not zip archives: the arguments, and meters of training."""
 
 PREFIXES = ("argparse.Namespace", "builtins.", "collections.defaultdict", "fairseq.", "numpy.", "omegaconf.", "typing.")
 """Names of classes and functions in its later files: configurations, metrics and scalars."""
 
+NAMED = "name a .pt of fairseq's trainer, or the folder of a Marian model of transformers"
+
+DAMAGED = f"cannot be read (cut off, damaged, or another program's); copy it again, or {NAMED}"
+
 
 class StandIn:
-    """An object in the place of any of these classes: it holds the same data and does nothing."""
+    """Replaces an object of any of these classes: it holds the same data and has no behaviour."""
 
     arguments: tuple[Any, ...]
-    """Of the class's constructor: of an enumeration, its value."""
+    """Arguments of the class's constructor; for an enumeration, its value."""
 
     def __new__(cls, *arguments: Any) -> Self:
         """Keep the arguments."""
@@ -51,29 +55,31 @@ def read_pickled(path: Path) -> dict[str, Any]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # torch warns before it fails to read
+            warnings.simplefilter("error")  # torch warns before reading fails
             names = {*OLD_CLASSES, *_later_names(path)}
             with torch.serialization.safe_globals([(StandIn, name) for name in sorted(names)]):
                 content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
-        raise UserError(f"checkpoint={path}: no such file") from None
+        raise UserError(f"checkpoint={path}: no such file; {NAMED}") from None
     except pickle.UnpicklingError as error:
         reason = str(error).partition("GLOBAL ")[2].partition(" ")[0]
+        if not reason:
+            raise UserError(f"checkpoint={path}: {DAMAGED}") from None
         raise UserError(
-            f"checkpoint={path}: holds more than tensors, plain values and fairseq's settings"
-            f"{f' ({reason})' if reason else ''}, and is not loaded"
+            f"checkpoint={path}: holds more than tensors, plain values and fairseq's settings ({reason}), and is not "
+            f"loaded; {NAMED}"
         ) from None
     except OSError as error:
         raise UserError(f"checkpoint={path}: cannot be read ({error.strerror or error})") from None
     except UNREADABLE:
-        raise UserError(f"checkpoint={path}: cannot be read (cut off, damaged, or another program's)") from None
+        raise UserError(f"checkpoint={path}: {DAMAGED}") from None
     if not isinstance(content, dict):
-        raise UserError(f"checkpoint={path}: not a checkpoint (no dictionary)")
+        raise UserError(f"checkpoint={path}: not a checkpoint (no dictionary); {NAMED}")
     return content
 
 
 def _later_names(path: Path) -> list[str]:
-    """The names in an archive that may be stood in for; none of a file of the old form."""
+    """The names in an archive that `StandIn` may replace; empty for a file of the old form."""
     with path.open("rb") as stream:
         if stream.read(2) != b"PK":
             return []
@@ -82,7 +88,7 @@ def _later_names(path: Path) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Dictionaries, lists and values in the place of stand-ins: of OmegaConf's nodes, their content."""
+    """Plain dictionaries, lists and values instead of stand-ins; OmegaConf's nodes become their content."""
     if isinstance(value, StandIn):
         state = {name: each for name, each in vars(value).items() if name != "arguments"}
         for key in ("_content", "_val"):

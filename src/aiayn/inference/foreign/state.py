@@ -13,7 +13,7 @@ ATTENTIONS = {"self_attn": "self_attention", "encoder_attn": "cross_attention"}
 
 
 class ForeignState:
-    """Tensors by their names in another library; each is taken once, so that those left over can be named."""
+    """Tensors by their names in another library; each is taken once, so that the remaining ones can be named."""
 
     def __init__(self, tensors: Mapping[str, Tensor], path: Path) -> None:
         self._tensors, self._path = dict(tensors), path
@@ -34,17 +34,24 @@ class ForeignState:
         return {f"{own}.{kind}": self.take(f"{name}.{kind}") for name, own in names.items() for kind in KINDS}
 
     def leave_out(self, *names: str) -> None:
-        """Forget tensors that repeat others or are no weights, where they are there."""
+        """Remove tensors that repeat others or are no weights, if the checkpoint has them."""
         for name in names:
             self._tensors.pop(name, None)
 
     def check_empty(self) -> None:
-        """Refuse a checkpoint with further weights: the model would be another one without them."""
+        """Refuse a checkpoint with further weights: without them it would be another model."""
         if self._tensors:
             raise UserError(
                 f"checkpoint={self._path}: has weights that model=transformer lacks, such as {min(self._tensors)}; "
                 "models of other structures are not imported"
             )
+
+
+def named_tensors(content: object, place: str) -> Mapping[str, Tensor]:
+    """The weights by name that a checkpoint should hold; UserError if it holds none."""
+    if not isinstance(content, dict) or not content or not all(isinstance(each, Tensor) for each in content.values()):
+        raise UserError(f"{place}: holds no weights by name; name the checkpoint of a trained model")
+    return content
 
 
 KINDS = ("weight", "bias")
@@ -71,7 +78,7 @@ def layers(state: ForeignState, side: str, own: str, *, num_layers: int) -> dict
 
 
 def _attention(state: ForeignState, there: str, here: str, *, is_self: bool) -> dict[str, Tensor]:
-    """The projections of an attention: those of one input are one matrix, queries before keys before values."""
+    """The projections of an attention: those of one input are one matrix, in the order queries, keys, values."""
     weights = state.take_all({f"{there}.out_proj": f"{here}.output"})
     for kind in KINDS:
         query, key, value = (state.take(f"{there}.{each}_proj.{kind}") for each in "qkv")

@@ -54,8 +54,8 @@ def positional_encoding(
 ) -> PositionalEncoding:
     """The positional encoding of `model.positions`, initialised with torch's generator.
 
-    `arguments` are further ones of a class of the user's own, named as `module:Class`. `offset` is the first position
-    of sinusoids; rows of a learned table have no numbers.
+    `arguments` are those of a user's class, which is named as `module:Class`. `offset` is the first position of
+    sinusoids; a learned table does not use it.
     """
     given: dict[str, Any] = {"max_positions": max_positions, "d_model": d_model}
     match name:

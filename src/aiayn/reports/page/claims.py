@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from aiayn.paper.claims import Metric
-from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed
+from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed, seeds_needed_text
 from aiayn.reports.judgement import Judged, JudgedClaim
 from aiayn.reports.numbers import effect_text
 from aiayn.reports.page.markup import Html, heading, joined, table, tag, with_symbols
@@ -25,7 +25,7 @@ HEADINGS = (
     "<claimed",
     "paper",
     "<ours; shaded: where the claim puts it",
-    "<first minus second, 95% interval",
+    "<first minus second, 95% interval unless stated",
     "<verdict",
 )
 
@@ -53,7 +53,7 @@ def claim_list(report: Report) -> Html:
 
 
 def _name(verdict: Verdict) -> str:
-    """Of its class in the style sheet."""
+    """Name of its class in the style sheet."""
     return verdict.replace(" ", "-")
 
 
@@ -68,7 +68,7 @@ def _claim(judged: JudgedClaim) -> Html:
     )
     parts = [_comparisons("Comparisons behind the verdict", judged.primary)]
     if judged.secondary:
-        parts.append(_comparisons("Secondary comparisons, which decide nothing", judged.secondary))
+        parts.append(_comparisons("Secondary comparisons, which do not affect the verdict", judged.secondary))
     note = tag("p", " ".join(_notes(judged)), class_="note")
     return tag("details", summary, joined(parts, ""), note, class_=f"claim {_name(judged.verdict)}")
 
@@ -79,8 +79,8 @@ def _notes(judged: JudgedClaim) -> list[str]:
         notes.append(f"Not tested: {judged.reason}.")
     elif judged.power is not None:
         notes.append(f"Power for the paper's differences: {judged.power:.0%}.")
-    if judged.seeds_needed:
-        notes.append(f"{judged.seeds_needed:,} seeds of each row would have a power of 80%.")
+    if seeds := seeds_needed_text(judged):
+        notes.append(f"Seeds of each row for a power of 80%: {seeds}.")
     return notes
 
 

@@ -152,7 +152,7 @@ def _conditions(content: PageContent, command: str) -> Html:
 
 
 def _origins(runs: Sequence[RunContent]) -> dict[str, str]:
-    """The code of the runs, and precision and packages where they differ; by name."""
+    """By name, the code of the runs, and precision and packages where they differ."""
     versions = code_versions((run.entry.directory.path, run.record) for run in runs if run.record)
     return {name: text for name, _, text in (remark.partition(": ") for remark in version_remarks(versions))}
 

@@ -153,8 +153,7 @@ class Table2Report:
 def report_table2(config: ReportConfig, output: Path | None) -> None:
     """Print the table, write it to a .md, .tex or .json file, or publish it with the data of its runs."""
     report = read_table2(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
-    runs = [run for each in report.finished for run in each.finished]
-    show_or_publish(document(report), runs, "test", config, output)
+    show_or_publish(document(report), report.runs, "test", config, output)
 
 
 def read_table2(runs: Path, *, scale: str | None, data: str | None) -> Table2Report:

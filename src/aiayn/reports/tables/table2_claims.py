@@ -53,7 +53,7 @@ class JudgedConclusion:
     paper: str
     """BLEU: the printed row minus the number that it is compared with; FLOPs: the printed ones."""
     effect: Effect | None = None
-    """BLEU, likewise; None for FLOPs and if there is nothing to test."""
+    """The difference of BLEU; None for FLOPs and if there is nothing to test."""
     flops: float | None = None
     verdict: Verdict = Verdict.not_tested
     reason: str = ""
@@ -83,7 +83,7 @@ class JudgedTable2Claim:
 def judge_claims(claims: Sequence[Table2Claim], systems: Sequence[TestedSystem]) -> list[JudgedTable2Claim]:
     """Compare claims with the rows that have finished runs.
 
-    BLEU is tested at 2.5% one-sided, contradictions after correction over the table; costs are compared as they are.
+    BLEU is tested at 2.5% one-sided, contradictions after correction over the table; costs are compared without a test.
     """
     found = {(each.row, each.pair): each for each in systems}
     compared = [[_compared(comparison, found) for comparison in claim.comparisons] for claim in claims]
@@ -145,7 +145,7 @@ def _beats(comparison: Beats, system: TestedSystem | None) -> JudgedConclusion:
         return JudgedConclusion(claimed, paper, reason=MISSING)
     if not system.is_papers or system.bleu is None:
         return JudgedConclusion(claimed, paper, reason=ELSEWHERE)
-    # The standard error is sacreBLEU's, the estimate is by the paper's definition.
+    # The standard error is that of sacreBLEU; the estimate is by the paper's definition.
     effect = replace(system.measured.score(system.place), estimate=system.bleu - comparison.mark)
     return _by_effect(claimed, paper, effect, [system])
 
@@ -185,7 +185,7 @@ def _subject(row: str, column: str) -> str:
 def claim_grids(claims: Sequence[JudgedTable2Claim]) -> Iterator[Grid]:
     """The claims with their verdicts, and the comparisons behind them."""
     yield Grid(
-        "What the paper concludes in section 6.1, and what these runs say",
+        "Claims of the paper in section 6.1 and their verdicts",
         ("<id", "<claim", "<verdict"),
         (tuple((each.claim.id, each.claim.statement, each.verdict.value) for each in claims),),
     )

@@ -4,6 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
 from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
+from aiayn.reports.deviations import named_runs, plan_remarks
 from aiayn.reports.formats import Document, Grid
 from aiayn.reports.judgement import JudgedClaim, MeasuredRows, judge_claims
 from aiayn.reports.publication import show_or_publish
@@ -32,21 +34,21 @@ BASE = "base"
 """The row that others are compared with."""
 
 FEWEST_RANKS = 3
-"""Rows below which an order means nothing."""
+"""The fewest rows whose order is compared."""
 
 SHOWN_OF_CLAIMS = 2
 """Grids of claims on the terminal: verdicts and primary comparisons; secondary ones are in files."""
 
 SEPARATION = 0.02
-"""Of log PPL: pairs of rows that the paper separates by less count in no concordance."""
+"""The concordance counts pairs of rows that the paper separates by more than this in log PPL."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far our rows are in the paper's order."""
+    """Agreement of our rows with the paper's order."""
 
     pairs: Concordance
-    """Of log PPL."""
+    """The concordance of log PPL."""
     spearman: Mapping[Metric, float]
     """Rank correlations."""
 
@@ -62,23 +64,30 @@ class Report:
     conditions: Mapping[str, str]
     """Shared by all runs: scale, data, split and size, BLEU signature; empty while there are none."""
     noises: Mapping[Metric, SeedNoise]
-    """Between seeds, from all rows together; empty if none has two seeds."""
+    """The variances between seeds, from all rows together; empty if none has two seeds."""
     finished: tuple[RowRun, ...]
-    """In the paper's order and by seed."""
-    remarks: tuple[str, ...]
+    """The finished runs in the paper's order and by seed."""
+    unfinished: tuple[RowRun, ...]
+    """The others; the table shows their states."""
+    own_remarks: tuple[str, ...]
     study: RegisteredStudy | None
     """The pre-registered study that planned these runs; its claims are judged by its plan."""
     definition: str
-    """Of the values of our BLEU, by its name in a matrix; empty: sacreBLEU's."""
+    """Definition of our BLEU, by its name in a matrix; empty: sacreBLEU's."""
     scope: str
     """The claims that these runs test, for the head of the report; may be empty."""
     versions: tuple[CodeVersion, ...]
-    """Of the code that made the finished runs."""
+    """The versions of code that made the finished runs."""
 
     @property
     def runs(self) -> tuple[Path, ...]:
         """The directories of the finished runs."""
         return tuple(run.path for run in self.finished)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """The plan of the study and the deviations from it, then the remarks on the runs."""
+        return (*(plan_remarks(self.study) if self.study else ()), *self.own_remarks)
 
     @property
     def bleu_name(self) -> str:
@@ -89,8 +98,10 @@ class Report:
 def report_table3(config: ReportConfig, output: Path | None) -> None:
     """Print the table, write it to a .md, .tex, .csv or .json file, or publish it with the data of its runs."""
     report = read_table3(config)
-    record_look_at(report)
-    show_or_publish(document(report), report.finished, "dev", config, output)
+    if config.published is None:
+        record_look_at(report)
+    shown = [*report.finished, *report.unfinished, *(named_runs(report.study) if report.study else ())]
+    show_or_publish(document(report), shown, "dev", config, output)
 
 
 def read_table3(config: ReportConfig | DashboardConfig) -> Report:
@@ -105,18 +116,18 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
 
 
 def record_look_at(report: Report) -> None:
-    """Record that somebody reads the table of a study before its end."""
+    """Record a report on the table of an unfinished study."""
     study = report.study
     if study is not None and not study.is_complete:
         record_look(study.folder, study.name, len(study.finished))
 
 
 def report_of(comparable: ComparableRuns, folder: Path) -> Report:
-    """Compare runs with the paper; claims of a pre-registered study are judged as it planned.
+    """Compare runs with the paper; claims of a pre-registered study are judged by its plan.
 
     Args:
         comparable: the runs.
-        folder: of the runs, which may hold frozen plans.
+        folder: the folder of runs, which may have frozen plans.
 
     Raises:
         UserError: the scores of a run's sentences cannot be read.
@@ -146,8 +157,8 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
         conditions=conditions,
         noises={metric: noise for metric, noise in noises.items() if noise is not None},
         finished=tuple(finished),
-        remarks=(
-            *(study.remarks() if study else ()),
+        unfinished=tuple(run for run in comparable.runs if run.dev is None),
+        own_remarks=(
             *pilots_left_out(folder),
             *_remarks(comparable, finished),
             *version_remarks(versions),
@@ -160,7 +171,7 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
 
 
 def _definition(scored: Collection[Sequence[RowRun]]) -> str:
-    """The definition of our BLEU beside the paper's: at the paper's scale the nearest one, if all runs have it."""
+    """The definition of our BLEU: at the paper's scale the one nearest to the paper's, if all runs have it."""
     runs = [run.dev for found in scored for run in found if run.record.scale == "paper"]
     if not runs or len(runs) < sum(map(len, scored)):
         return ""
@@ -169,7 +180,7 @@ def _definition(scored: Collection[Sequence[RowRun]]) -> str:
 
 
 def _measured(scored: Collection[Sequence[RowRun]], definition: str) -> Measurements | None:
-    """The measurements of the rows; with a definition, the values of BLEU are by it, the differences sacreBLEU's."""
+    """The measurements of the rows; a definition applies to the values of BLEU, differences are sacreBLEU's."""
     if not scored:
         return None
     measured = measure([[sentence_columns(run.sentences("dev")) for run in found] for found in scored])
@@ -182,7 +193,7 @@ def _measured(scored: Collection[Sequence[RowRun]], definition: str) -> Measurem
 
 
 def _agreement(rows: MeasuredRows) -> Agreement:
-    """Of the measured rows with the paper's."""
+    """The agreement of the measured rows with the paper's."""
     printed = {metric: [load_table3().row(row).cell(metric).number for row in rows.places] for metric in Metric}
     log_printed = [Metric.ppl.difference(value, 1.0) for value in printed[Metric.ppl]]
     return Agreement(
@@ -220,7 +231,7 @@ def document(report: Report) -> Document:
         terminal_grids=[_results(report, has_settings=False), *sizes, differences_grid(report), *claims],
         remarks=[*summary(report), *origin_remarks([run.record for run in report.finished]), *report.remarks],
         lead=report.scope,
-        remarks_title="What the numbers are",
+        remarks_title="Conditions and remarks",
         runs=report.runs,
         content={
             "scope": report.scope or None,
@@ -247,7 +258,7 @@ def grids(report: Report) -> list[Grid]:
 
 
 def _claims(report: Report) -> list[Grid]:
-    return claim_grids(report.claims, claimant="the paper concludes", assumed="paper")
+    return claim_grids(report.claims, claimant="the paper", assumed="paper")
 
 
 def _groups(report: Report) -> Iterator[list[Line]]:

@@ -119,7 +119,7 @@ def settings_beside(line: Line) -> str:
 
 
 def printed_to_base(row: Row, metric: Metric) -> float:
-    """The row minus base in log PPL or BLEU, of the printed cells."""
+    """The row minus base in log PPL or BLEU, from the printed cells."""
     return metric.difference(row.cell(metric).number, load_table3().row("base").cell(metric).number)
 
 

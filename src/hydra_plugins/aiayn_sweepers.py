@@ -1,6 +1,6 @@
-"""The sweeper of `sweeps/search.yaml`; Hydra finds sweepers in this namespace only.
+"""The sweepers of searches and of pre-registered studies; Hydra finds sweepers in this namespace only.
 
-Hydra imports this file with every command; Optuna is imported when a search begins.
+Hydra imports this file with every command; the code of a sweep is imported when it begins.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from hydra.plugins.launcher import Launcher
 
 
-class SearchSweeper(Sweeper):
-    """Lets Optuna choose the values of the jobs, one job after the other."""
+class ConfiguredSweeper(Sweeper):
+    """A sweeper whose settings are read from the configuration; Hydra skips this class, since `sweep` is abstract."""
 
     composed: DictConfig
     context: HydraContext
     launcher: "Launcher"
 
     def __init__(self, **_: Any) -> None:
-        """Take no settings: they are read from the configuration, as `SweeperConfig` in the schema."""
+        """Take no settings: they are `SweeperConfig` and `RegisteredConfig` in the schema."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Take the parts that Hydra hands to a sweeper."""
@@ -34,6 +34,10 @@ class SearchSweeper(Sweeper):
         self.launcher = Plugins.instance().instantiate_launcher(
             hydra_context=hydra_context, task_function=task_function, config=config
         )
+
+
+class SearchSweeper(ConfiguredSweeper):
+    """Lets Optuna choose the values of the jobs, one job after the other."""
 
     def sweep(self, arguments: list[str]) -> Sequence[object]:
         """Search until there are as many trials as asked for.
@@ -53,4 +57,22 @@ class SearchSweeper(Sweeper):
                 "sweeps=search: Optuna is not installed; pip install -e '.[search]' in the checkout"
             ) from None
         search(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
+        return ()
+
+
+class RegisteredSweeper(ConfiguredSweeper):
+    """Runs the pilots of a study, or freezes its plan and runs all rows with all seeds."""
+
+    def sweep(self, arguments: list[str]) -> Sequence[object]:
+        """Run a stage of the study, or for other commands than train a job of each row.
+
+        Args:
+            arguments: the overrides of the command line.
+
+        Raises:
+            UserError: the study cannot be run as it is stated.
+        """
+        from aiayn.sweep.registration import run_study
+
+        run_study(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
         return ()

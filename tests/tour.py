@@ -146,6 +146,9 @@ RULES = (
     ),
     Rule(r"aiayn prepare scale=paper .*", r"\g<0> --cfg job", "needs WMT14: composed only"),
     Rule(
+        r"aiayn train -m (experiment=multi30k/.*) seed=1,2,3", r"aiayn train \1 --cfg job", "needs text: composed only"
+    ),
+    Rule(
         r"aiayn train (.*)scale=paper (.*data\.pretokenized=true.*)",
         rf"aiayn train \1scale=demo \2 {SHORT}",
         "a smaller model, shortened",

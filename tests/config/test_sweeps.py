@@ -18,12 +18,15 @@ from aiayn.builders.architecture import model_cost
 from aiayn.config.compose import compose_command, compose_with_hydra
 from aiayn.config.store import options, sweeps_directory
 from aiayn.config.sweep_schema import Stage
+from aiayn.paper.claims import load_claims
 from aiayn.paper.tables import load_table3
 from aiayn.sweep.study import Study, read_study
 
 SEARCH = sweeps_directory() / "search.yaml"
-STUDY = sweeps_directory() / "own_idea.yaml"
-FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH, STUDY})
+OWN_IDEA = sweeps_directory() / "own_idea.yaml"
+LAB = [sweeps_directory() / f"table3_lab_{arm}.yaml" for arm in ("capacity", "overfitting")]
+STUDIES = [OWN_IDEA, *LAB]
+FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH, *STUDIES})
 OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
 OFF_TABLE |= {"attention", "attention_dk", "positions", "extrapolation", "structure", "baselines", "fidelity"}
 TABLE2 = {"table2", "table2_en_de"}
@@ -41,14 +44,14 @@ def swept(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def study() -> Study:
-    return read_study(compose_with_hydra("train", [f"sweeps={STUDY.stem}"]).hydra.sweeper)
+def study(path: Path) -> Study:
+    return read_study(compose_with_hydra("train", [f"sweeps={path.stem}"]).hydra.sweeper)
 
 
 def runs(path: Path) -> int:
     """Of a search its trials, of a study its pilots too."""
-    if path == STUDY:
-        return sum(len(study().jobs(stage)) for stage in Stage)
+    if path in STUDIES:
+        return sum(len(study(path).jobs(stage)) for stage in Stage)
     count: int | None = yaml.safe_load(path.read_text())["hydra"]["sweeper"].get("trials")
     return count or math.prod(map(len, swept(path).values()))
 
@@ -71,7 +74,7 @@ def test_the_promised_sweeps_are_there() -> None:
     assert (
         {path.stem for path in FILES}
         == TABLE2 | TABLE3 | TABLE4 | OFF_TABLE | {"seeds", "smoke"}
-        == set(options("sweeps")) - {SEARCH.stem, STUDY.stem}
+        == set(options("sweeps")) - {SEARCH.stem, *(path.stem for path in STUDIES)}
     )
 
 
@@ -87,14 +90,32 @@ def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, mon
     assert multirun.identity.hash == compose_command("train", words).identity.hash, "it is no other run for that"
 
 
-def test_every_row_of_the_study_composes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
+def test_every_row_of_a_study_composes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIAYN_SWEEP", raising=False)
-    multirun = compose_command("train", [f"sweeps={STUDY.stem}"])
+    multirun = compose_command("train", [f"sweeps={path.stem}"])
     assert HydraConfig.get().mode is RunMode.MULTIRUN
-    assert multirun.identity.sweep == STUDY.stem
-    composed = {row: compose_command("train", words) for row, words in study().rows.items()}
-    assert composed["rotary"].model.positions == "rotary"
-    assert len({row.identity.hash for row in composed.values()}) == len(composed)
+    assert multirun.identity.sweep == path.stem
+    rows = {row: compose_command("train", [f"sweeps={path.stem}", *words]) for row, words in study(path).rows.items()}
+    assert len({row.identity.hash for row in rows.values()}) == len(rows)
+
+
+def test_the_example_of_a_study_has_rotary_positions() -> None:
+    rows = study(OWN_IDEA).rows
+    assert compose_command("train", rows["rotary"]).model.positions == "rotary"
+
+
+def test_the_lab_has_every_row_of_the_paper_and_tests_its_every_claim() -> None:
+    studies = [study(path) for path in LAB]
+    assert {row for each in studies for row in each.rows} - {"base_long"} == {row.id for row in load_table3().rows}
+    claims = [claim.id for each in studies for claim in each.claims]
+    assert sorted({*claims} - {"big_beats_longer_training"}) == sorted(claim.id for claim in load_claims())
+
+
+def test_base_of_the_lab_has_seeds_of_its_own() -> None:
+    for path in LAB:
+        seeds = study(path).seeds
+        assert not {*seeds["base"]} & {seed for row, own in seeds.items() if row != "base" for seed in own}
 
 
 def test_every_value_of_a_group_is_one_of_its_options() -> None:
@@ -103,7 +124,7 @@ def test_every_value_of_a_group_is_one_of_its_options() -> None:
             assert key == "seed" or "." in key or set(values) <= set(options(key)), path
 
 
-@pytest.mark.parametrize("path", [*FILES, SEARCH, STUDY], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*FILES, SEARCH, *STUDIES], ids=lambda path: path.stem)
 def test_a_sweep_opens_with_its_command_and_the_number_of_its_runs(path: Path) -> None:
     first, *comments = [line for line in path.read_text().splitlines() if line.startswith("#")]
     assert first == "# @package _global_"

@@ -41,6 +41,7 @@ REPORTS = {
     "page": Report(("watch", "plotly_bundle"), (*TABLE, "like"), (".html", ".htm")),
     "paper": Report(("table",)),
     "parameters": Report(),
+    "reproductions": Report(DATA, TABLE, MARKDOWN_OR_JSON),
     "run": Report(("run",)),
     "sharpness": Report(("sentences", "device"), RUNS, MARKDOWN_OR_JSON),
     "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
@@ -140,6 +141,10 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
             from aiayn.reports.parameters import report_parameters
 
             report_parameters(output)
+        case "reproductions":
+            from aiayn.reports.reproductions import report_reproductions
+
+            report_reproductions(config, output)
         case "run":
             from aiayn.reports.run import report_run
             from aiayn.runs.directory import open_run

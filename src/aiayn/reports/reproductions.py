@@ -1,0 +1,213 @@
+"""The report of published scores of other work, beside those of the runs that reproduce them."""
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scipy.special import stdtrit
+
+from aiayn.config.report_schema import ReportConfig
+from aiayn.errors import UserError
+from aiayn.evaluation.matrix import TITLES
+from aiayn.evaluation.significance import CONFIDENCE
+from aiayn.paper.cells import read_yaml
+from aiayn.reports.code_versions import code_versions, version_remarks
+from aiayn.reports.comparability import (
+    ReportedRun,
+    check_alike,
+    check_duplicate_seeds,
+    choose,
+    condition_differences,
+    runs_of,
+    setting_differences,
+    tested_differences,
+)
+from aiayn.reports.formats import Document, Grid
+from aiayn.reports.numbers import counted, ends_text, mean_text, signed, two_decimals
+from aiayn.reports.publication import show_or_publish
+from aiayn.reports.run_facts import origin_remarks, seed_grid
+from aiayn.runs.ledger import read_results
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published score."""
+
+    source: str
+    scored: str
+    """The test set."""
+    definition: str
+    """By its name in a matrix."""
+    score: float
+
+
+def load_published() -> Mapping[str, Published]:
+    """The published scores, by the experiment that reproduces them."""
+    return {experiment: Published(**entry) for experiment, entry in read_yaml("reproductions.yaml").items()}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of runs with different seeds, less a published score.
+
+    The published score is that of one run of an unknown seed. The variance of the difference is that of one further run
+    and of the mean. Both sides score the same sentences, which are not resampled.
+    """
+
+    estimate: float
+    half_width: float | None
+    """Of the 95% interval, Student's; None for one seed."""
+
+    @property
+    def text(self) -> str:
+        """As in -0.31 [-1.20, +0.58]."""
+        if self.half_width is None:
+            return signed(self.estimate, 2)
+        return f"{signed(self.estimate, 2)} {ends_text(*self.ends, 2)}"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval; NaN for one seed."""
+        width = math.nan if self.half_width is None else self.half_width
+        return self.estimate - width, self.estimate + width
+
+
+def difference(scores: Sequence[float], published: float) -> Difference:
+    """Compare scores of runs that differ in their seed with a published one."""
+    estimate, count = statistics.fmean(scores) - published, len(scores)
+    if count == 1:
+        return Difference(estimate, None)
+    quantile = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
+    return Difference(estimate, quantile * statistics.stdev(scores) * math.sqrt(1 + 1 / count))
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A published score and the finished runs that reproduce it."""
+
+    experiment: str
+    published: Published
+    runs: Sequence[ReportedRun]
+
+    def scores(self, definition: str) -> list[float]:
+        """Of each run, on the test set."""
+        return [run.test.by_definition[definition].score for run in self.runs if run.test is not None]
+
+    @property
+    def difference(self) -> Difference | None:
+        """Ours less the published score; None without runs."""
+        scores = self.scores(self.published.definition)
+        return difference(scores, self.published.score) if scores else None
+
+    @property
+    def definitions(self) -> list[str]:
+        """Those that every run has, in the order of a matrix."""
+        scored = [run.test.by_definition for run in self.runs if run.test is not None]
+        return [name for name in TITLES if scored and all(name in each for each in scored)]
+
+
+def report_reproductions(config: ReportConfig, output: Path | None) -> None:
+    """Print the report, write it to a .md or .json file, or publish it with the data of its runs."""
+    found = read_reproductions(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
+    show_or_publish(document(found), [run for each in found for run in each.runs], "test", config, output)
+
+
+def read_reproductions(folder: Path, *, scale: str | None, data: str | None) -> list[Reproduction]:
+    """Every published score, with the runs below a folder.
+
+    Raises:
+        UserError: runs of an experiment do not compare, or none has the published definition.
+    """
+    entries = read_results(folder)
+    found = []
+    for experiment, published in load_published().items():
+        chosen = choose(runs_of(ReportedRun, entries, [experiment]), folder, scale=scale, data=data)
+        runs = [run for run in chosen if run.test is not None]
+        for differences in (condition_differences, setting_differences, tested_differences):
+            check_alike(runs, differences)
+        check_duplicate_seeds(runs, lambda run: run.record.experiment, "remove one of them")
+        reproduction = Reproduction(experiment, published, runs)
+        if runs and published.definition not in reproduction.definitions:
+            raise UserError(
+                f"{runs[0].path}: has no score by {published.definition}, as {experiment} was published; is the data "
+                "that of the authors (data.pretokenized=true)?"
+            )
+        found.append(reproduction)
+    return found
+
+
+def document(reproductions: Sequence[Reproduction]) -> Document:
+    """The report as plain data."""
+    runs = [run for each in reproductions for run in each.runs]
+    return Document(
+        title="Published scores of other work, and ours",
+        written="Written by `aiayn report reproductions` from the records of the runs.",
+        grids=[
+            _summary(reproductions),
+            *(_definitions(each) for each in reproductions if each.runs),
+            *([seed_grid(runs, "test")] if runs else []),
+        ],
+        remarks=[
+            *_remarks(reproductions),
+            *origin_remarks([run.record for run in runs]),
+            *version_remarks(code_versions((run.path, run.record) for run in runs)),
+        ],
+        remarks_title="Conditions and remarks",
+        runs=[run.path for run in runs],
+        content={"reproductions": [_plain(each) for each in reproductions]},
+    )
+
+
+def _summary(reproductions: Sequence[Reproduction]) -> Grid:
+    lines = []
+    for each in reproductions:
+        published = two_decimals(each.published.score)
+        ours = mean_text(each.scores(each.published.definition), two_decimals) if each.runs else "pending"
+        apart = each.difference.text if each.difference else ""
+        lines.append((each.experiment, published, ours, str(len(each.runs)), apart))
+    headings = ("<experiment", "published", "ours", "seeds", "ours - published")
+    return Grid("By the published definition", headings, (tuple(lines),))
+
+
+def _definitions(reproduction: Reproduction) -> Grid:
+    lines = [
+        (TITLES[name], mean_text(reproduction.scores(name), two_decimals), _mark(reproduction, name))
+        for name in reproduction.definitions
+    ]
+    return Grid(f"{reproduction.experiment}, by definition", ("<definition", "ours", "published"), (tuple(lines),))
+
+
+def _mark(reproduction: Reproduction, name: str) -> str:
+    published = reproduction.published
+    return two_decimals(published.score) if name == published.definition else ""
+
+
+def _remarks(reproductions: Sequence[Reproduction]) -> Iterator[str]:
+    for each in reproductions:
+        yield f"{each.experiment}: {each.published.scored}; published in {each.published.source}"
+    if any(len(each.runs) > 1 for each in reproductions):
+        yield (
+            "interval: 95%, of the difference between the published run, whose seed is unknown, and a further run of "
+            "ours; it covers seeds, not the choice of the test set"
+        )
+    for each in reproductions:
+        if each.difference and each.difference.half_width is not None:
+            low, high = each.difference.ends
+            holds = "contains" if low <= 0 <= high else "does not contain"
+            yield f"{each.experiment}: the interval, from {counted(len(each.runs), 'seed')}, {holds} 0"
+
+
+def _plain(reproduction: Reproduction) -> dict[str, Any]:
+    found = reproduction.difference
+    return {
+        "experiment": reproduction.experiment,
+        "published": asdict(reproduction.published),
+        "scores": {name: reproduction.scores(name) for name in reproduction.definitions},
+        "difference": None
+        if found is None
+        else {"estimate": found.estimate, "half_width": found.half_width, "confidence": CONFIDENCE},
+        "runs": [run.plain() for run in reproduction.runs],
+    }

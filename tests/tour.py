@@ -138,6 +138,12 @@ RULES = (
     Rule(r"(aiayn train sweeps=search .*)trials=\d+", rf"\1trials=2 {TINY}", "two trials"),
     Rule(r"aiayn train -m 'experiment=glob\(.*", rf"aiayn train -m 'experiment=glob(table3/a_h1*)' {TINY}", "two rows"),
     Rule(r"(aiayn train .*averaging=base)", rf"\1 averaging.interval=2 averaging.checkpoints=3 {TINY}", "shortened"),
+    Rule(
+        r"aiayn train (.*) data=multi30k .* optimization\.patience=10 .*",
+        rf"aiayn train \1 {HUB_FOLDER} optimization.validation_interval=2 optimization.patience=10 "
+        rf"averaging.checkpoints=3 averaging.interval=2 {SHORT}",
+        "a folder of the hub's shape, shortened",
+    ),
     Rule(r"aiayn train data=(multi30k|hub .*)", rf"aiayn train {HUB_FOLDER} {SHORT}", "a folder of the hub's shape"),
     Rule(
         r"aiayn prepare data=(?:multi30k|wmt14_en_\w+)(.*)",

@@ -24,7 +24,8 @@ from aiayn.sweep.study import Study, read_study
 
 SEARCH = sweeps_directory() / "search.yaml"
 OWN_IDEA = sweeps_directory() / "own_idea.yaml"
-LAB = [sweeps_directory() / f"table3_lab_{arm}.yaml" for arm in ("capacity", "overfitting")]
+TABLE3_LAB = [sweeps_directory() / f"table3_lab_{arm}.yaml" for arm in ("capacity", "overfitting")]
+LAB = [*TABLE3_LAB, sweeps_directory() / "lab_scaling.yaml", sweeps_directory() / "lab_baselines.yaml"]
 STUDIES = [OWN_IDEA, *LAB]
 FILES = sorted(set(sweeps_directory().glob("*.yaml")) - {SEARCH, *STUDIES})
 OFF_TABLE = {"depth_width", "heads_dk", "smoothing_dropout", "warmup_rate"}
@@ -106,7 +107,7 @@ def test_the_example_of_a_study_has_rotary_positions() -> None:
 
 
 def test_the_lab_has_every_row_of_the_paper_and_tests_its_every_claim() -> None:
-    studies = [study(path) for path in LAB]
+    studies = [study(path) for path in TABLE3_LAB]
     assert {row for each in studies for row in each.rows} - {"base_long"} == {row.id for row in load_table3().rows}
     claims = [claim.id for each in studies for claim in each.claims]
     assert sorted({*claims} - {"big_beats_longer_training"}) == sorted(claim.id for claim in load_claims())

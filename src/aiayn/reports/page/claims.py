@@ -47,6 +47,13 @@ def verdict_counts(report: Report) -> Html:
     return tag("dl", *numbers, class_="counts")
 
 
+def dot_key(report: Report) -> Html | None:
+    """The meaning of the dots beside the claims: one of each verdict that a comparison has."""
+    found = {each.verdict for judged in report.claims for each in (*judged.primary, *judged.secondary)}
+    dots = (tag("span", _dot(verdict), verdict) for verdict in Verdict if verdict in found)
+    return tag("p", "A dot is a comparison behind the claim:", *dots, class_="note key") if found else None
+
+
 def claim_list(report: Report) -> Html:
     """Each claim with its verdict; it opens to the comparisons behind it."""
     return tag("div", *map(_claim, report.claims), class_="claims")

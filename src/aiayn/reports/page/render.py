@@ -14,7 +14,7 @@ from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.numbers import counted
-from aiayn.reports.page.claims import claim_list, verdict_counts
+from aiayn.reports.page.claims import claim_list, dot_key, verdict_counts
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.figures import figure_data
 from aiayn.reports.page.markup import (
@@ -85,7 +85,6 @@ def page(content: PageContent, bundle: Bundle, *, command: str, refresh: int | N
     """
     script = "(() => {\n'use strict';\n" + "\n".join(map(_asset, SCRIPTS)) + "})();"
     report, runs = content.report, content.runs
-    states = count_states(run.entry.state for run in runs)
     return Template(_asset("page.html")).substitute(
         title=escaped(" · ".join(["Table 3, reproduced", *filter(None, [report.conditions.get("scale")])])),
         policy=escaped(_policy(script, bundle)),
@@ -95,6 +94,7 @@ def page(content: PageContent, bundle: Bundle, *, command: str, refresh: int | N
         scope=tag("p", with_symbols(report.scope), class_="scope") if report.scope else "",
         lead=_lead(content),
         counts=verdict_counts(report),
+        key=dot_key(report) or "",
         claims=claim_list(report),
         conditions=_conditions(content, command),
         chips=_chips(content),
@@ -104,7 +104,7 @@ def page(content: PageContent, bundle: Bundle, *, command: str, refresh: int | N
         cost_summary=cost_summary(runs) if runs else "",
         cost=cost_table(runs),
         runs=run_sections(runs) if runs else tag("p", "No runs. ", FIRST_COMMAND, " trains all rows."),
-        count=f"{counted(len(runs), 'run')}: {states}; the table's numbers are of {len(report.runs)} of them.",
+        count=_count(content),
         written=escaped(content.read),
         command=escaped(command),
         data=data_block(figure_data(content), id="data"),
@@ -132,8 +132,15 @@ def _lead(content: PageContent) -> Html:
     if not conditions:
         return Html("No run of these rows has finished yet; what is under way is below.")
     data = conditions["data"].split(" (")[0]
-    finished = counted(len(content.report.runs), "finished run")
-    return joined((f"scale {conditions['scale']}", data, conditions["split"], finished), " · ")
+    return joined((f"scale {conditions['scale']}", data, conditions["split"], _count(content)), " · ")
+
+
+def _count(content: PageContent) -> str:
+    """The number of runs on the page by state, and how many of them the table counts."""
+    states = count_states(run.entry.state for run in content.runs)
+    return (
+        f"{counted(len(content.runs), 'run')}: {states}; the table's numbers are of {len(content.report.runs)} of them."
+    )
 
 
 def _conditions(content: PageContent, command: str) -> Html:

@@ -6,7 +6,7 @@ from typing import Any
 from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
 from aiayn.reports.claim_grids import DECIMALS
-from aiayn.reports.formats import Grid
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, duration, ends_text, millions, signed, with_deviation
 from aiayn.reports.page.content import PageContent, RunContent
 from aiayn.reports.page.markup import (
@@ -32,21 +32,22 @@ COST = ("<run", "<state", "steps", "tokens", "training", "tokens/s", "FLOPs", "p
 
 def results_table(content: PageContent) -> Html:
     """Table 3, the paper's numbers beside ours."""
-    scores = (
-        tag("th", name, colspan=3, scope="colgroup", class_="span") for name in ("Perplexity", content.report.bleu_name)
-    )
-    parameters = tag("th", "Parameters", colspan=2, scope="colgroup", class_="span")
+
+    def span(name: str, columns: int) -> Html:
+        return tag("th", name, colspan=columns, scope="colgroup", class_="span")
+
+    scores = (span(name, 3) for name in ("Perplexity", content.report.bleu_name))
     measured = ["paper", "ours", "log ours − base", "paper", "ours", "ours − base"]
     headings = ["<row", "<setting (trained here)", *measured]
     head = (
-        (tag("th", colspan=2), *scores, parameters, tag("th", colspan=2)),
-        map(sortable, [*headings, "paper", "ours", "<seeds", "<state"]),
+        (span("Row of Table 3", 2), *scores, span("Parameters", 2), span("Seeds", 2)),
+        map(sortable, [*headings, "paper", "ours", "<counted", "<state"]),
     )
-    rows = (_result(line, content.runs) for line in content.report.lines)
+    rows = (_result(line, content) for line in content.report.lines)
     return table("Table 3", head, rows, class_="sortable results", data_filtered=True)
 
 
-def _result(line: Line, runs: Sequence[RunContent]) -> Html:
+def _result(line: Line, content: PageContent) -> Html:
     row = line.row
     cells = [
         tag("th", chip(row.group), row.id, scope="row", data_v=row.id),
@@ -65,22 +66,27 @@ def _result(line: Line, runs: Sequence[RunContent]) -> Html:
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     cells.append(number(printed, row.parameters.value, class_="paper"))
     cells.append(number(millions(line.parameters), line.parameters, class_="ours"))
-    of_row = [run for run in runs if run.row == row.id and run.record is not None]
-    finished = [_link(run) for run in of_row if run.entry.state is State.finished]
+    of_row = [run for run in content.runs if run.row == row.id and run.record is not None]
+    counted_runs = [run for run in of_row if _is_counted(run, content)]
     states = [
-        *(["finished"] if finished else []),
-        *(_link(run) for run in of_row if run.entry.state is not State.finished),
+        *(["finished"] if counted_runs else []),
+        *(_link(run, content) for run in of_row if run not in counted_runs),
     ]
-    cells.append(tag("td", joined(finished, " "), data_v=len(line.seeds)))
+    cells.append(tag("td", joined((_link(run, content) for run in counted_runs), " "), data_v=len(line.seeds)))
     cells.append(tag("td", joined(states, ", ") or line.state, class_="state" if of_row else "state pending"))
     return tag("tr", *cells, **filtered(row.group, f"{row.id} {settings_text(line)} {line.state}"))
 
 
-def _link(run: RunContent) -> Html:
-    """To a run's section: its seed, and its state unless it has finished."""
+def _is_counted(run: RunContent, content: PageContent) -> bool:
+    """Whether the numbers of its row include the run."""
+    return run.entry.directory.path in content.report.runs
+
+
+def _link(run: RunContent, content: PageContent) -> Html:
+    """To a run's section: its seed, and why the table does not count it if so."""
     assert run.record is not None, "runs of rows have records"
     state = run.entry.state
-    text = str(run.record.seed) if state is State.finished else f"seed {run.record.seed} {state}"
+    text = str(run.record.seed) if _is_counted(run, content) else f"seed {run.record.seed} {state}, not counted"
     return tag("a", text, href=f"#{run.anchor}", class_=f"seed {state}", title=f"{run.title}: {state}")
 
 
@@ -131,8 +137,10 @@ def cost_summary(runs: Sequence[RunContent]) -> Html:
     seconds = sum(run.entry.seconds for run in runs)
     flops = sum(run.record.flops or 0.0 for run in runs if run.record)
     tokens = sum(run.record.tokens for run in runs if run.record)
-    spent = f"{counted(len(runs), 'run')}: {duration(seconds)} of training, {tokens / 1e6:,.1f}M tokens"
-    return joined((spent, *((", ", scientific(flops), " floating-point operations") if flops else ()), "."))
+    finished = sum(run.entry.state is State.finished for run in runs)
+    spent = f"{duration(seconds)} of training, {tokens / 1e6:,.1f}M tokens"
+    total = f"{counted(len(runs), 'run')}, {finished} of them finished: {spent}"
+    return joined((total, *((", ", scientific(flops), " floating-point operations") if flops else ()), "."))
 
 
 def _machine(hardware: Mapping[str, Any]) -> str:

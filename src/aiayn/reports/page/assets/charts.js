@@ -1,6 +1,7 @@
 // What each figure shows, as traces of plotly.js.
 const symbols = { base: 'circle', A: 'square', B: 'diamond', C: 'triangle-up', D: 'triangle-down', E: 'star', big: 'hexagon', own: 'x' };
-const dashes = ['solid', 'dash', 'dot', 'dashdot', 'longdash', '5px,2px,2px,2px,2px,2px', 'longdashdot', '2px,4px'];
+const dashes = ['solid', 'dash', 'dot', 'dashdot'];
+const darkest = 0.7; // the share of ink in the last tone of a group's colour
 
 function shownRows() {
   return data.rows.filter((row) => passes(row.group, `${row.id} ${row.label}`.toLowerCase()));
@@ -33,8 +34,9 @@ charts.differences = (element) => {
     const range = [Math.min(ours[0], printed[0] / factor), Math.max(ours[1], printed[1] / factor)];
     const domain = narrow ? [0, 1] : [[0, 0.47], [0.53, 1]][place];
     more[`xaxis${suffix}`] = axis({ domain, range, nticks: 7, title: titled(`${name}, ours`), zeroline: true, zerolinecolor: colour('ink'), zerolinewidth: 1, anchor: `y${yName}` });
+    const unit = Math.abs(Math.log(factor)) < 0.05 ? '' : `, axis ${factor > 1 ? 'compressed' : 'stretched'} ${(factor > 1 ? factor : 1 / factor).toFixed(1)} times`;
     more[`xaxis${above}`] = axis({
-      domain, range: range.map((end) => end * factor), overlaying: `x${suffix}`, side: 'top', tickmode: 'auto', nticks: 7, title: titled(`${name}, paper ◇`, 4), showgrid: false, zeroline: false, anchor: `y${yName}`,
+      domain, range: range.map((end) => end * factor), overlaying: `x${suffix}`, side: 'top', tickmode: 'auto', nticks: 7, title: titled(`${name}, paper ◇${unit}`, 4), showgrid: false, zeroline: false, anchor: `y${yName}`,
     });
     more[`yaxis${yName}`] = axis({
       categoryorder: 'array', categoryarray: rows.map((row) => row.id), showgrid: false, ticks: '', showline: false, tickfont: { color: colour('ink') },
@@ -76,34 +78,46 @@ function highest(runs, metric) {
   return Math.max(...(later.length ? later : runs.flatMap((run) => run.curves[metric][1])));
 }
 
-// One line a run; the legend has a line a row, whose seeds it takes together. Dashes tell rows of a group apart where
-// few are shown; among many they are noise.
+// No two rows share colour and dash, whatever the filter shows: after each round of dashes, the colour of the group is
+// nearer to the ink.
+function lineOf({ row, group }) {
+  const rows = [...new Set(data.runs.filter((run) => run.group === group).map((run) => run.row))];
+  const tones = Math.ceil(rows.length / dashes.length);
+  const tone = Math.floor(rows.indexOf(row) / dashes.length);
+  const [own, ink] = [rgb(colour(`g-${group}`)), rgb(colour('ink'))];
+  const share = tone && (darkest * tone) / (tones - 1);
+  const mixed = own.map((band, place) => Math.round(band + (ink[place] - band) * share));
+  return { color: `rgb(${mixed})`, dash: dashes[rows.indexOf(row) % dashes.length], width: group === 'base' ? 2.4 : 1.6 };
+}
+
+// One line a run; the legend has a line a row, whose seeds it takes together. It is beside the plot, or below it where
+// the plot has no room to spare.
 function curves(metric) {
   return (element) => {
     const narrow = isNarrow(element);
     const order = data.rows.map((row) => row.id);
     const runs = data.runs.filter((run) => run.curves[metric] && passes(run.group, run.title.toLowerCase()));
     const rows = [...new Set(runs.map((run) => run.row))];
-    const rowsOf = (group) => [...new Set(runs.filter((run) => run.group === group).map((run) => run.row))];
     const isLog = metric !== 'val/bleu';
     const traces = runs.map((run, index) => {
       const [steps, y] = run.curves[metric];
       return {
         x: looks.x === 'steps' ? steps : steps.map((step) => step / budget(run, steps)), y, type: 'scatter', mode: y.length > 1 ? 'lines' : 'markers', name: run.row,
         legendgroup: run.row, showlegend: runs.findIndex((other) => other.row === run.row) === index, legendrank: order.indexOf(run.row) + 1 || 1000,
-        line: { color: colour(`g-${run.group}`), width: run.group === 'base' ? 2.4 : 1.4, dash: rows.length > 10 ? 'solid' : dashes[rowsOf(run.group).indexOf(run.row) % dashes.length] },
-        marker: { color: colour(`g-${run.group}`), size: 6 }, customdata: steps.map((step) => [run.anchor, step]),
+        line: lineOf(run), marker: { color: lineOf(run).color, size: 6 }, customdata: steps.map((step) => [run.anchor, step]),
         hovertemplate: `<b>${run.title}</b><br>step %{customdata[1]:,}<br>%{y:.4g}<extra></extra>`,
       };
     });
-    const yaxis = axis({ title: titled(data.metrics[metric]), type: isLog ? 'log' : 'linear', dtick: isLog ? 'D2' : undefined, tickformat: '~g' });
+    const yaxis = axis({ title: titled(data.metrics[metric]), type: isLog ? 'log' : 'linear', nticks: 8, tickformat: '~g' });
     if (looks.y === 'end' && isLog && runs.length) {
       const lowest = Math.min(...runs.flatMap((run) => run.curves[metric][1]));
       yaxis.range = [Math.log10(lowest * 0.94), Math.log10(highest(runs, metric) * 1.06)];
     }
     const xaxis = looks.x === 'steps' ? { title: titled('optimizer step'), tickformat: ',d' } : { title: titled('share of the run’s steps'), tickformat: '.0%' };
     const more = {
-      height: narrow ? 360 : 470, showlegend: !narrow && traces.length > 0, margin: { l: 8, r: 8, t: 10, b: 8 },
+      height: narrow ? 360 + 22 * Math.ceil(rows.length / Math.max(1, Math.floor(element.clientWidth / legendEntry))) : 520,
+      showlegend: traces.length > 0, margin: { l: 8, r: 8, t: narrow ? 10 : 36, b: 8 },
+      legend: legend(narrow ? { orientation: 'h', yref: 'container', yanchor: 'bottom', y: 0, entrywidth: legendEntry - 40 } : {}),
       xaxis: axis({ showgrid: false, rangemode: 'tozero', nticks: narrow ? 5 : 10, ...xaxis }), yaxis,
     };
     return { traces, more, press: (at) => at.customdata[0] };

@@ -52,9 +52,14 @@ function layout(more = {}) {
     font: { family: getComputedStyle(root).getPropertyValue('--sans'), size: 12, color: colour('ink') },
     margin: { l: 8, r: 8, t: 28, b: 8, pad: 0 },
     hoverlabel: { bgcolor: colour('paper'), bordercolor: colour('rule'), font: { color: colour('ink') }, align: 'left' },
-    legend: { font: { size: 11, color: colour('ink') }, tracegroupgap: 0, itemwidth: 30, bgcolor: 'rgba(0,0,0,0)' },
     ...more,
   };
+}
+
+const legendEntry = 116; // px of an entry of a legend below its plot
+
+function legend(more) {
+  return { font: { size: 11, color: colour('ink') }, tracegroupgap: 0, itemwidth: 30, bgcolor: 'rgba(0,0,0,0)', ...more };
 }
 
 function isNarrow(element) {

@@ -110,3 +110,9 @@ document.addEventListener('click', (event) => {
   const link = event.target.closest('a[href^="#"]');
   if (link && link.hash === location.hash) openTarget();
 });
+
+// A frame that hides columns says so.
+const frames = new ResizeObserver((entries) => entries.forEach(({ target }) => {
+  target.classList.toggle('wide', target.scrollWidth > target.clientWidth);
+}));
+document.querySelectorAll('.scroller').forEach((frame) => frames.observe(frame));

@@ -18,7 +18,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test smoke test-long test-slurm test-oracles published test-gpu check format docs bench gpu tour clean
+.PHONY: help demo test smoke test-long test-slurm test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -61,6 +61,9 @@ format: $(INSTALLED)  ## format, and mend what the linter can
 docs: $(INSTALLED)  ## regenerate docs/configuration.md from the schema and conf/
 	@$(BIN)/aiayn report configuration output=docs/configuration.md
 
+notebooks: $(INSTALLED)  ## execute docs/notebooks and store their outputs: minutes
+	@$(BIN)/python tests/support/notebooks.py
+
 bench: $(INSTALLED)  ## measure, and write docs/performance.md; BENCH="training decoding" narrows it
 	@$(BIN)/python benchmarks/run.py $(BENCH)
 
@@ -70,6 +73,25 @@ gpu:  ## measure on a GPU, without installing: STAGES="agreement speed" narrows 
 
 tour: $(INSTALLED)  ## run every command of the README and docs, shortened: minutes
 	@$(BIN)/python tests/tour.py
+
+site: $(INSTALLED)  ## build docs/ as a site into build/site and check its links
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@$(BIN)/python website/site_check.py build/site
+
+# The wheel is tried where there is nothing else: in an environment of the locked packages, away from the checkout's code.
+release: $(INSTALLED)  ## build wheel and sdist, and run the smoke suite from the wheel and requirements.lock
+	@rm -rf dist build/release
+	@$(BIN)/python -m hatchling build
+	@$(BIN)/python -m venv build/release
+	@build/release/bin/pip install --quiet --disable-pip-version-check "$$(sed -n 's/^# \(torch==.*\)$$/\1/p' requirements.lock)"
+	@build/release/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	@build/release/bin/pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
+	@build/release/bin/pip check
+	@build/release/bin/pip install --quiet --disable-pip-version-check 'pytest<10' 'hypothesis<7'
+	@build/release/bin/pytest tests/test_smoke.py
+
+lock: $(INSTALLED)  ## renew requirements.lock
+	@.ci/lock $(BIN)
 
 clean:  ## remove what the tools left behind; environments, runs and the data cache stay
 	@rm -rf build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -77,6 +77,10 @@ RULES = (
     Rule(r"aiayn .*(--cfg|--help).*", r"\g<0>"),
     Rule(r"aiayn import .*", r"\g<0> --cfg job", "needs the files of a model: composed only"),
     Rule(r"(sacremoses|spm_encode) .*|make published .*", None, "needs the files of a model"),
+    Rule(r"aiayn publish .*repository=.*|aiayn \w+ run=hub:.*", None, "needs the hub"),
+    Rule(r"aiayn publish (.*)", r"rm -rf my-model && aiayn publish \1", "several documents make it"),
+    Rule(r"aiayn translate run=my-model < .*", r"echo the dog | aiayn translate run=my-model"),
+    Rule(r"aiayn report table3 wandb=true", None, "needs an account"),
     Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"wandb (login|sweep|agent).*", None, "needs an account"),
     Rule(r"aiayn train (?:-m )?(.*hydra/launcher=slurm.*)", r"aiayn train \1 --cfg job", "needs Slurm: composed only"),
@@ -194,7 +198,13 @@ RULES = (
     ),
     Rule(r"aiayn attention (.*)", r"aiayn attention max_sentences=1 \1", "one sentence"),
     Rule(r"aiayn status watch=true", None, "ends with Ctrl-C, on a terminal"),
-    Rule(r"aiayn (average|check|compare|evaluate|export|report|score|status|translate|tune)( .*)?", r"\g<0>"),
+    Rule(
+        r"aiayn replay (.* )?(check|submit)=.*", r"\g<0> --cfg job", "needs a checkout and its records: composed only"
+    ),
+    Rule(
+        r"aiayn (average|check|compare|evaluate|export|inspect|replay|report|score|status|translate|tune)( .*)?",
+        r"\g<0>",
+    ),
     Rule(r"echo .* \| aiayn translate .*", r"\g<0>"),
     Rule(r"eval \"\$\(aiayn -sc install=bash\)\"", r"\g<0> && complete -p aiayn"),
 )

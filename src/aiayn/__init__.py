@@ -1,3 +1,55 @@
-"""Every table of "Attention Is All You Need" is a command."""
+"""Every table of "Attention Is All You Need" is a command, and a function of this package: see docs/python.md."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from aiayn.api.configurations import compose, plan
+    from aiayn.api.records import list_runs
+    from aiayn.api.reports import Report, report
+    from aiayn.api.run import Run, load
+    from aiayn.api.training import train, train_sweep
+    from aiayn.errors import RunFailedError, UserError
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Report",
+    "Run",
+    "RunFailedError",
+    "UserError",
+    "compose",
+    "list_runs",
+    "load",
+    "plan",
+    "report",
+    "train",
+    "train_sweep",
+]
+
+_HOMES = {
+    "Report": "aiayn.api.reports",
+    "Run": "aiayn.api.run",
+    "RunFailedError": "aiayn.errors",
+    "UserError": "aiayn.errors",
+    "compose": "aiayn.api.configurations",
+    "list_runs": "aiayn.api.records",
+    "load": "aiayn.api.run",
+    "plan": "aiayn.api.configurations",
+    "report": "aiayn.api.reports",
+    "train": "aiayn.api.training",
+    "train_sweep": "aiayn.api.training",
+}
+"""The module of each name, which is imported when the name is used first: `import aiayn` takes milliseconds."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a function of the Python API."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return [*__all__, "__version__"]

@@ -1,9 +1,15 @@
 """Errors that commands report in one line instead of a traceback."""
 
 
-class UserError(ValueError):
+class _OneLineError(Exception):
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython and Jupyter show instead of a traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class UserError(_OneLineError, ValueError):
     """A mistake that the user can correct: one line with key, value, file and remedy. Exit code 2."""
 
 
-class RunFailedError(RuntimeError):
+class RunFailedError(_OneLineError, RuntimeError):
     """A run that started and could not finish: one line with the reason. Exit code 1."""

@@ -54,9 +54,12 @@ def named_keys(panels: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def test_all_that_panels_read_is_what_a_run_sends(train: Train, server: RecordingServer) -> None:
-    assert train("experiment=table3/base", tracker="wandb") == 0
+    for seed in (1, 2):
+        assert train("experiment=table3/base", f"seed={seed}", tracker="wandb") == 0
+    assert train("experiment=table3/d_drop0", tracker="wandb") == 0
+    assert main(["report", "table3", "wandb=true"]) == 0  # only then is a verdict due
     assert main(["dashboard"]) == 0  # project and entity are the run's
-    _, run = server.only_run()
+    *_, (_, run) = server.runs.items()
     history = {key for row in run.history for key in row}
     assert {STEP, *TRAINING} <= history
     assert set(CURVES) - history <= {"val/bleu"}  # which a run may be told to leave out

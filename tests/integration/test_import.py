@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,30 @@ def test_another_structure_is_refused(
     path, _ = checkpoint(library_, tmp_path, **settings)
     assert say("import", f"checkpoint={path}", "output=run").refuses_by(f"checkpoint={path}: {complaint}")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_without_languages_takes_the_stated_ones(say: Say, tmp_path: Path) -> None:
+    path, _ = checkpoint("fairseq", tmp_path, source_lang=None, target_lang=None)
+    said = say("import", f"checkpoint={path}", "output=run", "source_language=en")
+    assert said.refuses_by(f"checkpoint={path}: states no languages; state source_language= and target_language= ")
+    assert say("import", f"checkpoint={path}", "output=run", "source_language=en", "target_language=de").code == 0
+    data = load_config(tmp_path / "run/config.yaml").data
+    assert (data.source_language, data.target_language) == ("en", "de")
+
+
+def test_the_recorded_command_imports_the_same_model(library: str, say: Say, tmp_path: Path) -> None:
+    path, _ = checkpoint(library, tmp_path)
+    (tmp_path / "test.txt").write_text(f"{LIBRARIES[library][2].removesuffix(' unheard')}\n")
+    words = ("source_language=ro", "target_language=de", "test.source=test.txt", "test.target=test.txt")
+    assert say("import", f"checkpoint={path}", "output=run", *words).code == 0
+    first = read_record(tmp_path / "run/run.json")
+    (tmp_path / "run").rename(tmp_path / "first")
+    program, *again = shlex.split(first.command)
+    assert program == "aiayn"
+    assert say(*again).code == 0
+    second = read_record(tmp_path / "run/run.json")
+    assert (second.config_hash, second.data_fingerprint) == (first.config_hash, first.data_fingerprint)
+    assert second.command == first.command
 
 
 def test_two_vocabularies_are_refused(say: Say, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A run on trees: trained, scored by its brackets, evaluated again, and used on standard input."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,31 @@ def test_what_needs_translations_refuses_trees(
         assert "trees" in complaint or "parses" in complaint
     assert main(["report", "run", f"run={run}"]) == 0
     assert "F1" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("stored", ["checkpoints", "evaluations"])
+def test_its_record_is_scored_again(run: Path, say: Say, tmp_path: Path, stored: str) -> None:
+    record = tmp_path / "theirs" / run.name
+    shutil.copytree(run, record, ignore=shutil.ignore_patterns({"evaluations": "checkpoints"}.get(stored, "none")))
+    said = say("replay", f"record={record}", "mode=score")
+    assert said.code == 0, said.err
+    assert "bit-identical: all scores are equal" in said.out
+    assert "test F1" in said.out
+
+
+@pytest.mark.slow
+def test_a_published_parser_parses_alike_and_its_card_has_f1_with_an_interval(
+    say: Say, parse: Parse, run: Path, record: Record
+) -> None:
+    assert say("publish", f"run={run}", "output=parser").code == 0
+    line = "the dog sees the cat\n"
+    assert say("parse", "run=parser", given=line).lines == parse(line)[1]
+    brackets = record.scores["test"].brackets
+    assert brackets is not None
+    card = Path("parser/README.md").read_text(encoding="utf-8")
+    row = next(row for row in card.splitlines() if row.startswith("| test | F1 |"))
+    value, interval = (cell.strip() for cell in row.split("|")[3:5])
+    assert value == f"{brackets.f1:.2f}"
+    low, high = map(float, interval.split(" to "))
+    assert low <= float(value) <= high
+    assert "aiayn parse run=" in card

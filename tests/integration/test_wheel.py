@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from aiayn import __version__
 
 CHECKOUT = Path(__file__).parents[2]
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "AIAYN", "HYDRA"))}
+
+PACKAGES = [path for path in sys.path if path.endswith("-packages")]
 
 Run = Callable[..., str]
 
@@ -40,39 +42,56 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(CHECKOUT, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
-@pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel, and everything else from the environment of the tests."""
-    folder = tmp_path_factory.mktemp("environment") / "venv"
+def environment_of(wheel: Path, folder: Path, packages: Sequence[str]) -> Path:
+    """A virtual environment with the wheel, and everything else from folders of packages."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], env=CLEAN, check=True)
     python = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", "--no-index"]
     subprocess.run([*pip, str(wheel)], env=CLEAN, check=True)
-    (packages,) = folder.glob("lib/python*/site-packages")
+    (own,) = folder.glob("lib/python*/site-packages")
     # Folders named here are searched after the wheel's, and the .pth files in them, such as an editable install's, are
     # not read.
-    (packages / "dependencies.pth").write_text("".join(f"{path}\n" for path in sys.path if path.endswith("-packages")))
+    (own / "dependencies.pth").write_text("".join(f"{path}\n" for path in packages))
     return folder
 
 
-@pytest.fixture(scope="module")
-def installed(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A program of that environment, started in an empty folder; returns what it printed."""
-    empty = tmp_path_factory.mktemp("empty")
+def started_in(folder: Path) -> Run:
+    """Start programs in a folder, and return what they print."""
 
-    def run(program: str, *words: str) -> str:
+    def run(program: str | Path, *words: str) -> str:
         result = subprocess.run(
-            [str(environment / "bin" / program), *words],
-            cwd=empty,
-            env=CLEAN,
-            capture_output=True,
-            text=True,
-            check=False,
+            [str(program), *words], cwd=folder, env=CLEAN, capture_output=True, text=True, check=False
         )
         assert result.returncode == 0, result.stderr
         return result.stdout
 
     return run
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the packages of the tests' environment."""
+    return environment_of(wheel, tmp_path_factory.mktemp("environment") / "venv", PACKAGES)
+
+
+@pytest.fixture(scope="module")
+def without_pandas(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment without pandas."""
+    folder = tmp_path_factory.mktemp("environment")
+    links = folder / "packages"
+    links.mkdir()
+    for place in map(Path, PACKAGES):
+        for path in place.iterdir():
+            if not path.name.startswith(("pandas", "aiayn", "__editable__", "_editable")):
+                (links / path.name).symlink_to(path)
+    return environment_of(wheel, folder / "venv", [str(links)]) / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def installed(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A program of that environment, started in an empty folder; returns what it printed."""
+    run = started_in(tmp_path_factory.mktemp("empty"))
+    return lambda program, *words: run(environment / "bin" / program, *words)
 
 
 def test_the_wheel_holds_the_code_and_every_value(wheel: Path) -> None:
@@ -125,3 +144,45 @@ def test_reports_need_no_checkout(installed: Run) -> None:
 @pytest.mark.long
 def test_a_run_is_trained_and_shown(installed: Run) -> None:
     assert "this run" in installed("aiayn", "train", *TINY, "optimization.max_steps=2", "logger=none")
+
+
+IMPORT = (
+    "import sys, time; t = time.perf_counter(); import aiayn; print(time.perf_counter() - t, 'numpy' in sys.modules)"
+)
+
+NO_PANDAS = """
+import aiayn
+print(aiayn.compose(["scale=nano"]).identity.scale)
+try:
+    aiayn.list_runs("runs")
+except aiayn.UserError as error:
+    print(error)
+"""
+
+NOTEBOOK = """
+import sys
+from pathlib import Path
+sys.path.append(sys.argv[1])
+from notebooks import executed, stored, shown
+path = Path(sys.argv[2])
+assert shown(executed(path, Path.cwd())) == shown(stored(path))
+"""
+
+
+def test_importing_it_takes_a_moment(installed: Run) -> None:
+    answers = [installed("python", "-c", IMPORT).split() for _ in range(3)]
+    assert min(float(seconds) for seconds, _ in answers) < 0.1
+    assert {has_numpy for _, has_numpy in answers} == {"False"}
+
+
+def test_python_works_without_pandas(without_pandas: Path, tmp_path: Path) -> None:
+    scale, complaint = started_in(tmp_path)(without_pandas, "-c", NO_PANDAS).splitlines()
+    assert scale == "nano"
+    assert complaint.startswith("aiayn.list_runs: pandas is not installed")
+
+
+@pytest.mark.long
+def test_a_notebook_runs(installed: Run) -> None:
+    installed(
+        "python", "-c", NOTEBOOK, str(CHECKOUT / "tests/support"), str(CHECKOUT / "docs/notebooks/attention.ipynb")
+    )

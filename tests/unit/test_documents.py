@@ -114,7 +114,10 @@ def lines(document: Path) -> Iterator[Line]:
     """The command lines of a document, for those commands that are composed."""
     for verb, *words in commands(document):
         if verb in store.COMMANDS and "--config-dir" not in words:
-            stated = [word for word in words if not is_open(word) and not word.startswith(("sweeps=", "hydra"))]
+            of_front_end = ("format=json",) if COMMANDS[verb].has_json else ()
+            stated = [
+                word for word in words if not is_open(word) and not word.startswith(("sweeps=", "hydra", *of_front_end))
+            ]
             yield verb, tuple(sorted(single(word) for word in stated))
 
 

@@ -2,15 +2,19 @@
 
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiayn.builders.corpus import build_corpus, preparation_settings
+from aiayn.config.data_schema import HubDataConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.data.corpora.corpus import SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
-from aiayn.data.preparation.prepared import PreparedData, prepare
+from aiayn.data.preparation.prepared import PreparedData, peek_prepared, prepare
+from aiayn.errors import UserError
 from aiayn.system import processes
 from aiayn.system.progress import Bar
 
@@ -53,6 +57,27 @@ def bring_into_cache(config: TrainConfig) -> Preparation:
     if processes.rank() == 0:
         _warn_of_long_sentences(data)
     return Preparation(data, was_there=not bar.stage, seconds=time.perf_counter() - started)
+
+
+def cached_data(config: TrainConfig) -> PreparedData | None:
+    """A run's corpus if the cache has it prepared; nothing is verified, prepared or asked of the hub."""
+    cache, data = Path(config.paths.cache).expanduser(), config.data
+    if isinstance(data, HubDataConfig) and not Path(data.path).expanduser().is_dir():
+
+        def belongs(manifest: Mapping[str, Any]) -> bool:
+            origin, splits = manifest["origin"], {split: getattr(data.splits, split) for split in SPLITS}
+            return (origin.get("path"), origin.get("subset"), origin.get("splits")) == (data.path, data.subset, splits)
+
+    else:
+        try:
+            identity = build_corpus(data, cache=cache).identity
+        except UserError:  # its files are not there
+            return None
+
+        def belongs(manifest: Mapping[str, Any]) -> bool:
+            return bool(manifest["corpus"]["identity"] == identity)
+
+    return peek_prepared(cache, preparation_settings(config), belongs)
 
 
 def _warn_of_long_sentences(data: PreparedData) -> None:

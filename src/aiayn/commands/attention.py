@@ -10,7 +10,7 @@ from aiayn.config.freeze import load_config
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
 from aiayn.errors import UserError
-from aiayn.runs.directory import open_run
+from aiayn.runs.directory import RunDirectory, open_run
 
 if TYPE_CHECKING:
     from aiayn.runs.attention_maps import AttentionMaps
@@ -21,11 +21,7 @@ def main(config: AttentionConfig) -> None:
     run = open_run(config.run)  # before torch is imported, which takes seconds
     if importlib.util.find_spec("matplotlib") is None:
         raise UserError("aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout")
-    model = load_config(run.config).model
-    if not isinstance(model, TransformerConfig):
-        raise UserError(
-            f"run={config.run}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run"
-        )
+    model = transformer_of(run)
     layers = indices(config.layers, count=model.num_layers, key="layers")
     heads = indices(config.heads, count=model.num_heads, key="heads")
     folder = run.attention if config.output is None else output_folder(config.output)
@@ -42,6 +38,14 @@ def main(config: AttentionConfig) -> None:
         for path in _pictures(config, maps, folder, layers=layers, heads=heads):
             print(path, flush=True)  # noqa: T201
             advance(1)
+
+
+def transformer_of(run: RunDirectory) -> TransformerConfig:
+    """The settings of a run's Transformer; UserError for another model."""
+    model = load_config(run.config).model
+    if not isinstance(model, TransformerConfig):
+        raise UserError(f"run={run.path}: model.kind={model.kind.name} has no heads to draw; name a Transformer's run")
+    return model
 
 
 def indices(stated: object, *, count: int, key: str) -> list[int]:

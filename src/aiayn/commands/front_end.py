@@ -6,27 +6,26 @@ Exit codes: 0, 2 for the user's mistake in one line, 1 for a failure.
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
-from aiayn.commands.words import Words, parse_words
+from aiayn.commands.words import Words, meant, parse_words
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import processes
-from aiayn.system.progress import say
+from aiayn.system.output_format import printed_as
+from aiayn.system.progress import has_bars, has_spoken, say
 from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.torch_environment import set_torch_environment
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
     from aiayn.sweep.jobs import Jobs
 
 
@@ -36,31 +35,39 @@ class Command(NamedTuple):
     summary: str
     nouns: tuple[str, ...] = ()
     """One of them must follow the verb."""
+    has_json: bool = False
+    """Whether it prints tables, and so takes format=json."""
 
 
 COMMANDS = {
-    "train": Command("prepare the corpus, train, evaluate, write the record"),
+    "train": Command("prepare the corpus, train, evaluate, write the record", has_json=True),
     "reproduce": Command("a table of the paper: its sweep, then its report", TABLES),
-    "prepare": Command("bring a corpus into the cache: tokenizer and token ids"),
-    "plan": Command("the cost of training: operations, memory, time, disk"),
-    "check": Command("whether a model has what training and searching need, such as causality"),
-    "evaluate": Command("decode and score a checkpoint of a run"),
+    "prepare": Command("bring a corpus into the cache: tokenizer and token ids", has_json=True),
+    "plan": Command("the cost of training: operations, memory, time, disk", has_json=True),
+    "inspect": Command("the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True),
+    "check": Command("whether a model has what training and searching need, such as causality", has_json=True),
+    "evaluate": Command("decode and score a checkpoint of a run", has_json=True),
     "average": Command("the mean of a run's last checkpoints, as a checkpoint"),
     "translate": Command("translate lines of standard input with a run's model"),
     "parse": Command("parse lines of standard input with a run's model"),
-    "tune": Command("beam size and length penalty by BLEU on dev"),
+    "tune": Command("beam size and length penalty by BLEU on dev", has_json=True),
     "score": Command("the likelihood of given translations under a run's model"),
-    "compare": Command("two runs on the same sentences: significance, kinds of sentences, examples"),
+    "compare": Command("two runs on the same sentences: significance, kinds of sentences, examples", has_json=True),
+    "replay": Command("a recorded run again: identical, within seed noise, or different", has_json=True),
     "export": Command("a run's model for CTranslate2, or as safetensors"),
+    "publish": Command("a run as a folder for others, with a model card; on the Hugging Face hub"),
     "import": Command("a checkpoint of fairseq or Marian as a run directory"),
     "attention": Command("pictures of the attention weights of a run's model"),
-    "status": Command("the runs below paths.runs: state, steps, scores, time left"),
+    "status": Command("the runs below paths.runs: state, steps, scores, time left", has_json=True),
     "dashboard": Command("a report and a workspace of W&B that show Table 3"),
     "sync": Command("send W&B the data of runs that were offline or cut off"),
-    "report": Command("tables from records and the paper", tuple(REPORTS)),
+    "report": Command("tables from records and the paper", tuple(REPORTS), has_json=True),
 }
 
 SHELLS = ("bash", "fish", "zsh")
+
+ANNOUNCED_AFTER = 1.0
+"""Seconds without a line, after which a command says that it is starting."""
 
 MULTIRUN_CALLBACK = "+hydra.callbacks.jobs._target_=aiayn.sweep.jobs.MultirunStart"
 """Has Hydra call `Jobs.begin_multirun`."""
@@ -113,13 +120,30 @@ def _run(words: list[str]) -> int:
         return _complete(words)
     verb, rest = words[0], words[1:]
     if verb not in COMMANDS:
-        raise UserError(f"{verb}: no such verb; choose from {', '.join(COMMANDS)}")
+        raise UserError(f"{verb}: no such verb; {meant(verb, COMMANDS)}")
     if verb == "reproduce":
         return reproduce(rest, _run)
-    parsed = parse_words(verb, rest, COMMANDS[verb].nouns)
+    command = COMMANDS[verb]
+    parsed = parse_words(verb, rest, command.nouns, has_json=command.has_json)
     if parsed.help:
         return _help(verb, parsed.overrides)
-    return _hydra(verb, parsed)
+    with printed_as(parsed.format), nullcontext() if parsed.is_only_shown else _announced(verb):
+        return _hydra(verb, parsed)
+
+
+@contextmanager
+def _announced(verb: str) -> Iterator[None]:
+    """Say on the terminal that a command is starting, unless it has said something or ended within a second."""
+    if not has_bars():
+        yield
+        return
+    timer = Timer(ANNOUNCED_AFTER, lambda: None if has_spoken() else say(f"aiayn {verb}: loading libraries"))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _usage() -> str:
@@ -130,60 +154,14 @@ def _usage() -> str:
     return USAGE.format(verbs=verbs).rstrip()
 
 
-def _help(verb: str, overrides: Sequence[str]) -> int:
-    """Print a verb's groups and values, between the header and the footer in conf/hydra/help."""
-    from omegaconf import OmegaConf
+def _help(verb: str, words: Sequence[str]) -> int:
+    """Print a verb's groups and values."""
+    from aiayn.commands.verb_help import print_help
 
-    from aiayn.config import store
-    from aiayn.config.compose import without_hydra
-
-    composed, _ = _compose(verb, overrides)
-    hydra = composed.hydra
-    folders = [Path(source.path) for source in hydra.runtime.config_sources if source.schema == "file"]
-    groups = {group: store.options(group, folders=folders) for group in hydra.runtime.choices if "hydra" not in group}
-    lines = [f"{group}: {', '.join(options)}" for group, options in sorted(groups.items()) if len(options) > 1]
-    if lines:
-        lines = ["Groups (group=option):", "", *lines, ""]
-    text = [hydra.help.header.rstrip(), *lines, "Values (key=value), explained by aiayn report configuration:", ""]
-    print(*text, OmegaConf.to_yaml(without_hydra(composed)), hydra.help.footer.rstrip(), sep="\n")  # noqa: T201
+    bare = [word for word in words if "=" not in word and word not in COMMANDS[verb].nouns]
+    chosen = [word for word in words if "=" in word]
+    print_help(verb, chosen, bare, has_json=COMMANDS[verb].has_json)
     return 0
-
-
-def _compose(verb: str, overrides: Sequence[str]) -> "tuple[DictConfig, list[str]]":
-    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep."""
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-
-    from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
-    from aiayn.config.compose import compose_with_hydra
-    from aiayn.sweep.words import first_value
-
-    try:
-        parsed = OverridesParser.create().parse_overrides([*overrides])
-        swept = {str(each.input_line): first_value(each) for each in parsed if each.is_sweep_override()}
-        words = [swept.get(word, word) for word in overrides]
-        return compose_with_hydra(verb, [word for word in words if word is not None]), [*swept]
-    except (*MISTAKES, *STUMBLES) as error:
-        raise UserError(explain(error, verb, overrides)) from error
-
-
-def _check(verb: str, words: Words) -> None:
-    """Refuse a configuration before Hydra makes folders or shows it."""
-    from hydra.types import RunMode
-
-    from aiayn.commands.mistakes import MISTAKES, explain
-    from aiayn.config.compose import without_hydra
-    from aiayn.config.computed import check_computed_keys
-    from aiayn.sweep.jobs import checked
-
-    composed, swept = _compose(verb, words.overrides)
-    check_computed_keys(composed, verb, words.overrides)
-    if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
-        raise UserError(f"{swept[0]}: several values need -m (a sweep); as one value write it in brackets or quotes")
-    if words.cfg:
-        try:
-            checked(verb, without_hydra(composed))
-        except MISTAKES as error:
-            raise UserError(explain(error, verb, words.overrides)) from error
 
 
 def _hydra(verb: str, words: Words) -> int:
@@ -192,6 +170,7 @@ def _hydra(verb: str, words: Words) -> int:
 
     import hydra
 
+    from aiayn.commands.composing import check_words
     from aiayn.commands.mistakes import MISTAKES, explain
     from aiayn.config import store
     from aiayn.config.compose import register
@@ -201,7 +180,7 @@ def _hydra(verb: str, words: Words) -> int:
     register()
     words.overrides = write_out_globs(words.overrides)
     name_sweep(words.overrides, is_multirun=words.multirun)
-    _check(verb, words)
+    check_words(verb, words)
     # Hydra prints its errors in several lines and exits with 1, unless it is told to raise them.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     sys.argv = [f"aiayn {verb}", MULTIRUN_CALLBACK, *words.hydra_arguments()]
@@ -240,7 +219,12 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
         from aiayn.reports.sweep import print_sweep
 
         swept = [(outcome.swept, outcome) for outcome in jobs.outcomes if outcome.swept is not None]
-        print_sweep([replace(job, was_refused=each.failure is not None and not each.is_lost) for job, each in swept])
+        print_sweep(
+            [
+                replace(job, was_refused=each.failure is not None and not each.is_lost, failure=each.failure)
+                for job, each in swept
+            ]
+        )
     if verb == "plan" and jobs.failed:  # a mistake, shown above
         raise UserError(f"{len(jobs.failed)} of {len(jobs.outcomes)} jobs cannot be planned")
     failed = f"{len(jobs.failed)} job{'s' * (len(jobs.failed) != 1)} failed of {len(jobs.outcomes)}"

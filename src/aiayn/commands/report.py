@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from aiayn.config.outputs import output_errors, output_file
 from aiayn.errors import UserError
+from aiayn.system.output_format import Format, output_format
 from aiayn.system.signals import ended_by_ctrl_c
 
 if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaConf
@@ -46,7 +47,7 @@ REPORTS = {
     "sharpness": Report(("sentences", "device"), RUNS, MARKDOWN_OR_JSON),
     "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
     "table2": Report(DATA, TABLE, (".md", ".tex", ".json")),
-    "table3": Report(DATA, (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
+    "table3": Report(("wandb", *DATA), (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
     "table4": Report((), TABLE, (".md", ".tex", ".json")),
 }
 """By noun."""
@@ -75,6 +76,12 @@ def main(config: "ReportConfig") -> None:
             check_choice(config.noun, f"only.{key}", value)
     if config.publish is not None and (output is not None or config.published is not None):
         raise UserError(f"publish={config.publish}: writes page and data of runs; leave output= and from= out")
+    if config.wandb:
+        if config.published is not None:
+            raise UserError("wandb=true: writes to the runs below paths.runs; leave from= out")
+        from aiayn.reports.wandb_summaries import check_online
+
+        check_online()
     with output_errors(config.publish or config.output or (PAGE if config.noun == "page" else None)):
         if config.published is None:
             _report(config, output)
@@ -110,8 +117,12 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
             report_comparison(config, output)
         case "configuration":
             from aiayn.reports.configuration import report_configuration
+            from aiayn.reports.configuration_content import print_configuration
 
-            report_configuration(output)
+            if output is None and output_format() is Format.json:
+                print_configuration()
+            else:
+                report_configuration(output)
         case "cost":
             from aiayn.reports.cost import report_cost
 
@@ -170,7 +181,11 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
         case "table3":
             from aiayn.reports.tables.table3 import report_table3
 
-            report_table3(config, output)
+            report = report_table3(config, output)
+            if config.wandb:
+                from aiayn.reports.wandb_summaries import update_summaries
+
+                update_summaries(report, Path(config.paths.runs))
         case "table4":
             from aiayn.reports.tables.table4 import report_table4
 

@@ -2,11 +2,14 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 from aiayn.commands.report import check_choice, check_output
+from aiayn.commands.words import split_format
 from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
+from aiayn.system.output_format import Format
 
 TABLES = ("table2", "table3", "table4")
 """Each is a sweep, sweeps/<table>.yaml, and a report."""
@@ -54,15 +57,18 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
     if {"--help", "-h"} & {*words}:
         sys.stdout.write(HELP)
         return 0
-    sweep, report = command_lines(words)
+    chosen, others = split_format(words)
+    sweep, report = command_lines(others)
+    formats = [f"format={chosen}"] if chosen is Format.json else []
     failure = None
     try:
-        run(["train", *sweep])
+        with redirect_stdout(None) if chosen is Format.json else nullcontext():  # the report prints the document
+            run(["train", *sweep, *formats])
     except RunFailedError as error:
         failure = error
     outputs = [word for word in report if word.startswith("output=")]
     try:
-        run(["report", *(word for word in report if word not in outputs)])
+        run(["report", *(word for word in report if word not in outputs), *formats])
         if outputs:
             run(["report", *report])
     except UserError as error:

@@ -15,8 +15,9 @@ from aiayn.launch.slurm import job_id, requeued_if_stopped
 from aiayn.runs.directory import RunDirectory
 from aiayn.sweep.launchers import BASIC, SLURM, launcher_of
 from aiayn.sweep.outcomes import PREFIX
-from aiayn.sweep.words import job_command
+from aiayn.sweep.words import job_command, plan_seeds
 from aiayn.system import machine, processes
+from aiayn.system.output_format import Format, output_format
 from aiayn.system.progress import Shown, shown
 from aiayn.system.scratch import remove_abandoned
 
@@ -30,14 +31,18 @@ def main(config: TrainConfig) -> None:
     """Train, evaluate and record the run that the configuration describes; print its row beside the paper's."""
     hydra = HydraConfig.get()
     is_swept = hydra.mode is RunMode.MULTIRUN
-    if not is_swept:
+    if is_swept:
+        plan_seeds(hydra)
+    else:
         remove_abandoned(Path(config.paths.runs).expanduser(), prefix=PREFIX)
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     make_absolute(config)
     from aiayn.launch.dispatch import launch_run
+    from aiayn.launch.further_summary import add_to_summaries
     from aiayn.launch.shares import share_of
     from aiayn.reports.row import print_row
 
+    add_to_summaries("aiayn.reports.beside_base:at_the_end")
     command = job_command("train", hydra)
     is_parallel = is_swept and launcher_of(hydra) not in (BASIC, SLURM)  # Slurm allocates devices itself
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_parallel else None
@@ -45,6 +50,8 @@ def main(config: TrainConfig) -> None:
     is_whole_job = job_id() is not None and (is_slurms or not is_swept)
     with requeued_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
         record = launch_run(config, command=command, fresh_process=is_swept and not is_slurms, share=share)
+    if is_swept and output_format() is Format.json:
+        return  # the sweep prints one document
     if processes.rank() == 0 and not (shown() is Shown.lines and sys.stdout.isatty()):  # where its line would be
         print_row(record, directory.path)
 

@@ -1,11 +1,13 @@
 """The words after a verb: its noun, overrides, and flags, which may stand anywhere."""
 
 import argparse
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from aiayn.errors import UserError
+from aiayn.system.output_format import Format
 
 
 class Words(argparse.Namespace):
@@ -19,6 +21,7 @@ class Words(argparse.Namespace):
     cfg: str | None
     package: str | None
     info: str | None
+    format: Format = Format.text
 
     @property
     def is_only_shown(self) -> bool:
@@ -40,8 +43,11 @@ class _Parser(argparse.ArgumentParser):
         raise UserError(f"{message}; see --help")
 
 
-def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str]) -> Words:
-    """Parse the words after a verb; if it takes nouns, the first bare word must be one of them."""
+def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_json: bool = False) -> Words:
+    """Parse the words after a verb; if it takes nouns, the first bare word must be one of them.
+
+    `format=` is taken off where the verb has JSON: it is a key of no configuration, so it changes no run's identity.
+    """
     parser = _Parser(prog=f"aiayn {verb}", add_help=False, allow_abbrev=False)
     parser.add_argument("overrides", nargs="*")
     for flags in (["--help", "-h"], ["--hydra-help"], ["--resolve"], ["--multirun", "-m"]):
@@ -58,6 +64,8 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str]) -> Words:
         raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
     if nouns and not parsed.help:
         parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
+    if has_json:
+        parsed.format, parsed.overrides = split_format(parsed.overrides)
     if parsed.config_dir:
         if not parsed.config_dir.is_dir():
             raise UserError(f"--config-dir {parsed.config_dir}: no such folder")
@@ -75,8 +83,35 @@ def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[st
     first = overrides[0] if overrides else ""
     if first and "=" not in first:
         if first not in nouns:
-            raise UserError(f"aiayn {verb} {first}: choose from {', '.join(nouns)}")
+            raise UserError(f"aiayn {verb} {first}: {meant(first, nouns)}")
         return [f"noun={first}", *overrides[1:]]
     if not any(word.startswith("noun=") for word in overrides):
         raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
     return overrides
+
+
+def meant(word: str, names: Iterable[str]) -> str:
+    """The nearest of some names, or all of them if none is near."""
+    known = [*names]
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
+
+
+SAME_OUTPUT = ("output=", "publish=", "watch=true", "noun=page")
+"""Starts of words that say otherwise than format=json what standard output gets."""
+
+
+def split_format(overrides: Sequence[str]) -> tuple[Format, list[str]]:
+    """The format of standard output, and the other words."""
+    stated = [word for word in overrides if word.startswith("format=")]
+    others = [word for word in overrides if word not in stated]
+    if not stated:
+        return Format.text, others
+    value = stated[-1].partition("=")[2]
+    if value not in list(Format):
+        raise UserError(f"format={value}: choose from {', '.join(Format)}")
+    for word in others if value == Format.json else ():
+        if word.startswith(SAME_OUTPUT) and word != "output=null":
+            shown = word.replace("noun=", "report ", 1)
+            raise UserError(f"format=json: prints one document, and {shown} does not; leave one of them out")
+    return Format(value), others

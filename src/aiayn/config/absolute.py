@@ -6,11 +6,15 @@ from typing import Any
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
 from aiayn.config.schema import TrainConfig
 
+HUB = "hub:"
+"""The first letters of the name of a run on the hub, where a path could stand too."""
+
 
 def make_absolute(config: TrainConfig) -> None:
     """Make paths absolute: workers and later commands may have another working directory."""
     config.paths.runs, config.paths.cache = _absolute(config.paths.runs), _absolute(config.paths.cache)
-    config.init_from = _absolute(config.init_from)
+    if not str(config.init_from).startswith(HUB):
+        config.init_from = _absolute(config.init_from)
     data = config.data
     if isinstance(data, TextFilesDataConfig):
         for split in (data.train, data.dev, data.test):

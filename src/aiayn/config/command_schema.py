@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar, get_type_hints
 from omegaconf import MISSING
 
 from aiayn.config.data_schema import SplitFilesConfig
-from aiayn.config.schema import CachePathConfig, DecodingConfig, ProcessConfig, RankConfig, RunsPathConfig
+from aiayn.config.schema import CachePathConfig, DecodingConfig, PathsConfig, ProcessConfig, RankConfig, RunsPathConfig
 from aiayn.config.values import LARGEST, Count, Range, Seed, true_or_false
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
@@ -186,6 +186,26 @@ class ExportConfig:
 
 
 @dataclass
+class PublishConfig:
+    """`aiayn publish`."""
+
+    run: str = MISSING
+    """A run directory; a published one is only uploaded."""
+    checkpoint: str | None = MISSING
+    """last, best, average or an optimizer step; null: the one whose scores the run's record has."""
+    output: str | None = MISSING
+    """The folder to make; it must not exist. Null, with repository: nothing is kept here."""
+    repository: str | None = MISSING
+    """A repository of the Hugging Face hub to upload to, as user/name; it is made if it does not exist; null: none."""
+    private: bool = true_or_false()
+    """Whether a new repository is private."""
+    paths: RunsPathConfig = MISSING
+    """Folders; the model card compares the run with base below paths.runs."""
+    launch: ProcessConfig = MISSING
+    """Settings of this process."""
+
+
+@dataclass
 class ImportConfig:
     """`aiayn import`."""
 
@@ -303,3 +323,30 @@ class SyncConfig:
     """Seconds to wait for an answer of the server."""
     paths: RunsPathConfig = MISSING
     """Folders."""
+
+
+class ReplayMode(StrEnum):
+    """The part of a run that is done again."""
+
+    train = "train"
+    score = "score"
+
+
+@dataclass
+class ReplayConfig:
+    """`aiayn replay`."""
+
+    record: str | None = MISSING
+    """A run.json, or the run directory that holds it."""
+    mode: ReplayMode = MISSING
+    """train: train again; score: score the stored checkpoint again, or the stored hypotheses without one."""
+    output: str = MISSING
+    """The folder for replays; the run directory of each lies below it."""
+    seed: Seed | None = MISSING
+    """Train with this seed instead, to see how much seeds alone change; null: the record's."""
+    check: str | None = MISSING
+    """A folder of submitted records to verify instead, without training."""
+    submit: str | None = MISSING
+    """A folder of records to copy the run's record to instead."""
+    paths: PathsConfig = MISSING
+    """Folders; runs of the same row with other seeds below paths.runs tell the noise between seeds."""

@@ -29,6 +29,9 @@ from aiayn.errors import UserError
 SWEPT_VARIABLE = "AIAYN_SWEPT"
 """Environment variable: the swept keys of a multirun as typed, separated by spaces."""
 
+PLANNED_SEEDS_VARIABLE = "AIAYN_PLANNED_SEEDS"
+"""Environment variable: the seeds that a multirun's command states, separated by spaces; empty for a single run."""
+
 DEFAULTS = ("demo", "paper")
 """The scale and the fidelity profile that names omit."""
 
@@ -142,6 +145,11 @@ def _changes(root: DictConfig) -> dict[str, str]:
         reference = _experiment(root, *words)
         found = changed(root, reference)
     return in_words(kinds | found, {**_stated(root), **_stated(reference)})
+
+
+def row_configuration(experiment: str, *, scale: str, fidelity: str) -> DictConfig:
+    """The configuration of an experiment without further changes, beside that of the command."""
+    return _composed(_loader(), (f"experiment={experiment}", f"scale={scale}", f"fidelity={fidelity}"))
 
 
 def _experiment(root: DictConfig, *words: str) -> DictConfig:

@@ -51,6 +51,8 @@ class ReportConfig:
     """A folder to write, for a table or a comparison: the page, and the data to recompute it; null: none."""
     published: str | None = MISSING
     """A folder that publish= has written, to read instead of paths.runs; also written as from=; null: none."""
+    wandb: bool = true_or_false()
+    """Also write each run's difference to base, and the verdict, into its summary in W&B."""
     watch: bool = true_or_false()
     """Update the page while runs train, until Ctrl-C."""
     plotly_bundle: str | None = MISSING

@@ -340,3 +340,21 @@ class PlanConfig(TrainConfig):
     """The vocabulary."""
     hardware: HardwareConfig = MISSING
     """The devices of the plan."""
+
+
+@dataclass
+class InspectConfig(TrainConfig):
+    """`aiayn inspect`."""
+
+    data: Any = MISSING  # as for a plan
+    """The corpus."""
+    model: Any = MISSING  # as for data
+    """The architecture."""
+    tokenizer: Any = MISSING  # as for data
+    """The vocabulary."""
+    depth: Count | None = MISSING
+    """Levels of the tree below the model; null: all."""
+    folded: bool = true_or_false()
+    """Show equal layers that follow each other as one, with figures of each."""
+    output: str | None = MISSING
+    """A .md or .json file to write; null: to the terminal."""

@@ -10,6 +10,7 @@ COMMANDS: dict[str, type] = {
     "prepare": schema.TrainConfig,
     "plan": schema.PlanConfig,
     "check": schema.TrainConfig,
+    "inspect": schema.InspectConfig,
     "evaluate": command_schema.EvaluateConfig,
     "average": command_schema.AverageConfig,
     "translate": command_schema.TranslateConfig,
@@ -18,12 +19,14 @@ COMMANDS: dict[str, type] = {
     "score": command_schema.ScoreConfig,
     "compare": report_schema.CompareConfig,
     "export": command_schema.ExportConfig,
+    "publish": command_schema.PublishConfig,
     "import": command_schema.ImportConfig,
     "attention": command_schema.AttentionConfig,
     "report": report_schema.ReportConfig,
     "status": command_schema.StatusConfig,
     "dashboard": report_schema.DashboardConfig,
     "sync": command_schema.SyncConfig,
+    "replay": command_schema.ReplayConfig,
 }
 
 SWEEPS = "sweeps"

@@ -1,5 +1,6 @@
 """The costs of a run before it is started."""
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -72,6 +73,11 @@ class Plan:
     def device_seconds(self) -> float:
         """Seconds times devices, the unit of prices."""
         return self.seconds * self.devices
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        derived = {"flops": self.flops, "seconds": self.seconds, "device_seconds": self.device_seconds}
+        return {**dataclasses.asdict(self), **derived, "fits": self.fits}
 
     @property
     def fits(self) -> bool:

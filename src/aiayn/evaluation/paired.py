@@ -1,5 +1,7 @@
 """Whether two systems differ on the same sentences: a paired bootstrap, and paired approximate randomisation.
 
+One system's score has an interval by the same bootstrap.
+
 The bootstrap (Koehn 2004) resamples the sentences. Randomisation (Riezler and Maxwell 2005) exchanges the two systems'
 outputs of random sentences. Neither covers the variation between training seeds.
 """
@@ -62,6 +64,13 @@ def paired_test(first: Floats, second: Floats, score: ScoreOfSums, *, resamples:
         bootstrap_p = _share_at_least(drawn - drawn.mean(), observed)
         randomization_p = _share_at_least(_exchanges(first, second, score, resamples, generator), observed)
     return PairedTest(ours, theirs, low, high, bootstrap_p, randomization_p)
+
+
+def score_interval(statistics: Floats, score: ScoreOfSums, *, resamples: int, seed: int) -> tuple[float, float]:
+    """The 95% bootstrap interval of one system's score over the choice of sentences; arguments as of `paired_test`."""
+    draws = _draws(len(statistics), resamples, np.random.default_rng(seed))
+    with np.errstate(invalid="ignore", over="ignore"):
+        return quantiles(np.concatenate([score(weights @ statistics) for weights in draws]))
 
 
 def _exchanges(

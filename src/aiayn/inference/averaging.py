@@ -37,6 +37,8 @@ def average_run(request: AverageConfig) -> Average:
     """
     quiet_libraries()
     directory = open_run(request.run)
+    if directory.is_published:
+        raise UserError(f"run={request.run}: is a published run, which has a single checkpoint; average the run itself")
     config, record = load_config(directory.config), read_record(directory.record)
     has_steps = request.steps is not None
     chosen = _stated(directory, request) if has_steps else _last(directory, _count(config, request))
@@ -77,7 +79,7 @@ def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Rec
 
 def steps_averaged(checkpoint: Path) -> tuple[int, ...]:
     """The steps that a checkpoint averages, ascending; empty for a single checkpoint."""
-    if not checkpoint.name.startswith("average-"):
+    if not (checkpoint.name.startswith("average-") or checkpoint.suffix == ".safetensors"):
         return ()
     return tuple(load_checkpoint(checkpoint, provenance=None, map_location="meta")["aiayn"].get("averaged_steps", ()))
 

@@ -17,6 +17,7 @@ from aiayn.errors import UserError
 from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.export_ctranslate2 import check_supported, transformer_spec
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
+from aiayn.inference.weights import finite_weights
 from aiayn.models.architecture import Architecture
 from aiayn.system import files
 from aiayn.system.resource_errors import disk_errors_explained
@@ -89,10 +90,7 @@ def _safetensors(run: OpenedRun, dtype: torch.dtype) -> bytes:
 
 def _weights(run: OpenedRun, *, vocabulary_size: int) -> dict[str, Tensor]:
     """The checkpoint's weights, as float tensors that are all finite."""
-    weights = run.model(vocabulary_size=vocabulary_size, device=CPU).state_dict()
-    if not all(bool(weight.isfinite().all()) for weight in weights.values()):
-        raise UserError(f"checkpoint={run.checkpoint}: some weights are not finite; the model diverged")
-    return weights
+    return finite_weights(run.model(vocabulary_size=vocabulary_size, device=CPU), run.checkpoint)
 
 
 def _provenance(run: OpenedRun) -> dict[str, Any]:

@@ -53,7 +53,8 @@ def import_model(request: ImportConfig) -> Path:
     """
     quiet_libraries()
     output, checkpoint = new_output(request.output), Path(request.checkpoint).expanduser()
-    model = read_marian(checkpoint) if checkpoint.is_dir() else read_fairseq(checkpoint)
+    stated = request.source_language, request.target_language
+    model = read_marian(checkpoint) if checkpoint.is_dir() else read_fairseq(checkpoint, stated=stated)
     origin = ImportedFrom(model.library, str(model.weights_file.absolute()), _sha256(model.weights_file))
     with disk_errors_explained(f"output={request.output}"), files.new_folder(output) as folder:
         directory = RunDirectory(folder)
@@ -172,8 +173,16 @@ def _check_shapes(config: TrainConfig, model: ForeignModel, checkpoint: Path) ->
 
 def _record(request: ImportConfig, config: TrainConfig, model: ForeignModel, origin: ImportedFrom) -> Record:
     """The record of a model that was not trained here."""
-    words = ["aiayn", "import", f"checkpoint={request.checkpoint}", f"output={request.output}"]
-    record = new_record(config, command=shlex.join(words), status=Status.imported)
+    stated = {
+        "checkpoint": request.checkpoint,
+        "output": request.output,
+        "source_language": request.source_language,
+        "target_language": request.target_language,
+        "test.source": request.test.source,
+        "test.target": request.test.target,
+    }
+    words = [f"{key}={value}" for key, value in stated.items() if value is not None]
+    record = new_record(config, command=shlex.join(["aiayn", "import", *words]), status=Status.imported)
     record.message = f"from {model.library}: {origin.file}"
     record.versions = provenance.versions()
     record.commit, record.dirty, record.patch, _ = provenance.code_version()

@@ -22,6 +22,7 @@ from aiayn.models.ensemble import Ensemble
 from aiayn.models.translation_model import TranslationModel
 from aiayn.runs.directory import RunDirectory, named_runs, open_run
 from aiayn.runs.record import Record, read_record
+from aiayn.runs.weights_file import published_weights
 from aiayn.system.allocator import keep_memory
 from aiayn.system.quiet import quiet_libraries
 from aiayn.training.scoring import AnyModel
@@ -42,6 +43,8 @@ class OpenedRun:
     @property
     def checkpoint_name(self) -> str:
         """Part of the names of derived files: step-<n>, or average-..."""
+        if self.directory.is_published:
+            return published_weights(self.checkpoint).checkpoint
         return self.checkpoint.stem if self.checkpoint.stem.startswith("average-") else f"step-{self.step}"
 
     def tokenizer(self) -> AnyTokenizer:

@@ -49,7 +49,7 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
     assert isinstance(model, Transformer), "the command refuses others"
     translator = Translator(model, tokenizer, run.config.decoding, device, max_length)
     with memory_errors_explained("max_length, max_sentences or decoding.batch_tokens"):
-        sentences = _AttentionReader(model, translator, request.units).read(lines)
+        sentences = AttentionReader(model, translator, request.units).read(lines)
     if not sentences:
         raise UserError(f"{INPUT}: no sentence to draw; give it lines, as in < sentences.txt")
     maps = AttentionMaps(run.step, request.units.value, sentences)
@@ -59,7 +59,9 @@ def attend_to_input(request: AttentionConfig) -> AttentionMaps:
 
 
 @dataclass(frozen=True)
-class _AttentionReader:
+class AttentionReader:
+    """Reads the attention weights of a model."""
+
     model: Transformer
     translator: Translator
     """Of the same model; longer sentences than its `max_length` are left out."""

@@ -32,3 +32,11 @@ def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Pat
     except RuntimeError as error:
         reason = str(error).splitlines()[-1].strip()
         raise UserError(f"{key}={path}: its weights do not fit this model ({reason})") from None
+
+
+def finite_weights(model: torch.nn.Module, checkpoint: Path) -> dict[str, Tensor]:
+    """A model's weights by name; UserError if some are not finite."""
+    weights = model.state_dict()
+    if not all(bool(weight.isfinite().all()) for weight in weights.values()):
+        raise UserError(f"checkpoint={checkpoint}: some weights are not finite; the model diverged")
+    return weights

@@ -25,6 +25,7 @@ from aiayn.errors import RunFailedError, UserError
 from aiayn.inference.averaging import average_at_the_end
 from aiayn.inference.scoring import Scorer
 from aiayn.inference.weights import load_weights
+from aiayn.launch.further_summary import further_summary
 from aiayn.launch.starting_point import check_vocabulary, misses_validation, newest_whole_checkpoint, start_weights
 from aiayn.models.cost import ModelCost
 from aiayn.models.translation_model import TranslationModel, count_parameters
@@ -229,7 +230,8 @@ def _evaluate(
             record.scores = _scores(job, data, module, averaged_steps=average.steps)
     record.cost = record.cost if meter is None else meter.account()
     table_rows = int(job.config.logger.get("samples", 0))
-    log_final_results(trackers(loggers), record, job.directory, data, table_rows=table_rows)
+    further = partial(further_summary, job.directory, record, Path(job.config.paths.runs))
+    log_final_results(trackers(loggers), record, job.directory, data, table_rows=table_rows, further=further)
 
 
 def _scores(

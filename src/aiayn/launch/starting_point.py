@@ -14,6 +14,7 @@ from aiayn.errors import UserError
 from aiayn.inference.weights import fit_weights, read_weights
 from aiayn.models.construction import create_model
 from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.runs.hub import is_on_hub
 from aiayn.runs.record import Record, read_record
 from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
 
@@ -62,9 +63,9 @@ def start_weights(config: TrainConfig) -> Path | None:
     if config.init_from is None:
         return None
     path, provenance = Path(config.init_from), None
-    if path.is_dir():
+    if path.is_dir() or is_on_hub(config.init_from):
         directory = open_run(config.init_from, key=KEY)
-        if not directory.steps():
+        if not (directory.steps() or directory.is_published):
             raise UserError(f"{KEY}={config.init_from}: {directory.checkpoints} has no checkpoint")
         path = directory.checkpoint("last")[1]
         provenance = read_record(directory.record).provenance
@@ -95,7 +96,8 @@ def _rows(config: TrainConfig, weights: Mapping[str, Tensor]) -> int:
 
 def check_vocabulary(path: Path, tokenizer: AnyTokenizer) -> None:
     """Compare the tokenizer with that of the checkpoint's run, if the checkpoint lies in a run directory."""
-    theirs = RunDirectory(path.parent.parent).tokenizer
+    folder = path.parent if RunDirectory(path.parent).is_published else path.parent.parent
+    theirs = RunDirectory(folder).tokenizer
     if theirs.is_file() and load_tokenizer(theirs).checksum != tokenizer.checksum:
         raise UserError(
             f"{KEY}={path}: its run has another vocabulary ({theirs}), and each row of its embeddings stands for "

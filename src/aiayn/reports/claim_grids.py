@@ -5,7 +5,7 @@ from itertools import groupby
 
 from aiayn.evaluation.decisions import MOST_SEEDS
 from aiayn.paper.claims import Comparison, Metric
-from aiayn.reports.formats import Grid
+from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import Judged, JudgedClaim
 from aiayn.reports.numbers import effect_text, signed
 from aiayn.reports.verdicts import OPEN

@@ -287,6 +287,8 @@ class ComparableRuns:
     """Finished or not, in the paper's order and then by seed."""
     left_out: int
     """Runs of the table's rows that do not compare with these."""
+    damaged: tuple[str, ...] = ()
+    """A line for each run with a file that cannot be read: the file, and the remedy."""
 
     def of(self, row: Row) -> list[RowRun]:
         """The runs of a row."""
@@ -310,12 +312,22 @@ def comparable_runs(
         like: a run directory; runs that do not compare with it are left out instead of refused.
 
     Raises:
-        UserError: runs with scores do not compare, or a file cannot be read.
+        UserError: runs with scores do not compare.
     """
-    found = runs_of(RowRun, entries, [f"{PREFIX}{row.id}" for row in load_table3().rows])
+    every = list(entries)
+    damaged = [f"left out: {entry.message}" for entry in every if entry.record is None]
+    found = []
+    for run in runs_of(RowRun, every, [f"{PREFIX}{row.id}" for row in load_table3().rows]):
+        try:
+            if is_chosen(run.record, scale=scale, data=data):
+                _read(run)
+        except UserError as error:
+            damaged.append(f"left out: {error}")
+        else:
+            found.append(run)
     chosen = choose(found, folder, scale=scale, data=data)
     if not chosen and like is None:
-        return ComparableRuns((), 0)
+        return ComparableRuns((), 0, tuple(damaged))
     reference = _reference(chosen, like)
     kept = []
     for run in chosen:
@@ -325,7 +337,14 @@ def comparable_runs(
         elif run.dev is not None and like is None:
             raise differences[0].refusal(str(run.path), str(reference.path), _remedy(differences[1:], reference))
     check_duplicate_seeds([run for run in kept if run.dev is not None], lambda run: run.row.id, "remove one of them")
-    return ComparableRuns(tuple(kept), len(found) - len(kept))
+    return ComparableRuns(tuple(kept), len(found) - len(kept), tuple(damaged))
+
+
+def _read(run: RowRun) -> None:
+    """Read the files that the table is made of; UserError names the one that is damaged, and the remedy."""
+    _ = run.settings
+    if run.dev is not None:
+        run.sentences("dev")
 
 
 def _remedy(others: Sequence[Difference], reference: RowRun) -> str:

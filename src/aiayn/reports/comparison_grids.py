@@ -9,7 +9,8 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, sort_key
-from aiayn.reports.formats import Document, Grid
+from aiayn.reports.formats import Document
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
 from aiayn.reports.publication import show_or_publish
 from aiayn.reports.run_facts import origin_remarks, seed_grid
@@ -166,6 +167,7 @@ def document(comparison: Comparison) -> Document:
         terminal_grids=list(grids(comparison)),
         remarks=remarks,
         runs=[run.path for run in comparison.runs],
+        schema="comparison/1",
         content={
             "conditions": comparison.conditions,
             "systems": [_plain(comparison, number) for number in range(len(comparison.systems))],

@@ -1,13 +1,13 @@
 """Every key of every command: types and meanings from the schema, values and comments from conf/."""
 
-import ast
 import dataclasses
 import inspect
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -20,9 +20,12 @@ from omegaconf.errors import OmegaConfBaseException
 from aiayn.config import store
 from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
+from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.resolvers import RESOLVERS
 from aiayn.config.sweep_schema import RegisteredConfig, SlurmConfig, SweeperConfig
 from aiayn.config.values import NameOrClass
+from aiayn.reports.formats import console, print_grid
+from aiayn.reports.grid import Grid
 from aiayn.system import files
 
 MISSING = "???"
@@ -32,6 +35,12 @@ WORDS: dict[Any, str] = {int: "integer", float: "number", bool: "`true` or `fals
 
 ENVIRONMENT = re.compile(r"\$\{oc\.env:\w+,((?:[^{}]|\$\{[^{}]*\})*)\}")
 """An environment variable, of which the page shows the default."""
+
+SUMMARY = """\
+aiayn <verb> --help explains a verb's groups and lists its values.
+aiayn report configuration output=configuration.md writes every key with its type, default and meaning;
+format=json prints them for programs. At the default scale, these are the groups:
+"""
 
 INTRODUCTION = """\
 # Configuration
@@ -63,13 +72,28 @@ Row = tuple[str, str, str, str, str]
 
 
 def report_configuration(output: Path | None) -> None:
-    """Print the page, or write it."""
+    """Print the page, on a terminal a summary; or write it."""
     page = configuration_page()
     if output is None:
-        print(page, end="")  # noqa: T201
+        terminal = console()
+        if terminal.is_terminal:
+            terminal.print(SUMMARY)
+            print_grid(_summary(), terminal)
+        else:
+            print(page, end="")  # noqa: T201
         return
     files.write_text(output, page)
     print(output)  # noqa: T201
+
+
+def _summary() -> Grid:
+    """The groups of each command, in lines."""
+    lines = []
+    for verb in store.COMMANDS:
+        part = own_part(verb)
+        groups = ", ".join(group for group in part.chosen if len(store.options(group)) > 1)
+        lines.append((verb, f"as {part.base}{', and: ' if groups else ''}{groups}" if part.base else groups))
+    return Grid("", ("<aiayn", "<groups"), (tuple(lines),))
 
 
 def configuration_page() -> str:
@@ -87,7 +111,7 @@ def configuration_page() -> str:
     resolvers = [(f"`${{{each.__name__}:...}}`", (inspect.getdoc(each) or "").split("\n")[0]) for each in RESOLVERS]
     parts = [INTRODUCTION, "\n".join(contents), EXPRESSIONS, _table(("expression", "value"), resolvers)]
     for verb, sections in commands.items():
-        purpose = _heading_comment(store.conf_directory() / f"{verb}.yaml").partition(": ")[2]
+        purpose = heading_comment(store.conf_directory() / f"{verb}.yaml").partition(": ")[2]
         parts += [f"## aiayn {verb}", _prose(purpose[:1].upper() + purpose[1:])]
         for group, paragraphs in sections.items():
             parts += [f"### {verb}: {group}" if group else "", *paragraphs]
@@ -95,7 +119,39 @@ def configuration_page() -> str:
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
-class _Values:
+@dataclass(frozen=True)
+class OwnPart:
+    """The part of a command's configuration that no earlier command has."""
+
+    kind: type
+    """The command's schema."""
+    base: str | None
+    """The earlier command whose groups and values it takes, too."""
+    hints: Mapping[str, Any]
+    """The types of its fields."""
+    inherited: Collection[str]
+    """The fields of `base`."""
+    chosen: Mapping[str, str]
+    """The option chosen of each group."""
+
+
+def own_part(verb: str) -> OwnPart:
+    """The part of a command of its own; the command is composed."""
+    kind = store.COMMANDS[verb]
+    compose_command(verb, [])
+    choices = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
+    chosen = {group: option for group, option in reversed(choices.items()) if not group.startswith("hydra/")}
+    hints = get_type_hints(kind, include_extras=True)
+    earlier = takewhile(lambda each: each != verb, store.COMMANDS)
+    base = next((each for each in earlier if issubclass(kind, store.COMMANDS[each])), None)
+    if base is None:
+        return OwnPart(kind, None, hints, (), chosen)
+    inherited = {*get_type_hints(store.COMMANDS[base])}
+    own = {group: option for group, option in chosen.items() if group in hints.keys() - inherited}
+    return OwnPart(kind, base, hints, inherited, own)
+
+
+class Values:
     """The values of a composed configuration, independent of this machine's environment."""
 
     def __init__(self, verb: str, *overrides: str) -> None:
@@ -107,14 +163,19 @@ class _Values:
 
     def row(self, key: str, type_name: str, meaning: str) -> Row:
         """A key with its value, and the expression that the value comes from or an empty text."""
+        value, expression = self.of(key)
+        return f"`{key}`", type_name, _code(value), f"`{expression}`" if expression else "", _prose(meaning)
+
+    def of(self, key: str) -> tuple[Any, str | None]:
+        """The value of a key, `MISSING` for none, and the expression that it comes from."""
         stated = self.stated[key]
         if not isinstance(stated, str) or "${" not in stated:
-            return f"`{key}`", type_name, _code(stated), "", _prose(meaning)
+            return stated, None
         try:
             value = OmegaConf.select(self._resolvable, key, throw_on_missing=True)
         except OmegaConfBaseException:
             value = MISSING
-        return f"`{key}`", type_name, _code(value), f"`{stated}`", _prose(meaning)
+        return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value, stated
 
     def rows(self, prefix: str, kind: Any, *, without: Collection[str] = ()) -> Iterator[Row]:
         """The keys of a dataclass and of those inside it."""
@@ -129,18 +190,12 @@ class _Values:
 
 def _sections(verb: str) -> dict[str, list[str]]:
     """The paragraphs of a command by group; those outside any group have the empty name, and are first."""
-    kind, values = store.COMMANDS[verb], _Values(verb)
-    choices = {group.partition("@")[0]: option for group, option in HydraConfig.get().runtime.choices.items()}
-    chosen = {group: option for group, option in reversed(choices.items()) if not group.startswith("hydra/")}
-    hints, inherited = get_type_hints(kind), set[str]()
+    values, part = Values(verb), own_part(verb)
+    kind, hints, inherited, chosen = part.kind, part.hints, part.inherited, part.chosen
     sections: dict[str, list[str]] = {"": []}
-    earlier = takewhile(lambda each: each != verb, store.COMMANDS)
-    base = next((each for each in earlier if issubclass(kind, store.COMMANDS[each])), None)
-    if base is not None:
-        inherited = {*get_type_hints(store.COMMANDS[base])}
-        chosen = {group: option for group, option in chosen.items() if group in hints.keys() - inherited}
+    if part.base is not None:
         words = ", and these:" if hints.keys() - inherited else "."
-        sections[""].append(f"It takes the groups and values of [aiayn {base}](#aiayn-{base}){words}")
+        sections[""].append(f"It takes the groups and values of [aiayn {part.base}](#aiayn-{part.base}){words}")
     groups = [name for name, hint in hints.items() if dataclasses.is_dataclass(hint) or get_origin(hint) is dict]
     sections[""].append(_keys(values.rows("", kind, without={*groups, *inherited})))
     for name in (group for group in chosen if group not in hints):
@@ -154,14 +209,14 @@ def _sections(verb: str) -> dict[str, list[str]]:
     return sections
 
 
-def _typed_group(verb: str, values: _Values, name: str, kind: type, chosen: str | None) -> Iterator[str]:
+def _typed_group(verb: str, values: Values, name: str, kind: type, chosen: str | None) -> Iterator[str]:
     """The keys that every option of a group has, and those that only some have."""
     yield _keys(values.rows(name, kind))
     if chosen is None or not kind.__subclasses__():
         return
-    options: defaultdict[type, list[tuple[str, _Values]]] = defaultdict(list)
+    options: defaultdict[type, list[tuple[str, Values]]] = defaultdict(list)
     for option in store.options(name):
-        composed = _Values(verb, f"{name}={option}")
+        composed = Values(verb, f"{name}={option}")
         own = OmegaConf.get_type(composed.root, name)
         assert own is not None
         options[own].append((option, composed))
@@ -174,14 +229,14 @@ def _typed_group(verb: str, values: _Values, name: str, kind: type, chosen: str 
             yield _keys(rows)
 
 
-def _open_group(values: _Values, name: str, chosen: str | None) -> str:
+def _open_group(values: Values, name: str, chosen: str | None) -> str:
     """The keys of a group whose values go to a third party: as stated, with the comments beside them."""
-    comments = _comments(store.conf_directory() / name / f"{chosen}.yaml")
+    comments = comments_of(store.conf_directory() / name / f"{chosen}.yaml")
     keys = [key for key in values.stated if key.startswith(f"{name}.")]
     return _keys(values.row(key, "", comments.get(key.removeprefix(f"{name}."), "")) for key in keys)
 
 
-def _comments(path: Path) -> dict[str, str]:
+def comments_of(path: Path) -> dict[str, str]:
     """The comment at the end of a key's line, by dotted key."""
     text = path.read_text(encoding="utf-8")
     lines = text.splitlines()
@@ -199,7 +254,7 @@ def _options(group: str, chosen: str | None) -> str:
     """The options of a group with the comment that each file opens with."""
     folder = store.group_directory(group)
     rows = [
-        (f"`{name}`" + (" (default)" if name == chosen else ""), _prose(_heading_comment(folder / f"{name}.yaml")))
+        (f"`{name}`" + (" (default)" if name == chosen else ""), _prose(heading_comment(folder / f"{name}.yaml")))
         for name in store.options(group)
     ]
     return _table((f"`{group}=`", "meaning"), rows)
@@ -209,7 +264,7 @@ def _launchers() -> Iterator[str]:
     """The launchers of a multirun, and the keys of jobs on Slurm; joblib's are Hydra's."""
     paths = {"joblib": store.conf_directory() / store.JOBLIB, "slurm": store.conf_directory() / store.SLURM}
     options = [("`basic` (default)", "The jobs of a sweep one after another, each in a process of its own.")]
-    options += [(f"`{name}`", _prose(_heading_comment(path).partition(": ")[2])) for name, path in paths.items()]
+    options += [(f"`{name}`", _prose(heading_comment(path).partition(": ")[2])) for name, path in paths.items()]
     yield _table(("`hydra/launcher=`", "meaning"), options)
     yield "Keys of `slurm`:"
     yield _hydra_keys("hydra.launcher", SlurmConfig, yaml.safe_load(paths["slurm"].read_text(encoding="utf-8")))
@@ -233,25 +288,6 @@ def _hydra_keys(prefix: str, kind: type, values: Mapping[str, Any]) -> str:
     )
 
 
-def _heading_comment(path: Path) -> str:
-    """The comment that a file opens with, in one line."""
-    comment = takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines())
-    return " ".join(line.lstrip("# ") for line in comment if not line.startswith("# @package"))
-
-
-def meanings(kind: type) -> dict[str, str]:
-    """The docstrings of a dataclass' fields and of its bases' fields, from the source."""
-    found: dict[str, str] = meanings(kind.overridden) if hasattr(kind, "overridden") else {}
-    for each in filter(dataclasses.is_dataclass, reversed(kind.__mro__)):
-        (definition,) = ast.parse(inspect.getsource(each)).body
-        assert isinstance(definition, ast.ClassDef)
-        for field, text in pairwise(definition.body):
-            match field, text:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(meaning))):
-                    found[name] = inspect.cleandoc(meaning).replace("\n", " ")
-    return found
-
-
 def _type(hint: Any) -> str:
     """A type in words."""
     names = [each.names for each in getattr(hint, "__metadata__", ()) if isinstance(each, NameOrClass)]
@@ -270,7 +306,6 @@ def _code(value: Any) -> str:
     """A value as one would write it in YAML."""
     if value == MISSING:
         return "*required*"
-    value = OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
     text = yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
     return f"`{text}`"
 

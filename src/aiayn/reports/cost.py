@@ -10,7 +10,8 @@ from aiayn.errors import UserError
 from aiayn.paper.tables import load_table2
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import ReportedRun, is_asked_for
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, duration, hours, operations
 from aiayn.runs.cost import Attempt, RunCost, Total
 from aiayn.runs.ledger import State, read_results
@@ -169,6 +170,7 @@ def document(runs: Sequence[CostOfRun]) -> Document:
         written="Written by `aiayn report cost` from the records of the runs.",
         grids=list(grids(runs)),
         remarks=list(remarks(runs)),
+        schema="cost/1",
         content={
             "runs": [_plain(run) for run in runs],
             "total": total_of(runs).plain(),

@@ -4,17 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import plain, to_dataclass
 from aiayn.config.identity import flatten
+from aiayn.config.meanings import meanings
 from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.schema import DecodingConfig, OptimizationConfig, TokenizerConfig, TrainConfig
 from aiayn.config.store import options
 from aiayn.errors import UserError
-from aiayn.reports.configuration import meanings
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 
 GROUPS: Mapping[str, type] = {
     "tokenizer": TokenizerConfig,
@@ -32,9 +34,20 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
         UserError: there is no such profile, or only one was named.
     """
     names = _chosen(profiles)
+    lines = list(differing_settings(names))
     headings = ("<key", *(f"<{name}" for name in names), "<what it is")
-    grid = Grid("Fidelity profiles, setting by setting", headings, (tuple(differing_settings(names)),))
-    show(Document("Fidelity profiles", "Written by `aiayn report fidelity`; values at `scale=paper`.", [grid]), output)
+    grid = Grid("Fidelity profiles, setting by setting", headings, (tuple(lines),))
+    written = "Written by `aiayn report fidelity`; values at `scale=paper`."
+    show(Document("Fidelity profiles", written, [grid], schema="fidelity/1", content=_plain(names, lines)), output)
+
+
+def _plain(names: Sequence[str], lines: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+    """For JSON: the values are those of the YAML."""
+    settings = [
+        {"key": key, "values": dict(zip(names, map(yaml.safe_load, values), strict=True)), "meaning": meaning}
+        for key, *values, meaning in lines
+    ]
+    return {"profiles": list(names), "settings": settings}
 
 
 def _chosen(profiles: Sequence[str] | None) -> list[str]:

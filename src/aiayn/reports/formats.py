@@ -3,7 +3,10 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,15 +14,16 @@ from typing import Any
 from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from aiayn.reports.fitting import Fitted, fitted
+from aiayn.reports.grid import Grid
 from aiayn.runs.record import json_text
 from aiayn.system import files
+from aiayn.system.output_format import Format, output_format
 
 WIDTH_OF_A_FILE = 200
 """Columns if standard output is no terminal."""
-
-NAME_WIDTH = 24
-"""Least width of the names of rows, on any terminal."""
 
 LATEX_CHARACTERS = {
     "\\": r"\textbackslash{}",
@@ -47,22 +51,6 @@ SIDEWAYS_FROM = 12
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table of text."""
-
-    title: str
-    headings: tuple[str, ...]
-    """A column whose heading begins with < is aligned left."""
-    groups: tuple[tuple[tuple[str, ...], ...], ...]
-    """Lines, in groups separated by a rule."""
-
-    @property
-    def columns(self) -> list[tuple[str, bool]]:
-        """The headings, and whether the column is aligned left."""
-        return [(heading.removeprefix("<"), heading.startswith("<")) for heading in self.headings]
-
-
-@dataclass(frozen=True)
 class Document:
     """A report: tables, and remarks on them."""
 
@@ -81,27 +69,59 @@ class Document:
     """To run next."""
     runs: Sequence[Path] = ()
     """Run directories that a Markdown page lists."""
+    schema: str = ""
+    """Name and version of the JSON document, as in cost/1; see `schemas/`."""
     content: Mapping[str, Any] = field(default_factory=dict)
-    """Of the JSON file: all numbers, unrounded."""
+    """Of the JSON document: all numbers, unrounded."""
     rows: Sequence[Mapping[str, Any]] = ()
     """Of the CSV file."""
 
 
+_collected: ContextVar[list[Document] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def documents_collected() -> Iterator[list[Document]]:
+    """Collect the reports that `show` gets within the block, instead of printing or writing them."""
+    collected: list[Document] = []
+    token = _collected.set(collected)
+    try:
+        yield collected
+    finally:
+        _collected.reset(token)
+
+
 def show(document: Document, output: Path | None) -> None:
     """Print a report, or write it in the format of the file's suffix (see `FORMATS`) and print the path."""
+    if (collected := _collected.get()) is not None:
+        collected.append(document)
+        return
     if output is not None:
         files.write_text(output, FORMATS[output.suffix](document))
         print(output)  # noqa: T201
+        return
+    if output_format() is Format.json:
+        print_json(document.schema, document.content)
         return
     terminal = console()
     if document.lead:
         terminal.print(document.lead)
     for grid in document.terminal_grids or document.grids:
-        terminal.print(rich_table(grid))
+        print_grid(grid, terminal)
     for line in document.remarks:
-        terminal.print(line, soft_wrap=True)
+        terminal.print(line, soft_wrap=not terminal.is_terminal)
     if document.command:
         terminal.print(f"\n{document.command}", soft_wrap=True)
+
+
+def json_document(schema: str, content: Mapping[str, Any]) -> str:
+    """A document for programs: its schema, as in cost/1, and then its content."""
+    return json_text({"schema": f"aiayn/{schema}", **content})
+
+
+def print_json(schema: str, content: Mapping[str, Any]) -> None:
+    """Print a document, the only one on standard output."""
+    sys.stdout.write(json_document(schema, content))
 
 
 def markdown(document: Document) -> str:
@@ -144,7 +164,7 @@ FORMATS: Mapping[str, Callable[[Document], str]] = {
     ".md": markdown,
     ".tex": latex,
     ".csv": comma_separated,
-    ".json": lambda document: json_text(document.content),
+    ".json": lambda document: json_document(document.schema, document.content),
 }
 """By the suffix of the file."""
 
@@ -163,18 +183,30 @@ def console() -> Console:
     return output
 
 
-def rich_table(grid: Grid) -> Table:
-    """For the terminal."""
-    table = Table(title=grid.title, title_justify="left", box=SIMPLE, pad_edge=False)
-    longest = max((len(line[0]) for group in grid.groups for line in group if line), default=0)
-    for number, (heading, is_left) in enumerate(grid.columns):
+def print_grid(grid: Grid, terminal: Console) -> None:
+    """Print a table, or several that fit the terminal."""
+    for part in rich_tables(grid, terminal.width):
+        terminal.print(part)
+
+
+def rich_tables(grid: Grid, width: int) -> Iterator[Text | Table]:
+    """The tables that show a grid in so many columns of the terminal, each below its title."""
+    for part in fitted(grid, width):
+        if part.grid.title:
+            yield Text(f"\n{part.grid.title}")
+        yield _rich_table(part)
+
+
+def _rich_table(part: Fitted) -> Table:
+    table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for (heading, is_left), width in zip(part.grid.columns, part.widths, strict=True):
         table.add_column(
             heading,
             justify="left" if is_left else "right",
             overflow="fold",  # cut cells could look alike
-            min_width=None if number else min(longest, NAME_WIDTH),
+            width=width,
         )
-    for group in grid.groups:
+    for group in part.grid.groups:
         for line in group:
             table.add_row(*line)
         table.add_section()

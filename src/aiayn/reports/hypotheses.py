@@ -12,7 +12,8 @@ from aiayn.paper.claims import Metric
 from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
-from aiayn.reports.formats import Document, Grid
+from aiayn.reports.formats import Document
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, with_deviation
 from aiayn.reports.publication import show_or_publish
 from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
@@ -57,6 +58,7 @@ def document(study: RegisteredStudy) -> Document:
         lead=_lead(study, deviations),
         remarks_title="Conditions and remarks",
         runs=[run.path for run in study.finished],
+        schema="hypotheses/1",
         content=_content(study, deviations),
     )
 

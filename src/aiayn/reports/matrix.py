@@ -13,7 +13,8 @@ from aiayn.evaluation.score import Score
 from aiayn.evaluation.test_sets import known_test_sets, remedy
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.evaluated_texts import corpus_of
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import check_translations
 
@@ -109,6 +110,7 @@ def document(matrix: Matrix) -> Document:
             "no two of these definitions compare",
             *matrix.remarks,
         ],
+        schema="matrix/1",
         content={
             "run": evaluation.name,
             "data": record.data,

@@ -24,7 +24,8 @@ from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sen
 from aiayn.reports.code_versions import CodeVersion, code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import Difference, score_differences
 from aiayn.reports.evaluated_texts import corpus_of
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import signed, two_decimals
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import SplitScores, check_translations
@@ -341,5 +342,6 @@ def document(paired: Paired) -> Document:
         written="Written by `aiayn compare` from the sentence scores and hypotheses of both.",
         grids=list(grids(paired)),
         remarks=list(_remarks(paired)),
+        schema="compare/1",
         content={**content, "notes": _notes(paired)},
     )

@@ -1,11 +1,14 @@
 """The paper's own tables, on the terminal or as Markdown."""
 
 from pathlib import Path
+from typing import Any
 
 from aiayn.errors import UserError
 from aiayn.paper.tables import TABLES, AnyTable
-from aiayn.reports.formats import Document, Grid, markdown_table, show
+from aiayn.reports.formats import Document, markdown_table, print_json, show
+from aiayn.reports.grid import Grid
 from aiayn.system import files
+from aiayn.system.output_format import Format, output_format
 
 
 def report_paper(number: int | None, output: Path | None) -> None:
@@ -17,6 +20,9 @@ def report_paper(number: int | None, output: Path | None) -> None:
     if number not in (None, *TABLES):
         known = ", ".join(map(str, TABLES))
         raise UserError(f"table={number}: the paper has tables {known}; choose one, or none for all")
+    if output is None and output_format() is Format.json:
+        print_json("paper/1", {"tables": [_plain(each) for each in (TABLES if number is None else [number])]})
+        return
     page = ["# Tables of “Attention Is All You Need”", "Written by `aiayn report paper`."]
     for chosen in TABLES if number is None else [number]:
         table = TABLES[chosen]()
@@ -27,6 +33,29 @@ def report_paper(number: int | None, output: Path | None) -> None:
     if output is not None:
         files.write_text(output, "\n\n".join(filter(None, page)) + "\n")
         print(output)  # noqa: T201
+
+
+def _plain(number: int) -> dict[str, Any]:
+    """A table for JSON."""
+    table = TABLES[number]()
+    columns = [column.id for column in table.columns]
+    return {
+        "number": number,
+        "title": table.caption.title,
+        "source": table.caption.source,
+        "columns": [{"id": each.id, "heading": each.heading, "unit": each.unit} for each in table.columns],
+        "rows": [
+            {
+                "id": row.id,
+                "label": row.label,
+                "group": row.group or None,
+                "cells": {name: {"value": cell.value, "printed": str(cell)} for name, cell in cells},
+            }
+            for row in table.rows
+            for cells in [zip(columns, table.cells(row), strict=True)]
+        ],
+        "remarks": remarks(table),
+    }
 
 
 def remarks(table: AnyTable) -> list[str]:

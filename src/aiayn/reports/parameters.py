@@ -8,7 +8,8 @@ import torch
 from aiayn.models.transformer import Transformer
 from aiayn.models.translation_model import count_parameters
 from aiayn.paper.tables import Row, load_table3
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 
 PAPER_ROWS = 37_000
 """Vocabulary entries of section 5.1."""
@@ -25,11 +26,13 @@ def report_parameters(output: Path | None) -> None:
 def document() -> Document:
     """Every row of Table 3, counted by the paper's text and by the authors' code of June 2017."""
     table = load_table3()
-    lines = []
+    lines, rows = [], []
     for row in table.rows:
         stated = str(row.parameters) if row.parameters.printed else f"({table.row('base').parameters})"
         by_text = count(row, vocabulary_size=PAPER_ROWS, projection_bias=False)
         by_code = count(row, vocabulary_size=TENSOR2TENSOR_ROWS, projection_bias=True)
+        plain = {"row": row.id, "change": row.label, "printed_millions": row.parameters.value}
+        rows.append({**plain, "by_text": by_text, "by_code": by_code})
         lines.append((row.id, row.label, stated, _cell(row, by_text), _cell(row, by_code)))
     headings = ("<row", "<change", "paper", "37,000 rows", "40,960 rows, biases")
     missed = [row for row, *_, code in lines if code.endswith("≠")]
@@ -41,7 +44,14 @@ def document() -> Document:
         "Numbers in brackets are base's: the paper leaves these cells blank."
     )
     grid = Grid("Parameters in millions", headings, (tuple(lines),))
-    return Document("Table 3, parameters", "Written by `aiayn report parameters`.", [grid], [summary])
+    return Document(
+        "Table 3, parameters",
+        "Written by `aiayn report parameters`.",
+        [grid],
+        [summary],
+        schema="parameters/1",
+        content={"rows": rows, "rows_by_text": PAPER_ROWS, "rows_by_code": TENSOR2TENSOR_ROWS},
+    )
 
 
 def count(row: Row, *, vocabulary_size: int, projection_bias: bool) -> int:

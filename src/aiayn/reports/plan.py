@@ -1,22 +1,22 @@
 """The expected cost of runs, as a table on the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-
-from rich import box
-from rich.measure import Measurement
-from rich.table import Table
+from typing import Any
 
 from aiayn.costs.plan import Plan
-from aiayn.reports.formats import console
+from aiayn.reports.formats import console, print_grid, print_json
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import approximate_time, counted, gibibytes, hours, operations
 from aiayn.reports.sweep import differing_overrides
-
-WIDEST = 500
+from aiayn.system.output_format import Format, output_format
 
 
 def print_plan(plans: Sequence[Plan]) -> None:
     """Print a line for each run, their sums, and the assumptions; `plans` has at least one."""
-    # Columns that are the same for all runs are left out, so that the table fits 80 columns.
+    if output_format() is Format.json:
+        print_json("plan/1", {"runs": [plan.plain() for plan in plans], **plain_totals(plans)})
+        return
+    # Columns that are the same for all runs are left out.
     words: dict[str, Sequence[str]] = {"experiment": [plan.experiment for plan in plans]}
     others = {"seed": [str(plan.seed) for plan in plans], "override": differing_overrides([p.overrides for p in plans])}
     words |= {name: values for name, values in others.items() if len({*values}) > 1}
@@ -25,21 +25,31 @@ def print_plan(plans: Sequence[Plan]) -> None:
 
 def print_costs(plans: Sequence[Plan], words: Mapping[str, Sequence[str]], counts: Sequence[int]) -> None:
     """Print a line for each plan, its words first; sums count each plan as often as `counts` says."""
-    table = Table(box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_footer=sum(counts) > 1)
-    for heading, values in words.items():
-        is_number = all(value.isdecimal() for value in values)
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=True)
-    table.columns[0].footer = counted(sum(counts), "run")
     every = [plan for plan, count in zip(plans, counts, strict=True) for _ in range(count)]
-    for heading, total in _totals(every).items():
-        table.add_column(heading, total, justify="right", no_wrap=True)
-    for plan, cells in zip(plans, zip(*words.values(), strict=True), strict=True):
-        table.add_row(*cells, *_cells(plan))
+    totals = _totals(every)
+    names = (("" if _are_numbers(values) else "<") + heading for heading, values in words.items())
+    lines = tuple((*cells, *_cells(plan)) for plan, cells in zip(plans, zip(*words.values(), strict=True), strict=True))
+    sums = (counted(len(every), "run"), *[""] * (len(words) - 1), *totals.values())
     output = console()
-    widest = Measurement.get(output, output.options.update(max_width=WIDEST), table).maximum
-    output.print(table, width=widest)  # a wrapped line is better than a truncated number
+    print_grid(Grid("", (*names, *totals), (lines, (sums,)) if len(every) > 1 else (lines,)), output)
     for line in _remarks(plans):
         output.print(line)
+
+
+def _are_numbers(values: Sequence[str]) -> bool:
+    return all(value.isdecimal() for value in values)
+
+
+def plain_totals(plans: Sequence[Plan]) -> dict[str, Any]:
+    """The sums over runs, and the assumptions, for JSON."""
+    total = {
+        "runs": len(plans),
+        "flops": sum(plan.flops for plan in plans),
+        "seconds": sum(plan.seconds for plan in plans),
+        "device_seconds": sum(plan.device_seconds for plan in plans),
+        "disk": sum(plan.disk for plan in plans),
+    }
+    return {"total": total, "remarks": list(_remarks(plans)) if plans else []}
 
 
 def _cells(plan: Plan) -> tuple[str, ...]:
@@ -60,12 +70,12 @@ def _totals(plans: Sequence[Plan]) -> dict[str, str]:
     return {
         "params": "",
         "steps": "",
-        "FLOPs,\na step": "",
-        "FLOPs,\nin all": operations(sum(plan.flops for plan in plans)),
-        "memory,\nGiB": "",
+        "FLOPs a step": "",
+        "FLOPs in all": operations(sum(plan.flops for plan in plans)),
+        "memory, GiB": "",
         "time": approximate_time(sum(plan.seconds for plan in plans)),
-        "device-\nhours": hours(sum(plan.device_seconds for plan in plans)),
-        "disk,\nGiB": gibibytes(sum(plan.disk for plan in plans)),
+        "device-hours": hours(sum(plan.device_seconds for plan in plans)),
+        "disk, GiB": gibibytes(sum(plan.disk for plan in plans)),
     }
 
 

@@ -11,8 +11,8 @@ from aiayn.evaluation.significance import SeedNoise, measure, sentence_columns
 from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
 from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed
 from aiayn.reports.comparability import Difference, ReportedRun, check_alike, condition_differences
-from aiayn.reports.formats import Grid
 from aiayn.reports.gates import failed_gate
+from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import (
     POWER_CONFIDENCE,
     MeasuredRows,

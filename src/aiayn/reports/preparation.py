@@ -5,7 +5,8 @@ from typing import Any
 
 from aiayn.data.corpora.corpus import SPLITS
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 
 COUNTS = {
@@ -40,7 +41,18 @@ def print_preparation(data: PreparedData, *, name: str, seconds: float, was_ther
     took = duration(seconds) if seconds >= 10 else f"{seconds:.1f} s"
     last = f"prepared already, nothing to do: verified in {took}" if was_there else f"prepared in {took}"
     lines = [f"{fact}: {value}" for fact, value in facts(data).items()]
-    show(Document(name, "Written by `aiayn prepare`.", [split_grid(data, name=name)], [*lines, last]), None)
+    content = {
+        "data": name,
+        "folder": str(data.directory),
+        "fingerprint": data.fingerprint,
+        "vocabulary": data.tokenizer.vocabulary_size,
+        "source": origin(data),
+        "was_there": was_there,
+        "seconds": seconds,
+        "splits": data.manifest["splits"],
+    }
+    written, grids = "Written by `aiayn prepare`.", [split_grid(data, name=name)]
+    show(Document(name, written, grids, [*lines, last], schema="prepare/1", content=content), None)
 
 
 def split_grid(data: PreparedData, *, name: str) -> Grid:

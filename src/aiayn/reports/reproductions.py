@@ -25,7 +25,8 @@ from aiayn.reports.comparability import (
     setting_differences,
     tested_differences,
 )
-from aiayn.reports.formats import Document, Grid
+from aiayn.reports.formats import Document
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, ends_text, mean_text, signed, two_decimals
 from aiayn.reports.publication import show_or_publish
 from aiayn.reports.run_facts import origin_remarks, seed_grid
@@ -157,6 +158,7 @@ def document(reproductions: Sequence[Reproduction]) -> Document:
         ],
         remarks_title="Conditions and remarks",
         runs=[run.path for run in runs],
+        schema="reproductions/1",
         content={"reproductions": [_plain(each) for each in reproductions]},
     )
 

@@ -1,14 +1,16 @@
 """One run beside the paper's row, on the terminal."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
 from rich.table import Table
 
 from aiayn.paper.tables import Row, load_table3
-from aiayn.reports.formats import console
+from aiayn.reports.formats import console, print_json
 from aiayn.reports.numbers import duration, millions
 from aiayn.runs.record import Record, SplitScores, Status
+from aiayn.system.output_format import Format, output_format
 
 COMPARABILITY = "paper: other data, vocabulary or BLEU; no value of ours compares with it"
 
@@ -21,12 +23,22 @@ def paper_row(experiment: str) -> Row | None:
 
 def print_row(record: Record, directory: Path) -> None:
     """Print the run's row beside the paper's, and the run directory as the user would name it."""
+    if output_format() is Format.json:
+        print_record(record, directory)
+        return
     output = console()
     if record.status is not Status.finished or not record.scores:
         output.print(f"{record.experiment}: {record.status.value}; {directory}", soft_wrap=True)
         return
     for part in (row_table(record), footer(record), f"run: {directory}"):
         output.print(part, soft_wrap=True)
+
+
+def print_record(record: Record, directory: Path) -> None:
+    """Print a run's record as JSON, with the row of Table 3 if it has one."""
+    paper = paper_row(record.experiment)
+    printed = None if paper is None else {"row": paper.id, "ppl": paper.ppl.value, "bleu": paper.bleu.value}
+    print_json("run/1", {"run": str(directory), "record": dataclasses.asdict(record), "paper": printed})
 
 
 def row_table(record: Record) -> Table:
@@ -38,7 +50,7 @@ def row_table(record: Record) -> Table:
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):
         table.add_column(heading, justify="right" if heading else "left")
     if (paper := compared_row(record)) is not None:
-        table.add_row(f"paper, {load_table3().caption.dev_set}", *paper_cells(paper))
+        table.add_row(f"paper, {load_table3().caption.dev_set}: other data", *paper_cells(paper))
     scores = f"{dev.ppl:.2f}", f"{dev.quality.score:.1f}"
     table.add_row(f"this run, {record.data}", *scores, millions(record.parameters), record.steps_done())
     return table
@@ -83,6 +95,9 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
         run: the run directory below which its files are.
         title: for an evaluation of several runs.
     """
+    if output_format() is Format.json:
+        print_json("evaluate/1", {"run": run, "scores": {name: dataclasses.asdict(of) for name, of in scores.items()}})
+        return
     table = Table(title=title or run)
     any_split = next(iter(scores.values()))
     in_table = slice(2 if len(any_split.shown) <= 2 else 1)  # the other scores do not fit 80 columns

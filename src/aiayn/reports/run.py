@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.reports.formats import Grid, console, markdown_table
+from aiayn.reports.formats import console, markdown_table
+from aiayn.reports.grid import Grid
 from aiayn.reports.matrix import definitions
 from aiayn.reports.numbers import counted, duration, hours, millions
-from aiayn.reports.row import compared_row, footer, paper_cells, row_table
+from aiayn.reports.row import compared_row, footer, paper_cells, print_record, row_table
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import Record, read_record
 from aiayn.system import files
+from aiayn.system.output_format import Format, output_format
 
 
 def report_run(directory: RunDirectory, output: Path | None) -> None:
@@ -22,6 +24,9 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
         UserError: the record cannot be read, or the output would replace another file.
     """
     record = read_record(directory.record)
+    if output is None and output_format() is Format.json:
+        print_record(record, directory.path)
+        return
     if output is None:
         terminal = console()
         for part in (row_table(record), footer(record)) if record.scores else ():

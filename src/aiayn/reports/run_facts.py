@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from aiayn.reports.comparability import ReportedRun
-from aiayn.reports.formats import Grid
+from aiayn.reports.grid import Grid
 from aiayn.runs.provenance import DISTRIBUTION
 from aiayn.runs.record import Record
 

@@ -11,7 +11,8 @@ from aiayn.models.attention_sharpness import AttentionSharpness
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import Comparison
 from aiayn.reports.comparison_grids import compared, name_headings, names_of
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 
 Measure: TypeAlias = Callable[[Path], tuple[AttentionSharpness, AttentionSharpness]]
 """Measures the model of a run directory, with its initial and with its trained weights."""
@@ -80,6 +81,7 @@ def document(comparison: Comparison, stages: Stages) -> Document:
             *version_remarks(versions),
         ],
         runs=[run.path for run in comparison.runs],
+        schema="sharpness/1",
         content={"conditions": comparison.conditions, "systems": systems, "code": [each.plain() for each in versions]},
     )
 

@@ -1,5 +1,6 @@
 """The ledger on the terminal, once or updated while runs train."""
 
+import dataclasses
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,13 +18,14 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.formats import console
+from aiayn.reports.formats import console, print_grid, print_json, rich_tables
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_ledger
+from aiayn.system.output_format import Format, output_format
 
 if TYPE_CHECKING:
-    from rich.console import JustifyMethod
     from rich.segment import Segment
 
     from aiayn.runs.record import Record
@@ -48,9 +50,57 @@ def print_status(runs: Path, view: View) -> None:
     Raises:
         UserError: there is no such folder.
     """
+    if output_format() is Format.json:
+        print_json("status/1", _content(read_ledger(runs), runs))
+        return
     output = console()
     for part in _parts(read_ledger(runs), runs, view):
-        output.print(part, soft_wrap=isinstance(part, str))
+        if isinstance(part, Grid):
+            print_grid(part, output)
+        else:
+            output.print(part, soft_wrap=True)
+
+
+def _content(entries: Sequence[Entry], runs: Path) -> dict[str, Any]:
+    """For JSON."""
+    variants = _variants(entries)
+    return {
+        "folder": str(runs),
+        "runs": [
+            {
+                "run": str(entry.directory.path),
+                "settings": variants.get(entry.directory.path) or None,
+                "scale": None if entry.record is None else entry.record.scale,
+                "data": None if entry.record is None else entry.record.data,
+                **plain_entry(entry),
+            }
+            for entry in entries
+        ],
+        "counts": plain_counts(entry.state for entry in entries),
+    }
+
+
+def plain_entry(entry: Entry) -> dict[str, Any]:
+    """The state of a run for JSON; scores of trials are omitted."""
+    record = entry.record
+    scores = {} if record is None or record.trial else record.scores
+    return {
+        "experiment": None if record is None else record.experiment,
+        "seed": None if record is None else record.seed,
+        "state": entry.state.value,
+        "message": entry.message,
+        "step": entry.step,
+        "max_steps": None if record is None else record.max_steps,
+        "seconds": entry.seconds,
+        "seconds_left": entry.seconds_left,
+        "latest": dict(entry.latest),
+        "scores": {split: dataclasses.asdict(found) for split, found in scores.items()},
+    }
+
+
+def plain_counts(states: Iterable[str]) -> dict[str, int]:
+    """The number of runs by state, for JSON."""
+    return {str(state): count for state, count in Counter(states).items()}
 
 
 def watch_status(runs: Path, view: View, *, interval: float) -> None:
@@ -83,15 +133,20 @@ def watch_status(runs: Path, view: View, *, interval: float) -> None:
 def _fitting(output: Console, runs: Path, view: View) -> Group:
     entries = read_ledger(runs)
     whole, short = (
-        Group(
-            *(Text(part) if isinstance(part, str) else part for part in _parts(entries, runs, view, is_short=is_short))
-        )
-        for is_short in (False, True)
+        Group(*_drawn(_parts(entries, runs, view, is_short=is_short), output.width)) for is_short in (False, True)
     )
     return whole if len(output.render_lines(whole)) < output.height else short
 
 
-def _parts(entries: Sequence[Entry], runs: Path, view: View, *, is_short: bool = False) -> Iterator[str | Table]:
+def _drawn(parts: Iterable[str | Grid], width: int) -> Iterator[Text | Table]:
+    for part in parts:
+        if isinstance(part, Grid):
+            yield from rich_tables(part, width)
+        else:
+            yield Text(part)
+
+
+def _parts(entries: Sequence[Entry], runs: Path, view: View, *, is_short: bool = False) -> Iterator[str | Grid]:
     """The printed parts; a short status has no line for each finished run."""
     if not entries:
         yield f"no runs below {runs}"
@@ -100,9 +155,7 @@ def _parts(entries: Sequence[Entry], runs: Path, view: View, *, is_short: bool =
     unfinished = [entry for entry in entries if entry.state is not State.finished]
     listed = unfinished if is_short else entries
     if view is View.rows or (view is View.auto and _has_seeds(entries)):
-        for title, table in _seed_tables(entries, variants):
-            yield title
-            yield table
+        yield from _seed_grids(entries, variants)
         listed = unfinished
     if listed:
         yield _list(listed, variants, runs)
@@ -163,7 +216,7 @@ def _has_seeds(entries: Iterable[Entry]) -> bool:
     return len(runs) > len({row for row, _ in runs})
 
 
-def _seed_tables(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iterator[tuple[str, Table]]:
+def _seed_grids(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iterator[Grid]:
     """Rows by seeds, a table with its title for each scale and corpus; variants of a row have lines of their own."""
     tables: dict[tuple[str, str], dict[tuple[str, str], dict[int, list[Entry]]]] = {}
     for entry in entries:
@@ -173,15 +226,15 @@ def _seed_tables(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Iter
             rows.setdefault(row, {}).setdefault(record.seed, []).append(entry)
     papers = {f"table3/{row.id}": place for place, row in enumerate(load_table3().rows)}
     for (scale, data), rows in tables.items():
-        table = Table(pad_edge=False)
         seeds = sorted({seed for row in rows.values() for seed in row})
-        for heading in ("experiment", *(f"seed {seed}" for seed in seeds)):
-            table.add_column(heading, overflow="fold")
-        for row in sorted(rows, key=lambda row: (papers.get(row[0], len(papers)), row)):
-            table.add_row("  ".join(filter(None, row)), *(_cell(rows[row].get(seed, [])) for seed in seeds))
+        lines = tuple(
+            (", ".join(filter(None, row)), *(_cell(rows[row].get(seed, [])) for seed in seeds))
+            for row in sorted(rows, key=lambda row: (papers.get(row[0], len(papers)), row))
+        )
         names = {name for row in rows.values() for runs in row.values() for entry in runs for name in scores_of(entry)}
         shown = f"PPL / {'F1' if 'F1' in names else 'BLEU'} (dev) of what is finished"
-        yield f"scale {scale}, data {data}: {shown if names else 'nothing is finished'}", table
+        title = f"scale {scale}, data {data}: {shown if names else 'nothing is finished'}"
+        yield Grid(title, ("<experiment", *(f"<seed {seed}" for seed in seeds)), (lines,))
 
 
 def _cell(entries: Sequence[Entry]) -> str:
@@ -195,18 +248,13 @@ def _cell(entries: Sequence[Entry]) -> str:
     return " / ".join(score if name in ("PPL", "BLEU", "F1") else f"{score} {name}" for name, score in scores)
 
 
-def _list(entries: Sequence[Entry], variants: Mapping[Path, str], runs: Path) -> Table:
+def _list(entries: Sequence[Entry], variants: Mapping[Path, str], runs: Path) -> Grid:
     """A line for each run, without columns that are blank for all."""
     rows = [_cells(entry, variants.get(entry.directory.path, ""), runs) for entry in entries]
     always = ("run", "state", "steps", "trained", "left")
-    table = Table(pad_edge=False)
     headings = [heading for heading in rows[0] if heading in always or any(row[heading] for row in rows)]
-    for heading in headings:
-        justify: JustifyMethod = "left" if heading in ("run", "state") else "right"
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=heading in ("state", "steps"))
-    for row in rows:
-        table.add_row(*(row[heading] for heading in headings))
-    return table
+    titled = tuple(f"<{heading}" if heading in ("run", "state") else heading for heading in headings)
+    return Grid("", titled, (tuple(tuple(row[heading] for heading in headings) for row in rows),))
 
 
 def _cells(entry: Entry, variant: str, runs: Path) -> dict[str, str]:
@@ -214,7 +262,7 @@ def _cells(entry: Entry, variant: str, runs: Path) -> dict[str, str]:
     scores = scores_of(entry)
     latest = entry.latest if entry.state is State.running else {}
     return {
-        "run": "  ".join(filter(None, (str(entry.directory.path.relative_to(runs)), variant))),
+        "run": ", ".join(filter(None, (str(entry.directory.path.relative_to(runs)), variant))),
         "state": str(entry.state),
         "steps": steps_of(entry),
         **{heading: text.format(latest[key]) if key in latest else "" for heading, (key, text) in LATEST.items()},

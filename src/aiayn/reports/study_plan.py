@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aiayn.costs.plan import Plan
-from aiayn.reports.formats import console, rich_table
+from aiayn.reports.formats import console, print_grid, print_json
 from aiayn.reports.numbers import counted
-from aiayn.reports.plan import print_costs
+from aiayn.reports.plan import plain_totals, print_costs
 from aiayn.reports.power import ClaimPower, Pilots, power_grid
 from aiayn.runs.registrations import HASH_DIGITS, StudyPlan, read_registration, registration_file
+from aiayn.system.output_format import Format, output_format
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,46 @@ def print_study_plan(
         command: the command line that runs the pilots.
         frozen: the remark on the frozen plan; empty if there is none.
     """
+    if output_format() is Format.json:
+        print_json("study-plan/1", _content(costs, powers, pilots, command=command, frozen=frozen))
+        return
     if costs:
         words = {"row": [each.row for each in costs], "runs": [str(each.runs) for each in costs]}
         if any(each.pilots for each in costs):
             words["pilots"] = [str(each.pilots) for each in costs]
         print_costs([each.plan for each in costs], words, [each.runs + each.pilots for each in costs])
     output = console()
-    output.print(rich_table(power_grid(powers)))
+    print_grid(power_grid(powers), output)
     if frozen:
         output.print(frozen, soft_wrap=True)
     for line in (pilots.in_words(), *pilots.failed_gates([each.claim for each in powers])):
         output.print(line, soft_wrap=True)
     if pilots.unfinished:
         output.print(f"{counted(len(pilots.unfinished), 'pilot')} not finished: {command}", soft_wrap=True)
+
+
+def _content(
+    costs: Sequence[StudyCosts], powers: Sequence[ClaimPower], pilots: Pilots, *, command: str, frozen: str
+) -> dict[str, Any]:
+    """For JSON."""
+    every = [each.plan for each in costs for _ in range(each.runs + each.pilots)]
+    return {
+        "rows": [
+            {"row": each.row, "runs": each.runs, "pilots": each.pilots, "plan": each.plan.plain()} for each in costs
+        ],
+        **plain_totals(every),
+        "claims": [
+            {"claim": each.claim.id, "power": each.power, "detectable": each.factor, "seeds_needed": each.seeds}
+            for each in powers
+        ],
+        "pilots": {
+            "finished": {row: list(names) for row, names in pilots.finished.items()},
+            "unfinished": list(pilots.unfinished),
+            "failed_gates": list(pilots.failed_gates([each.claim for each in powers])),
+            "command": command if pilots.unfinished else None,
+        },
+        "frozen": frozen or None,
+    }
 
 
 def frozen_remark(runs: Path, name: str, plan: StudyPlan) -> str:

@@ -1,13 +1,15 @@
 """The jobs of a sweep on the terminal, from their records."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from rich.table import Table
-
-from aiayn.reports.formats import console
+from aiayn.reports.formats import console, print_grid, print_json
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
-from aiayn.reports.status import count_states, scores_of, steps_of
+from aiayn.reports.status import count_states, plain_counts, plain_entry, scores_of, steps_of
 from aiayn.runs.ledger import Entry, State, SweptJob, read_entry
+from aiayn.system.output_format import Format, output_format
 
 REFUSED, NOT_BEGUN = "refused", "not begun"
 """The states of a job that left no record."""
@@ -18,10 +20,30 @@ METRICS = {"train/ppl": "ppl", "val/ppl": "val ppl", "val/bleu": "val bleu"}
 """The metrics in the line of a running job, with their headings."""
 
 
-def print_sweep(jobs: Sequence[SweptJob]) -> None:
-    """Print a line for each job in the order of the sweep, and how many are in which state."""
+@dataclass(frozen=True)
+class Best:
+    """The best job of a search."""
+
+    job: SweptJob
+    objective: str
+    value: float
+    command: str
+    """Runs it alone."""
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        run = str(self.job.directory.path)
+        return {"run": run, "objective": self.objective, "value": self.value, "command": self.command}
+
+
+def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
+    """Print a line for each job in the order of the sweep, counts of states, and the best job of a search."""
     entries = [read_entry(job.directory) if job.directory.record.is_file() else None for job in jobs]
     states = [_state(job, entry) for job, entry in zip(jobs, entries, strict=True)]
+    if output_format() is Format.json:
+        lines = [_plain(*each) for each in zip(jobs, entries, states, strict=True)]
+        print_json("sweep/1", {"jobs": lines, "counts": plain_counts(states), "best": best and best.plain()})
+        return
     scores = [{} if entry is None else scores_of(entry) for entry in entries]
     # BLEU of different definitions are different columns.
     names = ["PPL", *sorted({name for each in scores for name in each} - {"PPL"})]
@@ -33,23 +55,33 @@ def print_sweep(jobs: Sequence[SweptJob]) -> None:
         "steps": ["" if entry is None else steps_of(entry) for entry in entries],
         **{f"{name} (dev)": [each.get(name, "") for each in scores] for name in names},
     }
-    table = Table(pad_edge=False)
     if not any(columns["override"]):
         del columns["override"]
-    for heading in columns:
-        table.add_column(heading, justify="left" if heading in ("experiment", "override", "state") else "right")
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*row)
+    texts = ("experiment", "override", "state")
+    headings = tuple(f"<{heading}" if heading in texts else heading for heading in columns)
     output = console()
-    output.print(table)
+    print_grid(Grid("", headings, (tuple(zip(*columns.values(), strict=True)),)), output)
     output.print(count_states(states, (*State, REFUSED, NOT_BEGUN)))
+    if best is not None:
+        score = f"{best.objective.upper()} {best.value:.2f} (dev)"
+        for line in (f"best: {score}, {best.job.directory.path}", best.command):
+            output.print(line, soft_wrap=True)
 
 
-def print_best(job: SweptJob, score: str, *, command: str) -> None:
-    """Print the best job of a search, and the command that runs it alone."""
-    output = console()
-    for line in (f"best: {score}, {job.directory.path}", command):
-        output.print(line, soft_wrap=True)
+def _plain(job: SweptJob, entry: Entry | None, state: str) -> dict[str, Any]:
+    """For JSON: the run that a refused job would have been may be there, of an earlier command."""
+    plain = {} if entry is None else plain_entry(entry)
+    unknown: dict[str, Any] = {
+        "step": 0,
+        "max_steps": None,
+        "seconds": 0.0,
+        "seconds_left": None,
+        "latest": {},
+        "scores": {},
+    }
+    named = {"run": str(job.directory.path), "experiment": job.experiment, "seed": job.seed}
+    message = job.failure or plain.get("message")
+    return {**unknown, **plain, **named, "overrides": list(job.overrides), "state": str(state), "message": message}
 
 
 def progress_in_words(entry: Entry | None) -> str:

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import ends_text, signed
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning
 
@@ -80,6 +81,7 @@ def command(tuning: Tuning) -> str:
 def document(tuning: Tuning) -> Document:
     """The report as plain data."""
     content = dataclasses.asdict(tuning)
+    content["difference"]["difference"] = tuning.difference.difference
     for each in (*content["tried"], content["best"], content["paper"]):
         each["setting"] = each["setting"]._asdict()
     return Document(
@@ -88,5 +90,6 @@ def document(tuning: Tuning) -> Document:
         grids=list(grids(tuning)),
         remarks=list(_remarks(tuning)),
         command=command(tuning),
+        schema="tune/1",
         content={**content, "split": "dev", "command": command(tuning)},
     )

@@ -13,9 +13,10 @@ import wandb_workspaces.workspaces as ws
 from wandb_workspaces import expr
 
 from aiayn.config.difference import job_type
-from aiayn.paper.claims import Metric
 from aiayn.paper.tables import SETTINGS, load_table3
-from aiayn.reports.formats import Grid, markdown_table
+from aiayn.reports.beside_base import VERDICT
+from aiayn.reports.formats import markdown_table
+from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import Report, grids, summary
 
 ORIGIN = (
@@ -82,9 +83,14 @@ class Subject:
         return "dev/ppl", f"dev/{self.bleu_name.lower()}"
 
     @property
+    def differences(self) -> tuple[str, str]:
+        """The differences to base as keys of the summary; `<key>_low` and `<key>_high` are the ends of an interval."""
+        return "vs_base/ppl", f"vs_base/{self.bleu_name.lower()}"
+
+    @property
     def columns(self) -> list[str]:
         """Of the list of runs, in W&B's notation."""
-        return [f"summary:{key}" for key in (*self.scores, "parameters")]
+        return [f"summary:{key}" for key in (*self.scores, *self.differences, VERDICT, "parameters")]
 
     def filters(self, rows: Iterable[str]) -> str:
         """The expression that selects the table's runs of some rows, without other variations of them."""
@@ -116,10 +122,8 @@ class Dashboard:
 
 def build_dashboard(table: Report, subject: Subject) -> Dashboard:
     """The report and the workspace of a table of local records, and the runs of W&B to show beside it."""
-    (base,) = (line for line in table.lines if line.row.group == "base")
-    scores = [base.measured[metric].value for metric in Metric if metric in base.measured]
     with _same_ids():
-        return Dashboard(_report(table, subject, scores), _workspace(subject, scores))
+        return Dashboard(_report(table, subject), _workspace(subject))
 
 
 @contextmanager
@@ -133,9 +137,9 @@ def _same_ids() -> Iterator[None]:
         random.setstate(state)
 
 
-def _report(table: Report, subject: Subject, base: Sequence[float]) -> Any:
+def _report(table: Report, subject: Subject) -> Any:
     results, *others = grids(table)
-    end = [*bars(subject), *differences(subject, base), sizes(subject), coordinates(subject)]
+    end = [*bars(subject), *differences(subject), sizes(subject), coordinates(subject)]
     return wr.Report(
         project=subject.project,
         entity=subject.entity,
@@ -158,9 +162,9 @@ def _section(grid: Grid) -> list[Any]:
     return [wr.H2(grid.title), wr.MarkdownBlock(table)]
 
 
-def _workspace(subject: Subject, base: Sequence[float]) -> Any:
+def _workspace(subject: Subject) -> Any:
     over_steps = ws.SectionPanelSettings(x_axis=STEP)
-    end = [*bars(subject), *differences(subject, base), sizes(subject)]
+    end = [*bars(subject), *differences(subject), sizes(subject)]
     return ws.Workspace(
         entity=subject.entity,
         project=subject.project,
@@ -220,21 +224,17 @@ def bars(subject: Subject) -> list[Any]:
     return [_bars(place, key, [key]) for place, key in enumerate(subject.scores)]
 
 
-def differences(subject: Subject, base: Sequence[float]) -> list[Any]:
-    """A panel for each score, with a bar for each row minus base.
-
-    W&B computes the bars from its runs; base's scores are those of the local records, and empty while it has none.
-    """
-    scores = enumerate(zip(subject.scores, base, strict=False))
+def differences(subject: Subject) -> list[Any]:
+    """A panel for each score, with the difference of each row to base, and the ends of its 95% interval."""
+    titles = ("log perplexity minus base's", "BLEU minus base's")
     return [
-        _bars(place, f"{key}, less base's {value:.2f}", [], custom_expressions=[f"${{{key}}} - {value:.6f}"])
-        for place, (key, value) in scores
+        _bars(place, f"{title}: low end, estimate, high end", [f"{key}_low", key, f"{key}_high"])
+        for place, (key, title) in enumerate(zip(subject.differences, titles, strict=True))
     ]
 
 
-def _bars(place: int, title: str, metrics: list[str], **more: Any) -> Any:
-    layout = _cell(place)
-    return wr.BarPlot(title=title, metrics=metrics, max_bars_to_show=MOST_ROWS, layout=layout, **BY_ROW, **more)
+def _bars(place: int, title: str, metrics: list[str]) -> Any:
+    return wr.BarPlot(title=title, metrics=metrics, max_bars_to_show=MOST_ROWS, layout=_cell(place), **BY_ROW)
 
 
 def sizes(subject: Subject) -> Any:
@@ -251,7 +251,8 @@ def sizes(subject: Subject) -> Any:
 def coordinates(subject: Subject) -> Any:
     """A line for each run through its settings, ending in its scores."""
     settings = [wr.ParallelCoordinatesPlotColumn(wr.Config(key), display_name=SETTINGS[key]) for key in AXES]
-    scores = [wr.ParallelCoordinatesPlotColumn(wr.SummaryMetric(key)) for key in subject.scores]
+    keys = (*subject.scores, subject.differences[0])
+    scores = [wr.ParallelCoordinatesPlotColumn(wr.SummaryMetric(key)) for key in keys]
     return wr.ParallelCoordinatesPlot(
         title="settings and scores", columns=[*settings, *scores], layout=_cell(0, across=1)
     )

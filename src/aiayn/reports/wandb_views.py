@@ -1,23 +1,15 @@
 """The report and the workspace on W&B's server: found by their titles, created or replaced."""
 
-import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 import wandb
-from wandb.sdk.lib.service.service_connection import WandbApiFailedError
-from wandb.sdk.mailbox import HandleAbandonedError, MailboxClosedError
 from wandb_workspaces._graphql import execute_graphql
 
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import UserError
 from aiayn.reports.tables.table3 import Report
 from aiayn.reports.wandb_dashboard import Subject, build_dashboard
-from aiayn.tracking.wandb_session import has_credentials, host, session
-
-FAILURES = (wandb.Error, WandbApiFailedError, HandleAbandonedError, MailboxClosedError, OSError)
-"""Errors of W&B's client when its server, network or own process fails."""
+from aiayn.tracking.wandb_session import failures_explained, has_credentials, host, session
 
 REPORTS, WORKSPACES = "runs", "project-view"
 """W&B's kinds of views."""
@@ -43,7 +35,7 @@ def save_dashboard(table: Report, subject: Subject) -> list[str]:
     """
     if not has_credentials(session()):  # on a terminal, W&B's client would ask for a key
         raise UserError("W&B: not logged in (wandb login, or WANDB_API_KEY); dry_run=true needs no account")
-    with _failures_explained():
+    with failures_explained():
         api = wandb.Api()
         if not (entity := subject.entity or api.default_entity):
             raise UserError("entity has no value, and your account no default: state whose project it is")
@@ -78,16 +70,3 @@ def _find(api: Any, subject: Subject, kind: str) -> dict[str, str] | None:
         if not views["pageInfo"]["hasNextPage"]:
             return None
         cursor = views["pageInfo"]["endCursor"]
-
-
-@contextmanager
-def _failures_explained() -> Iterator[None]:
-    """Errors of W&B's client in one line; its process ends with the block."""
-    try:
-        yield
-    except FAILURES as error:
-        reason = textwrap.shorten(str(error).replace(str(session().base_url), host()), 200).rstrip(".")
-        raise RunFailedError(f"W&B: {host()} cannot be used ({reason}); the same command tries again") from error
-    finally:
-        with suppress(*FAILURES):
-            wandb.teardown()

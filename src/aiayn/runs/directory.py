@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from aiayn.errors import UserError
+from aiayn.runs.hub import downloaded, is_on_hub
+from aiayn.runs.weights_file import published_weights
 from aiayn.system import files, machine
 
 LOCK, HOLDER = ".lock", ".holder"
@@ -57,6 +59,8 @@ class RunDirectory:
     """A copy, so that the run can be used without its corpus."""
     checkpoints = _Inside("checkpoints")
     """The folder of step-<n>.ckpt, best-<n>.ckpt, weights-<n>.ckpt and average-....ckpt."""
+    weights = _Inside("model.safetensors")
+    """Of a published run: the weights of its only checkpoint."""
     evaluations = _Inside("evaluations")
     """Hypotheses and scores, one folder for each checkpoint and search."""
     attention = _Inside("attention")
@@ -69,6 +73,13 @@ class RunDirectory:
     """The names of the sweeps that asked for the run, a line each."""
     repeats_file = _Inside(".repeats")
     """The number of times that the run was trained anew after it had finished; `clear` keeps this file."""
+    replay_file = _Inside("replay.json")
+    """Marks the replay of another run's record, which no report counts."""
+
+    @property
+    def is_published(self) -> bool:
+        """Whether this is what `aiayn publish` makes of a run: its weights, without training state."""
+        return self.weights.is_file()
 
     def source_patch(self, digest: str) -> Path:
         """The uncommitted changes of the code of an attempt."""
@@ -113,6 +124,8 @@ class RunDirectory:
         Raises:
             UserError: there is no such checkpoint; the message lists the existing ones.
         """
+        if self.is_published:
+            return self._published_checkpoint(which)
         steps, best, averages = self.steps(), self.steps("best"), self.averages()
         if which == "average" and len(averages) > 1:
             raise UserError(f"checkpoint=average: there are several; state one by its name: {', '.join(averages)}")
@@ -131,6 +144,17 @@ class RunDirectory:
             return int(which), by_step[int(which)]
         existing = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(existing) or 'no checkpoint'}")
+
+    def _published_checkpoint(self, which: str) -> tuple[int, Path]:
+        """The only checkpoint of a published run, by its name, its step, "last", and of an average "average"."""
+        known = published_weights(self.weights)
+        names = ["last", str(known.step), known.checkpoint, *(["average"] if known.averaged_steps else [])]
+        if which not in names:
+            raise UserError(
+                f"checkpoint={which}: {self.path} is a published run, whose only checkpoint is {known.checkpoint}; "
+                "leave it out"
+            )
+        return known.step, self.weights
 
     def metric_rows(self, *, tail_bytes: int | None = None) -> Iterator[tuple[int, dict[str, float | None]]]:
         """Step and values, the step included, of every whole line of the metrics, or of their last bytes."""
@@ -204,7 +228,7 @@ class RunDirectory:
 
     def remove_refused(self) -> None:
         """Remove the files of a run that was refused before it began."""
-        own = (self.config, self.record, self.log, self.tokenizer, self.sweeps_file)
+        own = (self.config, self.record, self.log, self.tokenizer, self.sweeps_file, self.replay_file)
         origins = (*self.path.glob("source-*.patch"), *self.path.glob("packages-*.txt"))
         for path in (*own, *origins, self.path / LOCK, self.path / HOLDER):
             path.unlink(missing_ok=True)
@@ -240,8 +264,11 @@ def average_name(steps: Sequence[int]) -> str:
 
 
 def open_run(path: str, *, key: str = "run") -> RunDirectory:
-    """The run directory that the user named under a configuration key; UserError if it is none."""
-    directory = RunDirectory(Path(path))
+    """The run directory that the user named under a configuration key; UserError if it is none.
+
+    A published run is one too. A name that begins with hub: is of one on the hub, any other is a path.
+    """
+    directory = RunDirectory(downloaded(path, key=key) if is_on_hub(path) else Path(path))
     if not directory.record.is_file():
         raise UserError(f"{key}={path}: not a run directory (no {directory.record.name} there)")
     return directory

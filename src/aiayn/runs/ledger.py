@@ -66,13 +66,16 @@ class SweptJob:
     """Its values of the swept keys, as in dropout=0.3, without experiment and seed."""
     was_refused: bool | None = None
     """Whether the job was refused or failed; None if only the existence of a record can tell."""
+    failure: str | None = None
+    """Why, in one line."""
 
 
 def run_directories(runs: Path) -> list[RunDirectory]:
-    """Every run directory below a folder, by path; UserError if there is no such folder."""
+    """Run directories below a folder, by path, without published runs and replays; UserError if there is no folder."""
     if not runs.is_dir():
         raise UserError(f"paths.runs={runs}: no such folder; aiayn train makes it, or name another")
-    return [RunDirectory(path.parent) for path in sorted(runs.rglob("run.json"))]
+    found = (RunDirectory(path.parent) for path in sorted(runs.rglob("run.json")))
+    return [directory for directory in found if not (directory.is_published or directory.replay_file.is_file())]
 
 
 def read_ledger(runs: Path) -> list[Entry]:

@@ -35,6 +35,7 @@ from aiayn.sweep.lines import SweepLines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
 from aiayn.system.orphans import exit_if_orphaned
+from aiayn.system.output_format import Format, output_format, printed_as
 from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import ENDING, signals_as_interrupts
 
@@ -87,6 +88,8 @@ class Task:
     """For the outcomes of a multirun's jobs."""
     relaunched: tuple[int, ...] = ()
     """The numbers, in the sweep, of held jobs that are launched again."""
+    output_format: Format = field(default_factory=output_format)
+    """Of the command, for jobs in other processes."""
     was_called: bool = False
     failure: Failure | None = None
     """Of a single job, or of a multirun as a whole."""
@@ -167,7 +170,7 @@ class Task:
     def _main(self, composed: DictConfig) -> dict[str, Any] | None:
         output = Path(HydraConfig.get().runtime.output_dir)
         try:
-            with stdout_errors_explained():
+            with stdout_errors_explained(), printed_as(self.output_format):
                 result = _module(self.verb).main(checked(self.verb, composed))
         except (UserError, KeyboardInterrupt):
             remove_empty(output)

@@ -33,10 +33,11 @@ from aiayn.config.store import SWEEPS
 from aiayn.config.sweep_schema import Objective, SweeperConfig
 from aiayn.config.values import check_values
 from aiayn.errors import RunFailedError, UserError
-from aiayn.reports.sweep import print_best, print_sweep
+from aiayn.reports.sweep import Best, print_sweep
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import State, SweptJob, read_entry
 from aiayn.sweep.jobs import JOBS
+from aiayn.sweep.words import folder_words
 
 logger = logging.getLogger("aiayn")
 
@@ -73,7 +74,15 @@ def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoad
     runs = Path(composed.paths.runs).expanduser()
     runs.mkdir(parents=True, exist_ok=True)
     study = open_study(settings.storage, name, settings.objective)
-    found = Search(study=study, fixed=fixed, space=space, objective=settings.objective, runs=runs, launcher=launcher)
+    found = Search(
+        study=study,
+        fixed=fixed,
+        folder=folder_words(composed.hydra.overrides.hydra),
+        space=space,
+        objective=settings.objective,
+        runs=runs,
+        launcher=launcher,
+    )
     JOBS.get().show = found.show
     found.run_until(settings.trials, seed=settings.seed)
 
@@ -156,6 +165,8 @@ class Search:
     study: Study
     fixed: Sequence[str]
     """The overrides of every trial."""
+    folder: Sequence[str]
+    """The flag that names the user's own folder of configuration, for commands that are shown."""
     space: Mapping[str, BaseDistribution]
     """The values to choose from, by key."""
     objective: Objective
@@ -212,23 +223,22 @@ class Search:
         """
         self.settle()
         trials = self.study.get_trials()
-        print_sweep([job for trial in trials if (job := self._job(trial)) is not None])
         has_best = any(trial.state is TrialState.COMPLETE for trial in trials)
-        if has_best:
-            self._show_best(self.study.best_trial)
+        best = self._best(self.study.best_trial) if has_best else None
+        print_sweep([job for trial in trials if (job := self._job(trial)) is not None], best=best)
         done = sum(trial.state.is_finished() for trial in trials)
         if done < len(trials):
             raise RunFailedError(f"{done} of {len(trials)} trials are done; rerun the command to resume the others")
         if not has_best:
             raise RunFailedError(f"none of {len(trials)} trials has finished; a larger hydra.sweeper.trials adds some")
 
-    def _show_best(self, trial: FrozenTrial) -> None:
+    def _best(self, trial: FrozenTrial) -> Best:
         job = self._job(trial)
         assert job is not None
         assert trial.value is not None
         words = [word for word in job.overrides if word.partition("=")[0].lstrip("+") != SWEEPS]
-        score = f"{self.objective.value.upper()} {trial.value:.2f} (dev)"
-        print_best(job, score, command=shlex.join(["aiayn", "train", *words]))
+        command = shlex.join(["aiayn", "train", *self.folder, *words])
+        return Best(job, self.objective.value, trial.value, command)
 
     def _job(self, trial: FrozenTrial) -> SweptJob | None:
         """The run of a trial; None where it has not begun."""

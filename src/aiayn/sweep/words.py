@@ -13,7 +13,7 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 
 from aiayn.config import store
-from aiayn.config.difference import SWEPT_VARIABLE
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEPT_VARIABLE
 from aiayn.config.identity import is_neutral
 from aiayn.errors import UserError
 
@@ -78,7 +78,7 @@ def _with_options(word: str, folders: Sequence[Path]) -> str:
 
 
 def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
-    """Put the swept keys, and the name of a multirun without a file, into the environment of its jobs.
+    """Put the swept keys and seeds, and the name of a multirun without a file, into the environment of its jobs.
 
     The name is made of the words, swept ones first, without seeds and keys that change no result: with one more seed,
     the runs stay in the same group of W&B.
@@ -93,6 +93,9 @@ def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
     own = [word for word in words if "=" in word and not word.startswith("hydra")]
     swept = [word for word in own if (is_multirun or files) and _is_swept(word)]
     os.environ[SWEPT_VARIABLE] = " ".join(map(_key, swept))
+    os.environ[PLANNED_SEEDS_VARIABLE] = " ".join(
+        seed for word in swept if _key(word) == "seed" for seed in _values(word)
+    )
     if files or not is_multirun:  # conf/train.yaml names a sweep after its file
         return
     in_order = sorted(own, key=lambda word: word not in swept)
@@ -103,6 +106,13 @@ def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
         name = f"{name[: LONGEST_SWEEP_NAME - 12]}... {digest}"
     os.environ.setdefault(SWEEP_VARIABLE, name)
+
+
+def plan_seeds(hydra: HydraConf) -> None:
+    """Put the seeds that a file of sweeps/ states into the environment, unless the command line states some."""
+    params = hydra.sweeper.get("params") or {}
+    if "seed" in params and not os.environ.get(PLANNED_SEEDS_VARIABLE):
+        os.environ[PLANNED_SEEDS_VARIABLE] = " ".join(_values(f"seed={params['seed']}"))
 
 
 def first_value(override: Override) -> str | None:
@@ -116,6 +126,14 @@ def first_value(override: Override) -> str | None:
 def _is_swept(word: str) -> bool:
     override = _parsed(word)
     return override is not None and override.is_sweep_override()
+
+
+def _values(word: str) -> list[str]:
+    """The values of a swept key; of an interval or a glob none."""
+    override = _parsed(word)
+    if override is None or not override.is_discrete_sweep() or isinstance(override.value(), Glob):
+        return []
+    return [str(value) for value in override.sweep_iterator()]
 
 
 def _value(word: str) -> object:

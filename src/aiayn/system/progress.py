@@ -8,8 +8,10 @@ are lines only, without control codes.
 import logging
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self, final
 
 if TYPE_CHECKING:
@@ -20,6 +22,11 @@ DELAY_SECONDS = 1.5
 
 FORMAT = "{desc} {n_fmt}/{total_fmt}{unit} {bar} {elapsed}<{remaining}{postfix}"
 """Of a bar with a total; other bars have tqdm's own format."""
+
+SHORTEST_BAR = 10
+"""Columns of a bar; in a narrow terminal the text beside it loses its last words instead."""
+
+WITHOUT_BAR = FORMAT.replace(" {bar}", " ")
 
 CLEAR = "\r\033[J"
 """Moves to the beginning of the line and clears to the end of the screen."""
@@ -54,14 +61,28 @@ def has_bars() -> bool:
     return shown() is Shown.all and is_terminal()
 
 
+def has_spoken() -> bool:
+    """Whether this process has written a line."""
+    return _spoken
+
+
 def say(line: str) -> None:
     """Write a line to standard error, on a terminal above the bar or lines."""
+    global _spoken  # noqa: PLW0603
+    _spoken = True
     if sys.stderr is None:
         return
-    sys.stderr.write(f"{CLEAR if is_terminal() else ''}{line}\n")
+    if is_terminal():  # which would break a line inside a word
+        line = CLEAR + "\n".join(textwrap.wrap(line, _columns(), break_long_words=False, break_on_hyphens=False))
+    sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
     for bar in _open[-1:]:
         bar.draw()
+
+
+def _columns() -> int:
+    """Columns of the terminal."""
+    return os.get_terminal_size(sys.stderr.fileno()).columns or 80
 
 
 def draw_lines(lines: Sequence[str]) -> None:
@@ -126,11 +147,16 @@ class Bar:
             left = count if self._bar.total is None else self._bar.total - self._bar.n
             self._bar.update(min(count, left))  # ranks estimate the others' progress and may exceed the total
 
-    def reach(self, done: float, text: str = "") -> None:
-        """Set the amount done, and a text after the bar."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(text, refresh=False)
-            self._bar.update(done - self._bar.n)
+    def reach(self, done: float, texts: Sequence[str] = ()) -> None:
+        """Set the amount done, and texts after the bar, the most important first."""
+        bar = self._bar
+        if bar is None:
+            return
+        bar.set_postfix_str("", refresh=False)
+        room = _columns() - SHORTEST_BAR - len(bar.format_meter(**{**bar.format_dict, "bar_format": WITHOUT_BAR}))
+        kept = list(accumulate(texts, "{} {}".format))
+        bar.set_postfix_str(next((each for each in reversed(kept) if len(each) + 2 <= room), ""), refresh=False)
+        bar.update(done - bar.n)
 
     def draw(self) -> None:
         """Redraw the bar if it has been drawn."""
@@ -147,6 +173,8 @@ class Bar:
         for bar in _open[-1:]:
             bar.draw()
 
+
+_spoken = False
 
 _open: list[Bar] = []
 """The open bars of this process; the last one hides the others."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import sentence_bleu
@@ -14,16 +14,26 @@ from aiayn.tracking.tracker import Tracker
 
 
 def log_final_results(
-    trackers: Sequence[Tracker], record: Record, directory: RunDirectory, data: PreparedData, *, table_rows: int
+    trackers: Sequence[Tracker],
+    record: Record,
+    directory: RunDirectory,
+    data: PreparedData,
+    *,
+    table_rows: int,
+    further: Callable[[], Mapping[str, float | int | str]] = dict,
 ) -> None:
-    """Send the results of a scored run to its trackers, with `table_rows` sample translations of test."""
+    """Send the results of a scored run to its trackers, with `table_rows` sample translations of test.
+
+    `further` computes entries of the summary beside the run's own results; it is called if there is a tracker.
+    """
     if not trackers:
         return
+    beside = further()
     test = record.scores["test"]
     columns = ("source", "reference", "hypothesis", "sentence_bleu" if test.brackets is None else "sentence_f1")
     rows = sample_rows(directory, data, test, count=table_rows) if table_rows else []
     for tracker in trackers:
-        tracker.log_summary(summary(record))
+        tracker.log_summary({**summary(record), **beside})
         if rows:
             tracker.log_table("samples", columns, rows, step=record.steps)
         if directory.steps("best"):

@@ -32,8 +32,8 @@ class RunDescription:
 class Tracker(Protocol):
     """A logger that also takes the results of a whole run."""
 
-    def log_summary(self, summary: Mapping[str, float | int | None]) -> None:
-        """Set numbers that describe the whole run."""
+    def log_summary(self, summary: Mapping[str, float | int | str | None]) -> None:
+        """Set numbers and words that describe the whole run."""
 
     def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:
         """Show a table of text and numbers, made at an optimizer step."""

@@ -165,8 +165,8 @@ class WandbTracker(Logger):
         """Upload the checkpoints that wait for the end of training."""
         self._call(lambda: self._logger.finalize(status))
 
-    def log_summary(self, summary: Mapping[str, float | int | None]) -> None:
-        """Set numbers that describe the whole run."""
+    def log_summary(self, summary: Mapping[str, float | int | str | None]) -> None:
+        """Set numbers and words that describe the whole run."""
         self._call(lambda: self._logger.experiment.summary.update(dict(summary)))
 
     def log_table(self, name: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, step: int) -> None:

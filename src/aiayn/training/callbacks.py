@@ -149,7 +149,7 @@ class TrainingBar(Callback):
             self._bars[0].reach(step, _brief(pl_module.latest_metrics))
         elif shown() is Shown.all and (time.monotonic() - self._last_line > self.PLAIN_INTERVAL or step == total):
             self._last_line = time.monotonic()
-            logger.info("train: step %d/%d %s", step, total, _brief(pl_module.latest_metrics))
+            logger.info("train: step %d/%d %s", step, total, " ".join(_brief(pl_module.latest_metrics)))
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Open a second bar."""
@@ -174,8 +174,8 @@ class TrainingBar(Callback):
         self.teardown(trainer, pl_module, "fit")
 
 
-def _brief(metrics: dict[str, float]) -> str:
-    """The metrics in one line, the most important first: a narrow terminal cuts it."""
+def _brief(metrics: dict[str, float]) -> list[str]:
+    """The metrics in words, the most important first: a narrow terminal has no room for all."""
     formats = {
         "train/loss": "loss {:.3f}",
         "train/ppl": "ppl {:.4g}",
@@ -185,7 +185,7 @@ def _brief(metrics: dict[str, float]) -> str:
         "train/tokens_per_second": "{:,.0f} tok/s",
         "train/lr": "lr {:.0e}",
     }
-    return " ".join(text.format(metrics[key]) for key, text in formats.items() if key in metrics)
+    return [text.format(metrics[key]) for key, text in formats.items() if key in metrics]
 
 
 @final

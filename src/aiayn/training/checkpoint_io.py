@@ -1,5 +1,6 @@
 """Checkpoints: written atomically, checked for damage, and read as plain data only."""
 
+import importlib.util
 import pickle
 import struct
 import warnings
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from aiayn.errors import UserError
+from aiayn.runs.weights_file import published_weights
 from aiayn.system import files
 
 UNREADABLE = (
@@ -56,11 +58,14 @@ def load_checkpoint(
 ) -> dict[str, Any]:
     """Read a checkpoint of plain data, with these values in its provenance; None is not compared, and allows any run.
 
+    A published run's weights (`model.safetensors`) are a checkpoint without training state.
+
     Raises:
         UserError: the file is missing, damaged or not a checkpoint.
         ForeignCheckpointError: it is another run's.
     """
-    read = _load_plain_data(path, map_location)
+    is_published = path.suffix == ".safetensors"
+    read = _load_published(path) if is_published else _load_plain_data(path, map_location)
     content: dict[str, Any] = read if isinstance(read, dict) else {}
     if not all(isinstance(content.get(part), dict) for part in ("aiayn", "state_dict")):
         raise UserError(f"{path}: not a checkpoint of this program")
@@ -72,6 +77,25 @@ def load_checkpoint(
                 "or restore this run's own"
             )
     return content
+
+
+def _load_published(path: Path) -> dict[str, Any]:
+    """The weights of a published run in the form of a checkpoint."""
+    if importlib.util.find_spec("safetensors") is None:
+        raise UserError(f"{path}: safetensors is not installed; pip install -e '.[safetensors]' in the checkout")
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    known = published_weights(path)
+    try:
+        weights = load_file(path)
+    except (OSError, SafetensorError):
+        raise UserError(f"{path}: not a readable file of weights (cut off or damaged); fetch it again") from None
+    return {
+        "state_dict": {f"model.{name}": weight for name, weight in weights.items()},
+        "global_step": known.step,
+        "aiayn": {"provenance": dict(known.provenance), "averaged_steps": list(known.averaged_steps)},
+    }
 
 
 def _load_plain_data(path: Path, map_location: Any | None) -> Any:

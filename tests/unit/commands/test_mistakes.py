@@ -15,9 +15,14 @@ NOUNS = ", ".join(COMMANDS["report"].nouns)
 
 MISTAKES = {
     # the grammar
-    "trian": "trian: no such verb; choose from " + ", ".join(COMMANDS),
+    "trian": "trian: no such verb; did you mean train?",
     "report": f"aiayn report: of what? Choose from {NOUNS}",
-    "report paramters": f"aiayn report paramters: choose from {NOUNS}",
+    "report paramters": "aiayn report paramters: did you mean parameters?",
+    "xyzzy": "xyzzy: no such verb; choose from " + ", ".join(COMMANDS),
+    "plan format=yaml": "format=yaml: choose from text, json",
+    "report page format=json": "format=json: prints one document, and report page does not",
+    "report cost format=json output=cost.json": "format=json: prints one document, and output=cost.json does not",
+    "check -m seed=1,2 format=json": "format=json: the jobs of aiayn check -m would print a document each",
     "train --model.d_ff=3": "--model.d_ff=3: no such flag; an override has no dashes",
     "train seed = 3": "seed: not key=value as Hydra reads it",
     "train seed=1,2": "seed=1,2: several values need -m",

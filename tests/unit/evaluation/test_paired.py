@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from aiayn.evaluation.bleu import bleu_from_statistics, sentence_statistics
-from aiayn.evaluation.paired import PairedTest, paired_test
+from aiayn.evaluation.paired import PairedTest, paired_test, score_interval
 from aiayn.evaluation.significance import Floats, bleu_scores, perplexities
 
 TOKENS = 20
@@ -77,3 +77,17 @@ def test_an_infinite_perplexity_decides_nothing() -> None:
     found = compared(useless, useless)
     assert found.first == math.inf
     assert (found.bootstrap_p, found.randomization_p) == (1, 1)
+
+
+def test_the_interval_of_one_score_covers_the_truth_as_often_as_it_says() -> None:
+    generator, tries = np.random.default_rng(4), 150
+    found = [
+        score_interval(likelihoods(generator, 60), perplexities, resamples=200, seed=number) for number in range(tries)
+    ]
+    covered = np.mean([low <= math.exp(2) <= high for low, high in found])
+    assert 0.88 <= covered <= 0.99
+
+
+def test_sentences_that_are_alike_leave_no_interval() -> None:
+    alike = np.tile([40.0, 20.0], (30, 1))
+    assert score_interval(alike, perplexities, resamples=100, seed=1) == pytest.approx((math.exp(2), math.exp(2)))

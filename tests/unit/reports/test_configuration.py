@@ -42,7 +42,8 @@ def test_every_key_has_a_row(page: str, verb: str) -> None:
         keys = list(flatten({str(key): value for key, value in content.items()}))
         assert keys
         for key in keys:
-            is_of_train = verb in ("prepare", "plan", "check") and not key.startswith("hardware.")
+            is_own = key.startswith("hardware.") or (verb == "inspect" and key in ("depth", "folded", "output"))
+            is_of_train = verb in ("prepare", "plan", "check", "inspect") and not is_own
             assert f"\n| `{key}` | " in section(page, "train" if is_of_train else verb)
 
 

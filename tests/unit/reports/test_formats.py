@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aiayn.reports.comparability import comparable_runs
-from aiayn.reports.formats import FORMATS, Grid, latex_table, latex_text, markdown_table
+from aiayn.reports.formats import FORMATS, latex_table, latex_text, markdown_table
+from aiayn.reports.grid import Grid
 from aiayn.reports.tables.table3 import document, report_of
 from aiayn.runs.ledger import read_results
 

@@ -38,7 +38,7 @@ def test_the_papers_cells_are_as_printed_and_bases_in_brackets_if_blank() -> Non
 
 def test_the_run_is_below_the_paper(make_record: MakeRecord, scores: Scores) -> None:
     paper, own = cells(row_table(make_record(experiment="table3/a_h1", scores=scores)))
-    assert paper == ["paper, newstest2013", *paper_cells(load_table3().row("a_h1"))]
+    assert paper == ["paper, newstest2013: other data", *paper_cells(load_table3().row("a_h1"))]
     dev = scores["dev"]
     assert own == ["this run, grammar", f"{dev.ppl:.2f}", f"{dev.quality.score:.1f}", "1.2M", "12,345"]
     assert [row[0] for row in cells(row_table(make_record(experiment="mine", scores=scores)))] == ["this run, grammar"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from text_tables import cells_of
 
 from aiayn.config.command_schema import View
 from aiayn.reports.status import print_status
@@ -38,9 +39,7 @@ def show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Show:
 
     def call(view: View = View.auto) -> list[list[str]]:
         print_status(tmp_path, view)
-        lines = [line.replace("┃", "│") for line in capsys.readouterr().out.splitlines()]
-        cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
-        return [line for line in cells if not line[0].startswith(("┏", "┡", "└"))]
+        return cells_of(capsys.readouterr().out)
 
     return call
 
@@ -111,12 +110,12 @@ def test_variants_of_a_row_are_named_by_their_differences(
     make_run("a_h1")
     lines = show()
     assert lines[0] == ["run", "state", "steps", "PPL (dev)", "BLEU (dev)", "trained", "left"]
-    differences = {line[0].partition("  ")[2] for line in lines if line[0].startswith("runs/table3/base")}
+    differences = {line[0].partition(", ")[2] for line in lines if line[0].startswith("runs/table3/base")}
     assert differences == {"learning_rate_factor 0.5", "learning_rate_factor 1.0"}
     make_run("base", "optimization.learning_rate_factor=0.5", "model.dropout=0.2", seed=2)
     assert [line[0] for line in show(View.rows)[2:5]] == [
-        "table3/base  learning_rate_factor 0.5",
-        "table3/base  learning_rate_factor 1.0",
+        "table3/base, learning_rate_factor 0.5",
+        "table3/base, learning_rate_factor 1.0",
         "table3/a_h1",
     ]
 
@@ -125,7 +124,7 @@ def test_a_variant_is_named_by_the_settings_that_it_has(make_run: Callable[..., 
     make_run("base")
     make_run("base", "model=recurrent")
     _, *lines = show()
-    variants = [line[0].partition("  ")[2] for line in lines if line[0].startswith("runs/table3/base")]
+    variants = [line[0].partition(", ")[2] for line in lines if line[0].startswith("runs/table3/base")]
     assert len(set(variants)) == 2
     assert any({"kind recurrent", "cell gru"} <= {*variant.split(", ")} for variant in variants)
     assert "None" not in " ".join(variants)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from text_tables import cells_of
 
 from aiayn.evaluation.score import Score
 from aiayn.reports.sweep import print_sweep
@@ -23,8 +24,8 @@ def a_job(folder: Path, name: str, *overrides: str, record: Record | None = None
 
 
 def cells(out: str) -> list[list[str]]:
-    lines = [line.replace("┃", "│") for line in out.splitlines() if line[0] in "│┃"]
-    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    *table, _counts = cells_of(out)
+    return table
 
 
 def test_every_job_has_a_line_from_its_record(

@@ -149,7 +149,13 @@ def test_a_run_to_compare_with_has_to_be_one_of_the_tables(make_run: MakeRun, tm
 
 def test_a_frozen_configuration_that_is_gone_is_named(make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run("base")
-    (run / "config.yaml").write_text("a: [")
-    assert str(run / "config.yaml") in refusal(tmp_path / "runs")
-    (run / "config.yaml").unlink()
-    assert "no such file" in refusal(tmp_path / "runs")
+    make_run("a_h1")
+    for damage in ("a: [", None):
+        if damage is None:
+            (run / "config.yaml").unlink()
+        else:
+            (run / "config.yaml").write_text(damage)
+        found = comparable_runs(read_results(tmp_path / "runs"), tmp_path, scale=None, data=None, like=None)
+        assert [each.row.id for each in found.runs] == ["a_h1"]
+        (line,) = found.damaged
+        assert line.startswith(f"left out: {run / 'config.yaml'}")

@@ -241,10 +241,9 @@ def test_panels_show_the_scores_that_the_table_has() -> None:
     assert replace(SUBJECT, bleu_name="BLEU_none").scores == ("dev/ppl", "dev/bleu_none")
     ours = SUBJECT
     assert [panel.metrics for panel in bars(ours)] == [[key] for key in ours.scores]
-    values = (2.5, 30.25)
-    shown = [panel.custom_expressions for panel in differences(ours, values)]
-    assert shown == [[f"${{{key}}} - {value:.6f}"] for key, value in zip(ours.scores, values, strict=True)]
-    assert differences(ours, ()) == []
+    assert replace(SUBJECT, bleu_name="BLEU_none").differences == ("vs_base/ppl", "vs_base/bleu_none")
+    shown = [panel.metrics for panel in differences(ours)]
+    assert shown == [[f"{key}_low", key, f"{key}_high"] for key in ours.differences]
     assert panel_config(ours, sizes(ours))["yAxis"] == f"summary:{ours.scores[0]}"
     columns = [column["accessor"] for column in panel_config(ours, coordinates(ours))["columns"]]
-    assert columns[len(AXES) :] == [f"summary:{key}" for key in ours.scores]
+    assert columns[len(AXES) :] == [f"summary:{key}" for key in (*ours.scores, "vs_base/ppl")]

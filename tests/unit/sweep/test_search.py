@@ -118,7 +118,13 @@ def searched(tmp_path: Path) -> Callable[..., Search]:
             if record is not None:
                 record.write(tmp_path / run / "run.json")
         return Search(
-            study=study, fixed=fixed, space=space, objective=objective, runs=tmp_path, launcher=BasicLauncher()
+            study=study,
+            fixed=fixed,
+            space=space,
+            objective=objective,
+            runs=tmp_path,
+            launcher=BasicLauncher(),
+            folder=["--config-dir", "my conf"],
         )
 
     return make
@@ -139,7 +145,7 @@ def test_the_best_trial_is_shown_with_the_command_that_is_its_run(
     assert counts == "3 finished, 1 failed"
     assert which.startswith(f"best: {objective.value.upper()} ")
     assert which.endswith(f"run{best}")
-    assert command.startswith("aiayn train scale=nano model.dropout=0.")
+    assert command.startswith("aiayn train --config-dir 'my conf' scale=nano model.dropout=0.")
     assert "sweeps=" not in command
 
 

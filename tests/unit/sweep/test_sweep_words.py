@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.conf import HydraConf
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEPT_VARIABLE
 from aiayn.config.store import options
 from aiayn.errors import UserError
-from aiayn.sweep.words import SWEEP_VARIABLE, folder_words, write_out_globs
+from aiayn.sweep.words import SWEEP_VARIABLE, folder_words, name_sweep, plan_seeds, write_out_globs
 
 CommandLine = Callable[..., Any]
 
@@ -56,6 +58,29 @@ def test_a_recorded_command_names_the_folder_of_the_user_and_no_other_override_o
 )
 def test_other_words_do_not_change(word: str) -> None:
     assert write_out_globs([word]) == [word]
+
+
+@pytest.mark.parametrize(
+    ("words", "is_multirun", "in_file", "planned"),
+    [
+        (["seed=1,2,3", "model.num_heads=2,4"], True, None, "1 2 3"),
+        (["seed=range(1,4)"], True, None, "1 2 3"),
+        (["seed=4"], True, None, ""),
+        (["seed=1,2,3"], False, None, ""),
+        (["sweeps=seeds"], False, "1,2,3,4,5", "1 2 3 4 5"),
+        (["sweeps=seeds", "seed=1,2"], False, "1,2,3,4,5", "1 2"),
+    ],
+)
+def test_the_planned_seeds_are_those_of_the_command_or_else_of_the_file(
+    words: list[str], is_multirun: bool, in_file: str | None, planned: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in (SWEEP_VARIABLE, SWEPT_VARIABLE, PLANNED_SEEDS_VARIABLE):
+        monkeypatch.setenv(variable, "9")
+    name_sweep(words, is_multirun=is_multirun)
+    hydra = HydraConf()
+    hydra.sweeper = {"params": {} if in_file is None else {"seed": in_file}}
+    plan_seeds(hydra)
+    assert os.environ[PLANNED_SEEDS_VARIABLE] == planned
 
 
 def test_a_glob_that_matches_nothing_is_refused_with_the_options() -> None:

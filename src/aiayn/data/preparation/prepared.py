@@ -155,6 +155,19 @@ def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
     return None
 
 
+def peek_prepared(
+    cache: Path, settings: PreparationSettings, belongs: Callable[[Mapping[str, Any]], bool]
+) -> PreparedData | None:
+    """Return a prepared corpus with these settings whose manifest `belongs`, if the cache has one; not verified."""
+    described = json.loads(json.dumps(settings.described()))
+    for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
+        with suppress(OSError, ValueError, LookupError):
+            manifest = json.loads(path.read_bytes())
+            if (manifest["format"], manifest["settings"]) == (FORMAT_VERSION, described) and belongs(manifest):
+                return PreparedData(path.parent, manifest)
+    return None
+
+
 @dataclass(frozen=True)
 class _Job:
     corpus: Corpus

@@ -14,7 +14,7 @@ from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
 from aiayn.config.schema import EosWithin, LengthPenalty
 from aiayn.data.given_pieces import SPECIAL_IDS, GivenTokenizer, read_vocabulary
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel, check_settings
+from aiayn.inference.foreign.model import ForeignModel, check_settings
 from aiayn.inference.foreign.pickled import plain, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
 
@@ -40,8 +40,12 @@ OLD_NORMS = {
 """The normalisations of a layer, which files of 2018 name `layer_norms.0` and so on."""
 
 
-def read_fairseq(path: Path) -> ForeignModel:
+def read_fairseq(path: Path, *, stated: tuple[str | None, str | None] = (None, None)) -> ForeignModel:
     """The model of a checkpoint.
+
+    Args:
+        path: the checkpoint.
+        stated: languages of source and target, where the checkpoint states none.
 
     Raises:
         UserError: the file or its dictionaries cannot be read, or the model has another structure than ours.
@@ -56,7 +60,7 @@ def read_fairseq(path: Path) -> ForeignModel:
             raise UserError(f"checkpoint={path}: was trained with {name}={arguments[name]}, which is not imported")
     shared = {name: _shared(arguments, name, path) for name in SAME_ON_BOTH_SIDES}
     is_tied, is_pre = bool(arguments.get("share_all_embeddings")), bool(shared["normalize_before"])
-    languages = tuple(arguments.get(f"{side}_lang") or UNKNOWN_LANGUAGE for side in ("source", "target"))
+    languages = _languages(arguments, stated, path)
     width, heads = shared["embed_dim"], shared["attention_heads"]
     limits = [arguments.get(f"max_{side}_positions") or 1024 for side in ("source", "target")]
     history = content.get("optimizer_history") or [{}]
@@ -90,7 +94,7 @@ def read_fairseq(path: Path) -> ForeignModel:
             "eos_within": EosWithin.beam,
         },
         tokenizer=_tokenizer(path, languages),
-        languages=(str(languages[0]), str(languages[1])),
+        languages=languages,
         weights_file=path,
         vocabulary_file=_dictionary(path, languages[0]).name,
         step=int(history[-1].get("num_updates", 0)),
@@ -168,13 +172,26 @@ def _shared(arguments: Mapping[str, Any], name: str, path: Path) -> Any:
     return values[0]
 
 
+def _languages(arguments: Mapping[str, Any], stated: tuple[str | None, str | None], path: Path) -> tuple[str, str]:
+    """Of source and target, which name the dictionaries; UserError if one is stated nowhere."""
+    source, target = (
+        arguments.get(f"{side}_lang") or language for side, language in zip(("source", "target"), stated, strict=True)
+    )
+    if not (source and target):
+        raise UserError(
+            f"checkpoint={path}: states no languages; state source_language= and target_language= as in the names "
+            "dict.<language>.txt of the dictionaries beside it"
+        )
+    return str(source), str(target)
+
+
 def _activation(name: str, path: Path) -> Activation:
     if name not in ("relu", "swish"):
         raise UserError(f"checkpoint={path}: its activation is {name}; relu and swish are imported")
     return Activation(name)
 
 
-def _tokenizer(path: Path, languages: tuple[Any, ...]) -> GivenTokenizer:
+def _tokenizer(path: Path, languages: tuple[str, str]) -> GivenTokenizer:
     """The vocabulary of dict.<language>.txt beside the checkpoint; UserError if those of both sides differ."""
     files = [_dictionary(path, language) for language in languages]
     for file in files:
@@ -192,5 +209,5 @@ def _has_at(pieces: list[str]) -> bool:
     return any(piece.endswith("@@") for piece in pieces)
 
 
-def _dictionary(path: Path, language: Any) -> Path:
+def _dictionary(path: Path, language: str) -> Path:
     return path.parent / f"dict.{language}.txt"

@@ -19,7 +19,8 @@ from aiayn.models.table1.layer_types import (
 )
 from aiayn.paper.order import Order
 from aiayn.paper.tables import Layer, load_table1
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.runs.provenance import hardware, versions
 
 Sizes = Mapping[str, int]
@@ -223,6 +224,7 @@ def document(table: MeasuredTable1) -> Document:
         written="Written by `aiayn report table1`.",
         grids=list(_grids(table)),
         remarks=[*_remarks(table), f"Made with {made_with}."],
+        schema="table1/1",
         content={
             "growth": {
                 row_id: {

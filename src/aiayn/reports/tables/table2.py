@@ -28,7 +28,8 @@ from aiayn.reports.comparability import (
     tested_differences,
 )
 from aiayn.reports.cost import CostOfRun, cost_grids
-from aiayn.reports.formats import Document, Grid
+from aiayn.reports.formats import Document
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_of, mean_text, operations, two_decimals
 from aiayn.reports.publication import show_or_publish
 from aiayn.reports.run_facts import origin_remarks, seed_grid
@@ -213,6 +214,7 @@ def document(report: Table2Report) -> Document:
         terminal_grids=list(grids(report)),
         remarks=lines,
         runs=[run.path for run in report.runs],
+        schema="table2/1",
         content={
             "paper": {row.id: {column.id: row.cell(column.id).value for column in table.columns} for row in table.rows},
             "ours": [_plain(run) for run in report.runs],

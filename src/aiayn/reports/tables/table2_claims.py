@@ -11,8 +11,8 @@ from aiayn.evaluation.significance import Effect, Measured
 from aiayn.paper.claims import Converged, load_claims
 from aiayn.paper.table2_claims import Above, Beats, Cheaper, Conclusion, Table2Claim
 from aiayn.paper.tables import load_table2
-from aiayn.reports.formats import Grid
 from aiayn.reports.gates import Curve, still_moves
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, operations, signed
 from aiayn.reports.verdicts import Verdict, verdict_of
 

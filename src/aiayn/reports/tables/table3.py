@@ -20,7 +20,8 @@ from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
 from aiayn.reports.deviations import named_runs, plan_remarks
-from aiayn.reports.formats import Document, Grid
+from aiayn.reports.formats import Document
+from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import JudgedClaim, MeasuredRows, judge_claims
 from aiayn.reports.publication import show_or_publish
 from aiayn.reports.registered import RegisteredStudy, registration_of
@@ -95,13 +96,14 @@ class Report:
         return next((name for name in self.conditions if name.startswith("BLEU")), "BLEU")
 
 
-def report_table3(config: ReportConfig, output: Path | None) -> None:
+def report_table3(config: ReportConfig, output: Path | None) -> Report:
     """Print the table, write it to a .md, .tex, .csv or .json file, or publish it with the data of its runs."""
     report = read_table3(config)
     if config.published is None:
         record_look_at(report)
     shown = [*report.finished, *report.unfinished, *(named_runs(report.study) if report.study else ())]
     show_or_publish(document(report), shown, "dev", config, output)
+    return report
 
 
 def read_table3(config: ReportConfig | DashboardConfig) -> Report:
@@ -132,9 +134,8 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
     Raises:
         UserError: the scores of a run's sentences cannot be read.
     """
-    scored = {row.id: found for row in load_table3().rows if (found := comparable.scored(row))}
-    definition = _definition(scored.values())
-    rows = MeasuredRows(_measured(scored.values(), definition), {row_id: n for n, row_id in enumerate(scored)})
+    scored = _scored(comparable)
+    definition, rows = _definition(scored.values()), measured_rows(comparable)
     curves = {
         row_id: [run.entry.directory.validation_perplexities() for run in found] for row_id, found in scored.items()
     }
@@ -170,6 +171,18 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
     )
 
 
+def measured_rows(comparable: ComparableRuns) -> MeasuredRows:
+    """The measurements of the rows with finished runs; UserError if the scores of a run's sentences cannot be read."""
+    scored = _scored(comparable)
+    measured = _measured(scored.values(), _definition(scored.values()))
+    return MeasuredRows(measured, {row_id: n for n, row_id in enumerate(scored)})
+
+
+def _scored(comparable: ComparableRuns) -> dict[str, list[RowRun]]:
+    """The runs with scores, by row."""
+    return {row.id: found for row in load_table3().rows if (found := comparable.scored(row))}
+
+
 def _definition(scored: Collection[Sequence[RowRun]]) -> str:
     """The definition of our BLEU: at the paper's scale the one nearest to the paper's, if all runs have it."""
     runs = [run.dev for found in scored for run in found if run.record.scale == "paper"]
@@ -203,6 +216,7 @@ def _agreement(rows: MeasuredRows) -> Agreement:
 
 
 def _remarks(comparable: ComparableRuns, finished: Sequence[RowRun]) -> Iterator[str]:
+    yield from comparable.damaged
     if comparable.left_out:
         yield f"runs of these rows left out, of another scale, corpus or configuration: {comparable.left_out}"
     changes = Counter(run.record.difference for run in finished)
@@ -233,6 +247,7 @@ def document(report: Report) -> Document:
         lead=report.scope,
         remarks_title="Conditions and remarks",
         runs=report.runs,
+        schema="table3/1",
         content={
             "scope": report.scope or None,
             "bleu_definition": report.definition or "bleu",

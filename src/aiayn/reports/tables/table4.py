@@ -24,7 +24,8 @@ from aiayn.reports.comparability import (
     sizes_remark,
     tested_differences,
 )
-from aiayn.reports.formats import Document, Grid, show
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_text, two_decimals
 from aiayn.runs.evaluations import other_searches
 from aiayn.runs.ledger import read_results
@@ -219,6 +220,7 @@ def document(report: Table4Report) -> Document:
         grids=list(grids(report)),
         remarks=lines,
         runs=[run.path for run in report.runs],
+        schema="table4/1",
         content={"paper": paper, "ours": [_plain(run) for run in report.runs], "remarks": lines},
     )
 

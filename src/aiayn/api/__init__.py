@@ -1,0 +1,1 @@
+"""The commands as functions, for Python programs and notebooks; `import aiayn` names them."""

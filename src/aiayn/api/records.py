@@ -1,0 +1,40 @@
+"""The records of many runs as one table."""
+
+from dataclasses import asdict
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aiayn.config.identity import flatten
+from aiayn.errors import UserError
+from aiayn.runs.ledger import Entry, read_ledger
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def list_runs(folder: str | PathLike[str] = "runs") -> "pandas.DataFrame":
+    """Return the runs below a folder, a row each, in the order of their paths.
+
+    The columns are `path`; `state`, as `aiayn status` shows it ("trial" marks runs that are no results); and the fields
+    of the record by dotted name, such as `scores.test.bleu.score`. Of a run that is not finished, `steps`, `seconds`
+    and `message` are as in `aiayn status`.
+
+    Raises:
+        UserError: there is no such folder, or pandas is not installed.
+    """
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise UserError(
+            "aiayn.list_runs: pandas is not installed; pip install -e '.[pandas]' in the checkout"
+        ) from None
+    return pandas.DataFrame([_row(entry) for entry in read_ledger(Path(folder))])
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    known: dict[str, Any] = {"path": str(entry.directory.path), "state": entry.state.value}
+    if entry.record is not None:
+        known |= {key: value for key, value in flatten(asdict(entry.record)).items() if value != {}}
+        known["status"] = entry.record.status.value
+    return known | {"steps": entry.step, "seconds": entry.seconds, "message": entry.message}

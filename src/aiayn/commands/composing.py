@@ -1,0 +1,98 @@
+"""The words of a command line composed and judged in this process: before Hydra runs them, and for `aiayn.api`."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import DictConfig
+
+from aiayn.commands.mistakes import MISTAKES, STUMBLES, explain
+from aiayn.commands.words import Words, parse_words
+from aiayn.config.compose import compose_with_hydra, register, without_hydra
+from aiayn.config.computed import check_computed_keys
+from aiayn.errors import UserError
+from aiayn.sweep.jobs import checked
+from aiayn.sweep.words import first_value
+from aiayn.system.output_format import Format
+
+ONE_DOCUMENT = ("train", "plan")
+"""The verbs whose multiruns end with one table."""
+
+
+def compose_first(verb: str, overrides: Sequence[str]) -> tuple[DictConfig, list[str]]:
+    """The configuration with the first value of each swept key, Hydra's node included; and the overrides that sweep."""
+    try:
+        parsed = OverridesParser.create().parse_overrides([*overrides])
+        swept = {str(each.input_line): first_value(each) for each in parsed if each.is_sweep_override()}
+        words = [swept.get(word, word) for word in overrides]
+        return compose_with_hydra(verb, [word for word in words if word is not None]), [*swept]
+    except (*MISTAKES, *STUMBLES) as error:
+        raise UserError(explain(error, verb, overrides)) from error
+
+
+def check_words(verb: str, words: Words) -> None:
+    """Refuse a configuration before Hydra makes folders or shows it."""
+    composed = _composed(verb, words)
+    is_multirun = words.multirun or composed.hydra.mode is RunMode.MULTIRUN
+    if is_multirun and words.format is Format.json and verb not in ONE_DOCUMENT:
+        raise UserError(f"format=json: the jobs of aiayn {verb} -m would print a document each; run them one by one")
+    if words.cfg:
+        _judged(verb, words, composed)
+
+
+def typed_configuration(verb: str, overrides: Sequence[str], *, config_dir: Path | None = None) -> Any:
+    """The configuration of one job as its dataclass, refused where the command would refuse it.
+
+    It is composed with this process's environment. Hydra's state, which the caller may use too, is restored.
+
+    Raises:
+        UserError: the line that the command would print.
+    """
+    if flags := [word for word in overrides if word.startswith("-")]:
+        raise UserError(f"{flags[0]}: flags are for the command line; state overrides, as in key=value")
+    register()
+    words = parse_words(verb, [*overrides, *folder_flags(config_dir)], ())
+    with _hydra_restored():
+        try:
+            composed = _composed(verb, words)
+            if composed.hydra.mode is RunMode.MULTIRUN:
+                raise UserError(f"sweeps={composed.hydra.runtime.choices.sweeps}: has many runs, not one; leave it out")
+            return _judged(verb, words, composed)
+        except UserError as error:
+            raise error from None  # a notebook would show Hydra's errors, too
+
+
+def folder_flags(config_dir: Path | None) -> list[str]:
+    """The flag that names a folder of configuration; none for None."""
+    return [] if config_dir is None else ["--config-dir", str(config_dir)]
+
+
+def _composed(verb: str, words: Words) -> DictConfig:
+    composed, swept = compose_first(verb, words.overrides)
+    check_computed_keys(composed, verb, words.overrides)
+    if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
+        raise UserError(f"{swept[0]}: several values need -m (a sweep); as one value write it in brackets or quotes")
+    return composed
+
+
+def _judged(verb: str, words: Words, composed: DictConfig) -> Any:
+    try:
+        return checked(verb, without_hydra(composed))
+    except UserError:
+        raise
+    except MISTAKES as error:
+        raise UserError(explain(error, verb, words.overrides)) from error
+
+
+@contextmanager
+def _hydra_restored() -> Iterator[None]:
+    hydra, config = GlobalHydra.instance().hydra, HydraConfig.instance().cfg
+    try:
+        yield
+    finally:
+        GlobalHydra.instance().hydra, HydraConfig.instance().cfg = hydra, config

@@ -1,0 +1,31 @@
+"""`aiayn publish`."""
+
+import importlib.util
+
+from aiayn.config.command_schema import PublishConfig
+from aiayn.errors import UserError
+from aiayn.runs import hub
+from aiayn.runs.directory import open_run
+
+PACKAGES = ("safetensors", hub.CLIENT)
+"""Of the extra `hub`."""
+
+
+def check(config: PublishConfig) -> None:
+    """Refuse a request without a destination, or with one that cannot be used, before torch is imported."""
+    for package in PACKAGES:
+        if importlib.util.find_spec(package) is None:
+            raise UserError(f"aiayn publish: {package} is not installed; pip install -e '.[hub]' in the checkout")
+    if config.output is None and config.repository is None:
+        raise UserError("output has no value: state output=<folder>, or repository=<user>/<name>, or both")
+    if config.repository is not None:
+        hub.check_repository(config.repository)
+
+
+def main(config: PublishConfig) -> None:
+    """Write a run for others, upload it, or both; print where it is."""
+    open_run(config.run)  # before torch is imported, which takes seconds
+    from aiayn.reports.publishing import publish_run
+
+    for place in publish_run(config):
+        print(place, flush=True)  # noqa: T201

@@ -1,0 +1,84 @@
+"""`aiayn replay`."""
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aiayn.config.command_schema import ReplayConfig, ReplayMode
+from aiayn.errors import RunFailedError, UserError
+
+if TYPE_CHECKING:
+    from aiayn.config.schema import TrainConfig
+    from aiayn.runs.replays import RecordedRun
+
+
+def check(config: ReplayConfig) -> None:
+    """Refuse a command that names nothing to do, or several things."""
+    if (config.record is None) == (config.check is None):
+        raise UserError("replay: state record=<run.json or run directory>, or check=<folder of records>")
+    if config.submit is not None and config.record is None:
+        raise UserError(f"submit={config.submit}: state the run directory to submit, as in record=runs/table3/base/...")
+    if config.submit is not None and config.seed is not None:
+        raise UserError(f"seed={config.seed}: a record is submitted as it is; leave it out")
+    if config.mode is ReplayMode.score and config.seed is not None:
+        raise UserError(f"seed={config.seed}: is for mode=train; scoring has no seed")
+
+
+def main(config: ReplayConfig) -> None:
+    """Do a recorded run again and print the verdict; or verify submitted records, or submit one.
+
+    Raises:
+        RunFailedError: the replay is different, or a submitted record is not as it should be.
+    """
+    from aiayn.runs.replays import open_record
+
+    if config.check is not None:
+        from aiayn.reports.submissions import check_records
+
+        check_records(Path(config.check))
+        return
+    assert config.record is not None
+    run = open_record(config.record)
+    if config.submit is not None:
+        from aiayn.reports.submissions import submit_record
+
+        submit_record(run, Path(config.submit))
+        return
+    replay = _replayed(run, config)
+    from aiayn.reports.formats import show
+    from aiayn.reports.replay import Outcome, compared, document, lead
+
+    has_trained = config.mode is ReplayMode.train
+    verdict = compared(run, replay, runs=Path(config.paths.runs), has_trained=has_trained)
+    show(document(run, replay, verdict), None)
+    if verdict.outcome is Outcome.different:
+        raise RunFailedError(lead(run, verdict))
+
+
+def _replayed(run: "RecordedRun", config: ReplayConfig) -> "RecordedRun":
+    """The run done again, as the command says."""
+    composed = None if run.has_config else _composed(run)
+    from aiayn.launch.replay import data_fingerprint, reinstated, rescore, retrain, with_seed
+
+    settings = reinstated(run, composed, output=config.output, paths=config.paths)
+    found, recorded = data_fingerprint(settings), run.record.data_fingerprint
+    if found != recorded:
+        raise RunFailedError(
+            f"{run.record.name}: different: the data, fingerprint {recorded} in the record, {found} here"
+        )
+    if config.seed is not None:
+        with_seed(settings, config.seed)
+    return rescore(run, settings) if config.mode is ReplayMode.score else retrain(run, settings)
+
+
+def _composed(run: "RecordedRun") -> "TrainConfig":
+    """The configuration of the recorded command."""
+    from aiayn.commands.composing import typed_configuration
+
+    program, *words = shlex.split(run.record.command)
+    if program != "aiayn" or words[:1] != ["train"]:
+        raise UserError(f"{run.directory.record}: no config.yaml lies beside it, and its command is no `aiayn train`")
+    if flags := [word for word in words if word.startswith("-")]:
+        raise UserError(f"{run.directory.record}: no config.yaml lies beside it, and its command has {flags[0]}")
+    config: TrainConfig = typed_configuration("train", words[1:])
+    return config

@@ -1,0 +1,204 @@
+"""Whether a run's system is better than base: the difference that reports print, for one run.
+
+A system is the runs that differ by their seed alone. Of a row of Table 3, base and intervals are those of `aiayn report
+table3`. Of any other run, base is the system of table3/base on the same data at the same scale whose settings differ
+the least.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
+from aiayn.config.identity import OWN_SOURCES
+from aiayn.evaluation.significance import Effect, measure, sentence_columns
+from aiayn.paper.claims import Metric
+from aiayn.paper.tables import load_table3
+from aiayn.reports.comparability import (
+    PREFIX,
+    ReportedRun,
+    comparable_runs,
+    condition_differences,
+    runs_of,
+    score_differences,
+    setting_differences,
+)
+from aiayn.reports.comparison import BASE
+from aiayn.reports.judgement import MeasuredRows
+from aiayn.reports.registered import RegisteredStudy, read_registered
+from aiayn.reports.tables.table3 import Report, measured_rows
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import Entry, State, read_results
+from aiayn.runs.record import Record
+from aiayn.runs.registrations import read_registration, registered_names
+
+Summary = Mapping[str, float | int | str]
+"""Numbers and words of a tracker's summary, by name."""
+
+
+VERDICT = "vs_base/verdict"
+
+
+@dataclass(frozen=True)
+class BesideBase:
+    """A system minus base on the development set."""
+
+    effects: Mapping[Metric, Effect]
+    """Of log PPL and BLEU."""
+    bleu_name: str
+    """BLEU, or BLEU_none."""
+    seeds: Sequence[int]
+    """Of the system's finished runs."""
+    base_seeds: Sequence[int]
+    is_whole: bool = False
+    """Whether all planned seeds are in, so that a verdict is due."""
+
+    @property
+    def verdict(self) -> str | None:
+        """By the 95% interval of log PPL: better, worse or open; None while it is not due, or without an interval."""
+        effect = self.effects[Metric.ppl]
+        if not self.is_whole or effect.low is None or effect.high is None:
+            return None
+        return "better" if effect.high < 0 else "worse" if effect.low > 0 else "open"
+
+    @property
+    def judged(self) -> "BesideBase":
+        """With the verdict that the present runs allow."""
+        return replace(self, is_whole=True)
+
+    @property
+    def summary(self) -> Summary:
+        """By the names that trackers show, without what is unknown or not due."""
+        found: dict[str, float | int | str | None] = {}
+        for metric, name in {Metric.ppl: "ppl", Metric.bleu: self.bleu_name.lower()}.items():
+            effect = self.effects[metric]
+            found |= {f"vs_base/{name}": effect.estimate}
+            found |= {f"vs_base/{name}_low": effect.low, f"vs_base/{name}_high": effect.high}
+        found |= {"vs_base/seeds": len(self.seeds), "vs_base/base_seeds": len(self.base_seeds)}
+        found[VERDICT] = self.verdict
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
+    """The summary of a run that ends now, with its scores; empty where it has no base, or is one.
+
+    A run of a pre-registered study has none: its results are looked at when all its runs are in.
+
+    Raises:
+        UserError: a file of a run cannot be read, or runs contradict each other.
+    """
+    if record.trial is not None or study_of(directory.path, runs) is not None:
+        return {}
+    found = beside_base(directory, record, runs)
+    planned = {int(seed) for seed in os.environ.get(PLANNED_SEEDS_VARIABLE, "").split()}
+    if found is None:
+        return {}
+    is_whole = bool(planned) and planned <= {*found.seeds} & {*found.base_seeds}
+    return (found.judged if is_whole else found).summary
+
+
+def study_of(path: Path, runs: Path) -> str | None:
+    """The pre-registered study that plans a run, pilots included; None if there is none."""
+    if not path.resolve().is_relative_to(runs.resolve()):
+        return None
+    name = str(path.resolve().relative_to(runs.resolve()))
+    for study in registered_names(runs):
+        plan = read_registration(runs, study).plan
+        if name in plan.runs or name in plan.pilot_runs:
+            return study
+    return None
+
+
+def beside_base(directory: RunDirectory, record: Record, runs: Path) -> BesideBase | None:
+    """The system of a run with scores beside base; None if there is no base to compare with, or the run is base.
+
+    Args:
+        directory: of the run.
+        record: of the run; its state on disk does not matter.
+        runs: the folder of the runs to compare with.
+
+    Raises:
+        UserError: a file of a run cannot be read, or runs contradict each other.
+    """
+    dev = record.scores.get("dev")
+    if dev is None or dev.brackets is not None or (record.experiment == BASE and not record.difference):
+        return None
+    path = directory.path.resolve()
+    own = Entry(directory, State.finished, record, record.steps, record.seconds, None)
+    entries = [own, *(entry for entry in read_results(runs) if entry.directory.path.resolve() != path)]
+    rows = {f"{PREFIX}{row.id}" for row in load_table3().rows}
+    if record.experiment in rows and record.experiment != BASE:
+        return _row_beside_base(record, entries, runs, like=str(directory.path))
+    return _system_beside_base(ReportedRun(own, record), entries)
+
+
+def _row_beside_base(record: Record, entries: Sequence[Entry], runs: Path, *, like: str) -> BesideBase | None:
+    """A row of Table 3, of the runs that compare with the run `like`."""
+    comparable = comparable_runs(entries, runs, scale=None, data=None, like=like)
+    table, row = load_table3(), load_table3().row(record.experiment.removeprefix(PREFIX))
+    effects = _effects(measured_rows(comparable), row.id, "base")
+    if effects is None:
+        return None
+    seeds, base_seeds = ([run.record.seed for run in comparable.scored(each)] for each in (row, table.row("base")))
+    return BesideBase(effects, record.scores["dev"].bleu_name, seeds, base_seeds)
+
+
+def _effects(rows: MeasuredRows, row: str, base: str) -> dict[Metric, Effect] | None:
+    found = {metric: rows.difference(metric, row, base) for metric in Metric}
+    known = {metric: effect for metric, effect in found.items() if effect is not None}
+    return known if len(known) == len(found) else None
+
+
+def _system_beside_base(own: ReportedRun, entries: Sequence[Entry]) -> BesideBase | None:
+    """A system outside Table 3, or a variation of base."""
+    alike = [run for run in _comparable(own, entries) if run.record.experiment == own.record.experiment]
+    system = [run for run in alike if run.settings == own.settings]
+    bases: dict[str, list[ReportedRun]] = {}
+    for run in _comparable(own, entries):
+        if run.record.experiment == BASE and OWN_SOURCES not in run.settings and run.settings != own.settings:
+            bases.setdefault(repr(sorted(run.settings.items())), []).append(run)
+    if not bases:
+        return None
+    base = min(bases.values(), key=lambda found: (len([*setting_differences(own, found[0])]), -len(found)))
+    measured = measure([[sentence_columns(run.sentences("dev")) for run in each] for each in (system, base)])
+    effects = _effects(MeasuredRows(measured, {"system": 0, "base": 1}), "system", "base")
+    assert effects is not None
+    seeds, base_seeds = ([run.record.seed for run in each] for each in (system, base))
+    return BesideBase(effects, own.record.scores["dev"].bleu_name, seeds, base_seeds)
+
+
+def _comparable(own: ReportedRun, entries: Sequence[Entry]) -> Iterator[ReportedRun]:
+    """The finished runs on the same data at the same scale, scored on the same sentences."""
+    for run in runs_of(ReportedRun, entries, [own.record.experiment, BASE]):
+        dev = run.scores("dev")
+        if dev is None or any(condition_differences(run, own)):
+            continue
+        if not any(score_differences(dev, own.record.scores["dev"], "dev")):
+            yield run
+
+
+def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
+    """The summaries of a table's finished runs, by run directory; of those in a study, once it is whole.
+
+    A verdict is due for a row if neither it nor base has a run that has not finished.
+    """
+    (base,) = (line for line in report.lines if line.row.id == "base")
+    unfinished = {run.row.id for run in report.unfinished}
+    studies = {study: read_registered(runs, study) for study in registered_names(runs)}
+    found: dict[Path, Summary] = {}
+    for line in report.lines:
+        effects = {metric: each.difference for metric, each in line.measured.items() if each.difference is not None}
+        if len(effects) < len(Metric):
+            continue
+        beside = BesideBase(effects, report.bleu_name, line.seeds, base.seeds, not {line.row.id, "base"} & unfinished)
+        for run in report.finished:
+            if run.row.id == line.row.id and not _is_closed(run.path, studies, runs):
+                found[run.path] = beside.summary
+    return found
+
+
+def _is_closed(path: Path, studies: Mapping[str, RegisteredStudy], runs: Path) -> bool:
+    """Whether a run's results are not looked at yet."""
+    study = study_of(path, runs)
+    return study is not None and not studies[study].is_complete

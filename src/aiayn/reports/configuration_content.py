@@ -1,0 +1,126 @@
+"""Every group and key of every command as plain data, for programs."""
+
+import dataclasses
+import math
+from collections.abc import Iterator
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from omegaconf import OmegaConf
+
+from aiayn.config import store
+from aiayn.config.meanings import heading_comment, meanings
+from aiayn.config.values import NameOrClass, Range
+from aiayn.reports.configuration import MISSING, Values, comments_of, own_part
+from aiayn.reports.formats import print_json
+
+TYPES: dict[Any, str] = {int: "integer", float: "number", bool: "boolean", str: "text"}
+
+
+def print_configuration() -> None:
+    """Print the document."""
+    print_json("configuration/1", configuration_content())
+
+
+def configuration_content() -> dict[str, Any]:
+    """The commands with their groups and keys; it depends on the schema and conf/ alone."""
+    return {"commands": [_command(verb) for verb in store.COMMANDS]}
+
+
+def _command(verb: str) -> dict[str, Any]:
+    part, values = own_part(verb), Values(verb)
+    purpose = heading_comment(store.conf_directory() / f"{verb}.yaml").partition(": ")[2]
+    explained = meanings(part.kind)
+    groups = [
+        {
+            "group": group,
+            "meaning": explained.get(group),
+            "default": None if option in (None, "null") else option,
+            "options": [
+                {"option": name, "meaning": heading_comment(store.group_directory(group) / f"{name}.yaml") or None}
+                for name in store.options(group)
+            ],
+        }
+        for group, option in part.chosen.items()
+    ]
+    return {"verb": verb, "meaning": purpose, "takes": part.base, "groups": groups, "keys": list(_keys(verb, values))}
+
+
+def _keys(verb: str, values: Values) -> Iterator[dict[str, Any]]:
+    part = own_part(verb)
+    explained = meanings(part.kind)
+    for name, hint in part.hints.items():
+        if name in part.inherited:
+            continue
+        if get_origin(hint) is dict:
+            folder = store.conf_directory() / name
+            comments = comments_of(folder / f"{part.chosen[name]}.yaml") if name in part.chosen else {}
+            for key in (key for key in values.stated if key.startswith(f"{name}.")):
+                yield _key(values, key, Any, comments.get(key.removeprefix(f"{name}."), ""))
+        elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            yield from _fields(values, name, hint)
+            if name in part.chosen:
+                yield from _kinds(verb, name, hint)
+        else:
+            yield _key(values, name, hint, explained[name])
+
+
+def _fields(
+    values: Values, prefix: str, kind: type, *, without: frozenset[str] = frozenset()
+) -> Iterator[dict[str, Any]]:
+    """The keys of a dataclass and of those inside it."""
+    explained = meanings(kind)
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if name in without:
+            continue
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            yield from _fields(values, f"{prefix}.{name}", hint)
+        else:
+            yield _key(values, f"{prefix}.{name}", hint, explained[name])
+
+
+def _kinds(verb: str, group: str, kind: type) -> Iterator[dict[str, Any]]:
+    """The keys that only some options of a group have."""
+    if not kind.__subclasses__():
+        return
+    shared, found = frozenset(get_type_hints(kind)), dict[str, dict[str, Any]]()
+    for option in store.options(group):
+        values = Values(verb, f"{group}={option}")
+        own = OmegaConf.get_type(values.root, group)
+        assert own is not None
+        for key in _fields(values, group, own, without=shared):
+            found.setdefault(key["key"], {**key, "only_with": []})["only_with"].append(f"{group}={option}")
+    yield from found.values()
+
+
+def _key(values: Values, key: str, hint: Any, meaning: str) -> dict[str, Any]:
+    default, expression = values.of(key)
+    is_required = default == MISSING
+    return {
+        "key": key,
+        **plain_type(hint),
+        "required": is_required,
+        "default": None if is_required else default,
+        "expression": expression,
+        "meaning": meaning or None,
+        "only_with": None,
+    }
+
+
+def plain_type(hint: Any) -> dict[str, Any]:
+    """A type: its name, whether it may be null, its choices, and its range."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    own = next((each for each in parts if each is not NoneType), Any)
+    bounds, names, metadata = None, None, getattr(own, "__metadata__", ())
+    for each in metadata:
+        if isinstance(each, Range):
+            bounds = {name: bound if math.isfinite(bound) else None for name, bound in vars(each).items()}
+        if isinstance(each, NameOrClass):
+            names = [str(name) for name in each.names]
+    plain = get_args(own)[0] if get_origin(own) is Annotated else own
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        names = [member.name for member in plain]
+    name = "list" if get_origin(plain) in (list, tuple) else TYPES.get(plain, "text" if names else "any")
+    has_class = any(isinstance(each, NameOrClass) for each in metadata)
+    return {"type": name, "nullable": NoneType in parts, "choices": names, "own_class": has_class, "range": bounds}

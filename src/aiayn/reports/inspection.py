@@ -1,0 +1,261 @@
+"""`aiayn inspect`: the layers of a model as a tree, with the differences to base at the same scale."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from aiayn.config.difference import row_configuration
+from aiayn.config.schema import InspectConfig
+from aiayn.costs.inspection import Inspection, inspect_model
+from aiayn.models.cost import BYTES_OF_STATE
+from aiayn.models.layer_tree import Layer
+from aiayn.reports.formats import Document, show
+from aiayn.reports.grid import Grid
+
+BASE = "table3/base"
+"""The row that others are compared with."""
+
+FORWARD_AND_BACKWARD = 3
+"""Operations of a training step for each one of its forward pass, in products of weights."""
+
+
+MARK = "≠"
+
+INDENT = "\N{NO-BREAK SPACE}" * 2
+"""Of a level of the tree; Markdown would remove plain spaces."""
+
+UNITS = "kMGT"
+
+NAMED = ("vocabulary", "d_model")
+"""Sizes that stand in shapes by name; others could be taken for each other."""
+
+TOLD = ("num_heads", "d_k", "d_v", "kernel_size", "probability")
+"""Settings of a layer that its figures need not show."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A layer, or several equal ones that follow each other, beside the same of base."""
+
+    layer: Layer
+    """Of several: one of them, with the mean of their memory."""
+    count: int
+    children: tuple["Node", ...]
+    base: "Node | None" = None
+
+    @property
+    def name(self) -> str:
+        """As in a line of the tree."""
+        if self.count > 1 or self.layer.name.isdecimal():
+            return f"{self.count} x {self.layer.kind}"
+        return self.layer.name
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is anything to show of it."""
+        layer = self.layer
+        return bool(layer.parameters or layer.weight_flops or layer.other_flops or layer.kept_bytes)
+
+    def figures(self) -> tuple[str, str, str]:
+        """Parameters, operations and memory."""
+        layer = self.layer
+        flops = layer.weight_flops + layer.other_flops
+        return short(layer.parameters), short(flops), short(layer.kept_bytes, binary=True)
+
+
+def report_inspection(config: InspectConfig, output: Path | None) -> None:
+    """Print the layers of the configuration's model, or write them to a .md or .json file."""
+    show(document(config), output)
+
+
+def document(config: InspectConfig) -> Document:
+    """The tree, its totals, and base's."""
+    composed = row_configuration(BASE, scale=config.identity.scale, fidelity=config.identity.fidelity)
+    found = inspect_model(config, OmegaConf.to_object(composed.model))  # type: ignore[arg-type]
+    tree = beside(folded(found.own, folds=config.folded), folded(found.base, folds=config.folded))
+    names, base_names = ({sizes[name]: name for name in NAMED} for sizes in (found.sizes, found.base_sizes))
+    lines = [line for line, _ in tree_lines(tree, config.depth, names, base_names)]
+    differs = any(line[-1] for line in lines)
+    headings = ("<layer", "<output", "parameters", "FLOP", "memory", *(("<base",) if differs else ()))
+    grid = Grid("Layers", headings, (tuple(line if differs else line[:-1] for line in lines),))
+    identity = config.identity
+    title = f"The model of {identity.experiment} at scale={identity.scale}"
+    return Document(
+        title,
+        "Written by `aiayn inspect`.",
+        [grid],
+        list(remarks(found, is_base=not differs)),
+        lead=f"{title}, for one batch.",
+        remarks_title="The batch and the columns",
+        terminal_grids=narrow(grid) if differs else (),
+        schema="inspect/1",
+        content=content(config, found, tree),
+    )
+
+
+def narrow(grid: Grid) -> Sequence[Grid]:
+    """The tree with marks at layers that differ, and a table of these: both fit 80 columns."""
+    (lines,) = grid.groups
+    marked = tuple((f"{line[0]} {MARK}" if line[-1] else line[0], *line[1:-1]) for line in lines)
+    path: list[str] = []
+    differing = []
+    for name, *_, base in lines:
+        path[name.count(INDENT) :] = [name.removeprefix(INDENT * name.count(INDENT))]
+        if base:
+            differing.append(("/".join(path[1:]) or path[0], base.removeprefix(f"{MARK} ")))
+    return Grid("", grid.headings[:-1], (marked,)), Grid("Differences", ("<layer", f"<in {BASE}"), (tuple(differing),))
+
+
+def folded(layer: Layer, *, folds: bool) -> Node:
+    """The tree of a layer, in which equal children that follow each other are one if `folds`."""
+    groups: list[list[Layer]] = [[each] for each in layer.children]
+    if folds:
+        groups = [list(group) for _, group in groupby(layer.children, key=alike)]
+    nodes = (folded(group[0] if len(group) == 1 else mean(group), folds=folds) for group in groups)
+    counted = tuple(replace(node, count=len(group)) for node, group in zip(nodes, groups, strict=True))
+    return Node(layer, 1, counted)
+
+
+def alike(layer: Layer) -> tuple[Any, ...]:
+    """Equal for layers that are folded: all but the name, and the memory, which the first of a stack has more of."""
+    inside = tuple((child.name, alike(child)) for child in layer.children)
+    return layer.kind, layer.shape, layer.parameters, layer.weight_flops, layer.other_flops, inside
+
+
+def mean(layers: Sequence[Layer]) -> Layer:
+    """Layers that are alike as one, with the mean of their memory."""
+    children = zip(*(layer.children for layer in layers), strict=True)
+    kept = round(sum(layer.kept_bytes for layer in layers) / len(layers))
+    return replace(layers[0], kept_bytes=kept, children=tuple(mean(each) for each in children))
+
+
+def beside(own: Node, base: Node | None) -> Node:
+    """The tree with base's node of the same name at each one."""
+    theirs = {} if base is None else {node.layer.name: node for node in base.children}
+    children = tuple(beside(child, theirs.get(child.layer.name)) for child in own.children)
+    return replace(own, base=base, children=children)
+
+
+Line = tuple[tuple[str, ...], Node]
+
+
+def tree_lines(
+    node: Node, depth: int | None, names: dict[int, str], base_names: dict[int, str], level: int = 0
+) -> Iterator[Line]:
+    """The cells of each node, down to a depth; the last one has what differs in base, and is empty if nothing does."""
+    indent = INDENT * level
+    yield (
+        (f"{indent}{node.name}", shape_text(node.layer, names), *node.figures(), base_text(node, names, base_names)),
+        node,
+    )
+    if depth is not None and level >= depth:
+        return
+    for child in node.children:
+        if child.has_content:
+            yield from tree_lines(child, depth, names, base_names, level + 1)
+    present = {child.layer.name for child in node.children if child.has_content}
+    for child in () if node.base is None else node.base.children:
+        if child.has_content and child.layer.name not in present:
+            figures = ", ".join(filter(None, child.figures()))
+            yield (f"{indent}{INDENT}({child.name})", "", "", "", "", f"{MARK} {figures}"), child
+
+
+def shape_text(layer: Layer, names: dict[int, str]) -> str:
+    """A shape, as in [source, d_model]."""
+    sizes = (str(size) if isinstance(size, str) else names.get(size, f"{size:,}") for size in layer.shape)
+    return f"[{', '.join(sizes)}]" if layer.shape else ""
+
+
+def base_text(node: Node, names: dict[int, str], base_names: dict[int, str]) -> str:
+    """What base's node has otherwise, after a mark; empty if nothing, and for both models as a whole if equal."""
+    base = node.base
+    if base is None:
+        return f"{MARK} nothing"
+    parts = [f"{base.count} x"] if base.count != node.count else []
+    if base.layer.kind != node.layer.kind:
+        parts.append(base.layer.kind)
+    else:
+        own = node.layer.settings
+        told = ((name, value) for name, value in base.layer.settings.items() if name in TOLD and own.get(name) != value)
+        parts += [f"{name} {value}" for name, value in told]
+    shapes = shape_text(node.layer, names), shape_text(base.layer, base_names)
+    parts += [shapes[1]] if shapes[1] not in ("", shapes[0]) else []
+    parts += [their or "0" for mine, their in zip(node.figures(), base.figures(), strict=True) if mine != their]
+    return f"{MARK} {', '.join(parts)}" if parts else ""
+
+
+def short(number: float, *, binary: bool = False) -> str:
+    """Three digits and a unit, as in 18.9M; of bytes in powers of 1024, as in 1.2G; empty for 0."""
+    step = 1024 if binary else 1000
+    if not number:
+        return ""
+    if number < step:
+        return f"{number:.0f}"
+    power = 1
+    while number / step**power >= step - 0.5 and power < len(UNITS):
+        power += 1
+    number /= step**power
+    digits = max(0, 2 - len(f"{number:.0f}") + 1)
+    return f"{number:,.{digits}f}{UNITS[power - 1]}"
+
+
+def remarks(found: Inspection, *, is_base: bool) -> Iterator[str]:
+    """The batch, the sizes, the units and the totals."""
+    batch, own = found.batch.plain(), found.own
+    part = "" if found.is_whole else ", its first sentences, on the CPU, since the model reads the lengths of its batch"
+    yield (
+        f"batch: {batch['sentences']:,} sentences, source = {batch['source_tokens']:,} tokens, target = "
+        f"{batch['target_tokens']:,}, the longest {batch['longest_source']} and {batch['longest_target']} "
+        f"({batch['origin']}{part}); {found.micro_batches} such batch{'es' * (found.micro_batches > 1)} a step"
+    )
+    pairs = ((name, size, found.base_sizes.get(name)) for name, size in found.sizes.items())
+    sizes = (f"{name} = {size:,}{'' if base in (None, size) else f' (base {base:,})'}" for name, size, base in pairs)
+    yield f"sizes: {', '.join(sizes)}; of n x a layer, the figures are those of each"
+    yield (
+        f"FLOP: of the forward pass; {short(own.weight_flops)} in products of weights, whose training takes "
+        f"{FORWARD_AND_BACKWARD} times as many (`aiayn plan`), {short(own.other_flops) or '0'} in others, pads included"
+    )
+    state = BYTES_OF_STATE * own.parameters
+    yield (
+        "memory: bytes that the forward pass keeps, in single precision; parameters, gradients and Adam's moments "
+        f"take {short(state, binary=True)} more, {short(state + own.kept_bytes, binary=True)} in all"
+    )
+    yield "no layer differs from base's" if is_base else f"{MARK}: differs from {BASE} at the same scale and vocabulary"
+
+
+def content(config: InspectConfig, found: Inspection, tree: Node) -> dict[str, Any]:
+    """Of the JSON file: every layer, whatever the depth."""
+    identity = config.identity
+    return {
+        "experiment": identity.experiment,
+        "scale": identity.scale,
+        "fidelity": identity.fidelity,
+        "data": config.data.name,
+        "base": BASE,
+        "batch": {**found.batch.plain(), "is_whole": found.is_whole, "per_step": found.micro_batches},
+        "sizes": found.sizes,
+        "base_sizes": found.base_sizes,
+        "model": plain(tree),
+    }
+
+
+def plain(node: Node) -> dict[str, Any]:
+    """A node and those below it, for JSON."""
+    base = None if node.base is None else {"count": node.base.count, **figures(node.base.layer)}
+    return {
+        "name": node.layer.name,
+        "count": node.count,
+        **figures(node.layer),
+        "base": base,
+        "layers": [plain(child) for child in node.children],
+    }
+
+
+def figures(layer: Layer) -> dict[str, Any]:
+    """Its own figures; those of the layers inside it are included."""
+    names = ("kind", "shape", "parameters", "weight_flops", "other_flops", "kept_bytes", "settings")
+    return {name: getattr(layer, name) for name in names}

@@ -1,0 +1,344 @@
+"""`aiayn replay`: a recorded run and its replay compared, with one verdict."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from aiayn.config.freeze import frozen_content
+from aiayn.config.identity import run_settings
+from aiayn.errors import UserError
+from aiayn.evaluation.sentences import SentenceScores
+from aiayn.evaluation.significance import CONFIDENCE, measure, sentence_columns, sentence_variance
+from aiayn.reports.formats import Document
+from aiayn.reports.grid import Grid
+from aiayn.runs.ledger import State, read_results
+from aiayn.runs.provenance import COMMIT_DIGITS
+from aiayn.runs.record import Record
+from aiayn.runs.replays import RecordedRun
+
+MOST_PACKAGES = 8
+"""Differing packages that are named; of more, their number."""
+
+NORMAL_QUANTILE = float(stdtrit(math.inf, (1 + CONFIDENCE) / 2))
+
+
+class Outcome(StrEnum):
+    """The verdict on a replay."""
+
+    identical = "bit-identical"
+    within_noise = "within seed noise"
+    different = "different"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A fact in which record and replay differ."""
+
+    name: str
+    recorded: str
+    here: str
+
+
+@dataclass(frozen=True)
+class ScoreComparison:
+    """A score of a split in the record and in the replay."""
+
+    name: str
+    """Split and score, as in "dev PPL"."""
+    recorded: float
+    here: float
+    noise: float | None = None
+    """Half width of the interval around no difference, on the scale that is compared; None: unknown."""
+
+    @property
+    def is_equal(self) -> bool:
+        """To the last bit."""
+        return self.recorded == self.here
+
+    @property
+    def is_within_noise(self) -> bool:
+        """Whether the difference is inside the interval; of perplexities that of their logarithms."""
+        if self.is_equal:
+            return True
+        is_ppl = self.name.endswith("PPL")
+        own, theirs = (math.log(each) if is_ppl else each for each in (self.here, self.recorded))
+        return self.noise is not None and abs(own - theirs) <= self.noise
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A replay compared with its record."""
+
+    outcome: Outcome
+    first_step: int | None
+    """The first step whose logged values differ; None if none do, or they cannot be compared."""
+    first_key: str | None
+    """A value that differs there, such as train/loss."""
+    steps: int
+    """Steps with logged values on both sides; 0: they cannot be compared."""
+    scores: Sequence[ScoreComparison]
+    noise: str
+    """The origin of the intervals, in words."""
+    sentences: str
+    """The state of hypotheses and sentence scores, in words."""
+    environment: Sequence[Difference]
+    """Code, packages, hardware and data."""
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "verdict": self.outcome.value,
+            "first_step": self.first_step,
+            "first_key": self.first_key,
+            "steps_compared": self.steps,
+            "scores": [vars(each) | {"is_within_noise": each.is_within_noise} for each in self.scores],
+            "noise": self.noise,
+            "sentences": self.sentences,
+            "differences": [vars(each) for each in self.environment],
+        }
+
+
+def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: bool) -> Verdict:
+    """The verdict on a replay.
+
+    Args:
+        run: the record.
+        replay: its replay.
+        runs: the folder with runs of the same row with other seeds.
+        has_trained: whether the replay trained, so that the logged steps compare.
+    """
+    first, steps = first_difference(run, replay) if has_trained else (None, 0)
+    noise, origin = _noise(run, replay, runs)
+    scores = [
+        ScoreComparison(name, recorded, _values(replay.record)[name], noise.get(name))
+        for name, recorded in _values(run.record).items()
+        if name in _values(replay.record)
+    ]
+    texts, are_texts_equal = _texts(run, replay)
+    if first is None and all(each.is_equal for each in scores) and are_texts_equal:
+        outcome = Outcome.identical
+    else:
+        within = [each.is_within_noise for each in scores if each.noise is not None or each.is_equal]
+        judged = [each for each in scores if each.noise is not None]
+        outcome = Outcome.within_noise if judged and all(within) else Outcome.different
+    step, key = first or (None, None)
+    return Verdict(outcome, step, key, steps, scores, origin, texts, list(differences(run, replay)))
+
+
+def first_difference(run: RecordedRun, replay: RecordedRun) -> tuple[tuple[int, str] | None, int]:
+    """The first step with different values and one of them; and the number of steps that both have logged."""
+    own, theirs = run.metrics(), replay.metrics()
+    both = own.keys() & theirs.keys()
+    if not own:
+        return None, 0
+    for step in sorted(own.keys() | theirs.keys()):
+        values, others = own.get(step, {}), theirs.get(step, {})
+        for key in sorted(values.keys() | others.keys()):
+            if values.get(key, "nothing") != others.get(key, "nothing"):
+                return (step, key), len(both)
+    return None, len(both)
+
+
+def _values(record: Record) -> dict[str, float]:
+    """Every score, by split and name."""
+    found = {}
+    for split, scores in record.scores.items():
+        found[f"{split} PPL"] = scores.ppl
+        names = {**scores.shown, **scores.matrix}
+        found |= {f"{split} {name}": score.score for name, score in names.items()}
+    return found
+
+
+def _texts(run: RecordedRun, replay: RecordedRun) -> tuple[str, bool]:
+    """How many hypotheses and sentences' scores are equal, in words; and whether all are."""
+    parts, are_equal = [], True
+    for split in run.record.scores.keys() & replay.record.scores.keys():
+        pairs = {
+            "hypotheses": (run.hypotheses(split), replay.hypotheses(split)),
+            "sentences' scores": (run.sentences(split), replay.sentences(split)),
+        }
+        for name, (own, theirs) in pairs.items():
+            if own is None or theirs is None:
+                parts.append(f"{split}: no {name} to compare")
+                continue
+            equal = sum(one == other for one, other in zip(own, theirs, strict=False))
+            are_equal &= equal == len(own) == len(theirs)
+            parts.append(f"{split}: {equal:,} of {len(own):,} {name} equal")
+    return "; ".join(sorted(parts)), are_equal
+
+
+def _noise(run: RecordedRun, replay: RecordedRun, runs: Path) -> tuple[dict[str, float], str]:
+    """Half widths of intervals by the name of a score, and their origin: other seeds, else sentences, else nothing."""
+    others = _other_seeds(run, runs)
+    if others:
+        records = [run.record, *others]
+        quantile = float(stdtrit(len(others), (1 + CONFIDENCE) / 2))
+        found = {}
+        for name in _values(run.record):
+            each = [_values(record).get(name, math.nan) for record in records]
+            values = np.log(each) if name.endswith("PPL") else np.array(each)
+            if np.isfinite(values).all():
+                found[name] = quantile * math.sqrt(2) * float(np.std(values, ddof=1))
+        seeds = ", ".join(str(record.seed) for record in records)
+        return found, f"the spread of {len(records)} seeds of the row ({seeds}) below {runs}"
+    found = {}
+    for split in run.record.scores.keys() & replay.record.scores.keys():
+        rows = run.sentences(split), replay.sentences(split)
+        found |= _sentence_noise(split, *rows) if None not in rows else {}  # type: ignore[arg-type]
+    if found:
+        return found, f"the sentences that were scored, since {runs} has no other seed of the row"
+    return {}, f"unknown: there are neither other seeds of the row below {runs} nor scores of sentences"
+
+
+def _sentence_noise(split: str, own: Sequence[SentenceScores], theirs: Sequence[SentenceScores]) -> dict[str, float]:
+    """Half widths by the differences between sentences, of PPL and BLEU; of trees none."""
+    if len(own) != len(theirs) or any(row.brackets is not None for row in (*own, *theirs)):
+        return {}
+    measured = measure([[sentence_columns(own)], [sentence_columns(theirs)]])
+    metrics = {"PPL": measured.ppl, "BLEU": measured.bleu}
+    return {
+        f"{split} {name}": NORMAL_QUANTILE * math.sqrt(sentence_variance(each.influences[1] - each.influences[0]))
+        for name, each in metrics.items()
+    }
+
+
+def _other_seeds(run: RecordedRun, runs: Path) -> list[Record]:
+    """The records of finished runs that differ from the record by their seed alone, one of each seed."""
+    if not (runs.is_dir() and run.has_config):
+        return []
+    settings = run_settings(frozen_content(run.directory.config), fidelity=run.record.fidelity)
+    found: dict[int, Record] = {}
+    for entry in read_results(runs):
+        record = entry.record
+        if entry.state is not State.finished or record is None or record.seed == run.record.seed:
+            continue
+        try:
+            theirs = run_settings(frozen_content(entry.directory.config), fidelity=record.fidelity)
+        except UserError:
+            continue
+        if theirs == settings and record.data_fingerprint == run.record.data_fingerprint:
+            found[record.seed] = record
+    return [found[seed] for seed in sorted(found)]
+
+
+def differences(run: RecordedRun, replay: RecordedRun) -> Iterator[Difference]:
+    """What was recorded otherwise: seed, data, code, packages, hardware, precision."""
+    own, here = run.record, replay.record
+    facts: dict[str, tuple[object, object]] = {
+        "seed": (own.seed, here.seed),
+        "data": (own.data_fingerprint, here.data_fingerprint),
+        "commit": (_commit(own), _commit(here)),
+        "uncommitted changes": (own.patch or "none", here.patch or "none"),
+        **{name: (version, here.versions.get(name)) for name, version in own.versions.items()},
+        **{name: (value, here.hardware.get(name)) for name, value in own.hardware.items()},
+        "precision": (own.precision, here.precision),
+        "TF32": (own.tf32, here.tf32),
+        "attempts": (1 + len(own.earlier), 1 + len(here.earlier)),
+    }
+    for name, values in facts.items():
+        if values[0] != values[1]:
+            yield Difference(name, *(_text(value) for value in values))
+    yield from _other_packages(run, replay)
+
+
+def _commit(record: Record) -> str:
+    return record.commit[:COMMIT_DIGITS] if record.commit else f"the package {record.versions.get('aiayn')}"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "unknown" if value is None else str(value)
+
+
+def _other_packages(run: RecordedRun, replay: RecordedRun) -> Iterator[Difference]:
+    """Installed packages of other versions, which are not among those that are known to matter."""
+    locks = [_packages(each) for each in (run, replay)]
+    if None in locks or locks[0] == locks[1]:
+        return
+    own, here = (lock or {} for lock in locks)
+    names = sorted(name for name in own.keys() | here.keys() if own.get(name) != here.get(name))
+    others = [name for name in names if name not in run.record.versions]
+    for name in others[:MOST_PACKAGES]:
+        yield Difference(name, own.get(name, "not installed"), here.get(name, "not installed"))
+    if len(others) > MOST_PACKAGES:
+        yield Difference("further packages", f"{len(others) - MOST_PACKAGES} of other versions", "")
+
+
+def _packages(run: RecordedRun) -> dict[str, str] | None:
+    path = run.directory.package_lock(run.record.packages or "")
+    if not path.is_file():
+        return None
+    lines = (line.partition("==") for line in path.read_text(encoding="utf-8").splitlines() if "==" in line)
+    return {name: version for name, _, version in lines}
+
+
+def document(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Document:
+    """The verdict, then scores, then what was recorded otherwise."""
+    scores = tuple((each.name, f"{each.recorded:.4f}", f"{each.here:.4f}", _cell(each)) for each in verdict.scores)
+    grids = [Grid("Scores", ("<score", "record", "replay", "<result"), (scores,))]
+    if verdict.environment:
+        lines = tuple((each.name, each.recorded, each.here) for each in verdict.environment)
+        grids.append(Grid("Recorded otherwise", ("<what", "<record", "<replay"), (lines,)))
+    return Document(
+        f"Replay of {run.record.name}",
+        "Written by `aiayn replay`.",
+        grids,
+        list(remarks(run, replay, verdict)),
+        lead=lead(run, verdict),
+        remarks_title="Remarks",
+        schema="replay/1",
+        content={"record": str(run.directory.record), "replay": str(replay.directory.path), **verdict.plain()},
+    )
+
+
+def _cell(score: ScoreComparison) -> str:
+    if score.is_equal:
+        return "equal"
+    if score.noise is None:
+        return "differs"
+    return "within seed noise" if score.is_within_noise else "differs by more than seed noise"
+
+
+def lead(run: RecordedRun, verdict: Verdict) -> str:
+    """The verdict in one line."""
+    if verdict.outcome is Outcome.identical:
+        what = f"all {verdict.steps:,} logged steps and all scores" if verdict.steps else "all scores"
+        return f"{run.record.name}: {verdict.outcome}: {what} are equal"
+    if verdict.first_step is not None:
+        where = f"first differs at step {verdict.first_step:,} ({verdict.first_key})"
+    else:
+        where = "all logged steps are equal, scores are not" if verdict.steps else "steps are not compared"
+    return f"{run.record.name}: {verdict.outcome}; {where}"
+
+
+def remarks(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Iterator[str]:
+    """On steps, sentences, noise, code and hardware."""
+    if not verdict.steps:
+        is_there = run.directory.metrics.is_file()
+        why = "the replay scored and did not train" if is_there else "no metrics.jsonl lies beside the record"
+        yield f"steps: cannot be compared, {why}"
+    if verdict.sentences:
+        yield f"sentences: {verdict.sentences}"
+    if verdict.outcome is not Outcome.identical:
+        yield (
+            f"seed noise: by {verdict.noise}"
+            if not verdict.noise.startswith("unknown")
+            else f"seed noise: {verdict.noise}"
+        )
+        if not verdict.environment:
+            yield "code, packages, data and hardware are the recorded ones"
+    own, here = run.record, replay.record
+    if own.commit and own.commit != here.commit:
+        yield f"code: the record is of another commit; git checkout {own.commit}"
+    if own.patch and own.patch != here.patch:
+        path = run.directory.source_patch(own.patch)
+        remedy = f"git apply {path}" if path.is_file() else "no patch of them is kept"
+        yield f"code: the record has uncommitted changes; {remedy}"
+    yield f"replay: {replay.directory.path}; no report counts it"

@@ -1,0 +1,68 @@
+"""The differences to base in the summaries of runs in W&B, where its tables, filters and plots find them."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import wandb
+from wandb.errors import CommError
+
+from aiayn.config.freeze import frozen_content
+from aiayn.errors import UserError
+from aiayn.reports.beside_base import VERDICT, Summary, of_table
+from aiayn.reports.numbers import counted
+from aiayn.reports.tables.table3 import Report
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import read_record
+from aiayn.system.progress import say
+from aiayn.system.quiet import quiet_libraries
+from aiayn.tracking.wandb_session import failures_explained, has_credentials, host, session
+
+REMEDY = "runs kept offline are sent by aiayn sync, and then this command completes them"
+
+
+def check_online() -> None:
+    """Refuse before the report is made if W&B's client has no account, or is told to stay offline."""
+    quiet_libraries()
+    if session().mode in ("offline", "dryrun", "disabled"):
+        raise UserError(f"wandb=true: WANDB_MODE={session().mode}: unset it; {REMEDY}")
+    if not has_credentials(session()):  # on a terminal, W&B's client would ask for a key
+        raise UserError(f"wandb=true: not logged in to W&B (wandb login, or WANDB_API_KEY); {REMEDY}")
+
+
+def update_summaries(report: Report, runs: Path) -> None:
+    """Write the differences of a table into its runs' summaries, and tell in one line how many.
+
+    Raises:
+        RunFailedError: the server does not answer, or refuses.
+    """
+    summaries, outcomes = of_table(report, runs), Counter[str]()
+    with failures_explained():
+        api = wandb.Api()
+        for path, summary in summaries.items():
+            outcomes[_update(api, path, summary)] += 1
+    others = len([run for run in report.finished if run.row.id != "base"]) - len(summaries)
+    parts = [
+        f"W&B: vs_base/... of {counted(outcomes['written'], 'run')} written",
+        f"{counted(outcomes['missing'], 'run')} not on {host()}; {REMEDY}" if outcomes["missing"] else "",
+        f"{counted(outcomes['untracked'], 'run')} not logged to W&B" if outcomes["untracked"] else "",
+        f"{counted(others, 'run')} without a base, or of a study that is not complete" if others else "",
+    ]
+    say("; ".join(filter(None, parts)))
+
+
+def _update(api: Any, path: Path, summary: Summary) -> str:
+    """Update one run: written, missing on the server, or untracked."""
+    directory = RunDirectory(path)
+    logger = frozen_content(directory.config).get("logger") or {}
+    if not str(logger.get("_target_")).endswith("WandbLogger"):
+        return "untracked"
+    entity = logger.get("entity") or api.default_entity
+    try:
+        run = api.run(f"{entity}/{logger['project']}/{read_record(directory.record).run_id}")
+    except CommError as error:
+        if isinstance(error.exc, ValueError):  # the server has answered, and has no such run
+            return "missing"
+        raise
+    run.summary.update({VERDICT: None, **summary})
+    return "written"

@@ -1,0 +1,95 @@
+"""A run's configuration and record without what is private: folders, trackers, callbacks, secrets.
+
+Absolute paths become the names of their files. Trackers and callbacks are left out whole: their arguments are open, and
+nothing that uses a trained model reads them.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from aiayn.errors import UserError
+
+PRIVATE_GROUPS = ("logger", "callbacks")
+"""Groups of the configuration that are published empty."""
+
+UNSTATED_GROUPS = (*PRIVATE_GROUPS, "paths", "hydra")
+"""Groups whose words are left out of a published command."""
+
+OPTIONS_WITH_VALUE = ("--config-dir", "--config-path", "-cd", "-cp")
+
+SECRET = re.compile(r"(?i)(^|[_.-])(token|secret|password|passwd|api_?key|credentials?)$")
+"""Keys of open arguments that may hold a secret."""
+
+PATH = re.compile(r"(?:file:|(?<![\w./~-])(?!(?<=:)//))(?:~|\.\.?(?=/)|/)[^\s,;:'\"(){}\[\]]+")
+"""A path from the root, the home folder or the working directory inside other text."""
+
+SHORTEST_SECRET = 12
+"""Characters; shorter values occur by chance."""
+
+CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+"""User name and password of an address."""
+
+
+def public_config(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A frozen configuration to publish; it is read back as the original is."""
+    public: dict[str, Any] = _public(content)
+    trainer = {key: value for key, value in public.get("trainer", {}).items() if not isinstance(value, dict | list)}
+    groups: dict[str, Any] = {group: {} for group in PRIVATE_GROUPS}
+    return {**public, **groups, "trainer": trainer, "paths": {"runs": "runs", "cache": "cache"}}
+
+
+def public_record(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A record to publish, from its JSON."""
+    public: dict[str, Any] = _public({**content, "command": ""})
+    return {**public, "command": public_command(str(content["command"]))}
+
+
+def public_command(command: str) -> str:
+    """A command line without words on folders, trackers and callbacks, and with the names of files."""
+    words: list[str] = []
+    skips = False
+    for word in shlex.split(command):
+        key, equals, value = word.partition("=")
+        group = key.lstrip("+~").partition("/")[0].partition(".")[0]
+        is_private = skips or key in OPTIONS_WITH_VALUE or group in UNSTATED_GROUPS or SECRET.search(key)
+        skips = not skips and not equals and key in OPTIONS_WITH_VALUE
+        if not is_private:
+            words.append(f"{_text(key)}{equals}{_text(value)}")
+    return shlex.join(words)
+
+
+def _public(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _public(each) for key, each in value.items() if not SECRET.search(str(key))}
+    if isinstance(value, list | tuple):
+        return [_public(each) for each in value]
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(text: str) -> str:
+    """A text with the names of files for their paths, and addresses without credentials."""
+    if text.startswith(("/", "~", "../", "file:")):  # the path may hold spaces
+        return PurePosixPath(text).name
+    return CREDENTIALS.sub("", PATH.sub(lambda found: PurePosixPath(found[0]).name, text))
+
+
+def check_public(folder: Path, names: tuple[str, ...]) -> None:
+    """Refuse to publish files that hold the value of a secret in the environment, or the home folder.
+
+    Nothing writes those on purpose; a user may have typed them where no rule expects them.
+    """
+    hidden = {
+        f"the value of {name}": value
+        for name, value in os.environ.items()
+        if re.search("KEY|TOKEN|SECRET|PASSWORD", name) and len(value) >= SHORTEST_SECRET
+    }
+    hidden["the path of your home folder"] = f"{Path.home()}/"
+    for name in names:
+        text = (folder / name).read_text(encoding="utf-8")
+        for what, value in hidden.items():
+            if value in text:
+                raise UserError(f"{name}: would hold {what}, which the run's configuration states; not published")

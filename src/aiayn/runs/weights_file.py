@@ -1,0 +1,50 @@
+"""The file of a published run's weights, `model.safetensors`: what its header says of the checkpoint."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from aiayn.errors import UserError
+
+MOST_HEADER_BYTES = 100_000_000
+"""The format's own limit."""
+
+KEY = "aiayn"
+"""Of the header's metadata, with a `PublishedWeights` as JSON."""
+
+
+@dataclass(frozen=True)
+class PublishedWeights:
+    """The checkpoint whose weights were published."""
+
+    checkpoint: str
+    """Its name: step-<n>, or average-..."""
+    step: int
+    """Optimizer step; of an average the last one."""
+    averaged_steps: tuple[int, ...]
+    """Ascending; empty for a single checkpoint."""
+    provenance: Mapping[str, str | None]
+    """As in every checkpoint of the run: `config_hash` and `data_fingerprint`."""
+
+    def metadata(self) -> dict[str, str]:
+        """Of the header; `format` is what readers of other libraries expect."""
+        return {"format": "pt", KEY: json.dumps(asdict(self))}
+
+
+def published_weights(path: Path) -> PublishedWeights:
+    """What the header of a published run's weights says; UserError if the file is damaged or has no such header."""
+    try:
+        with path.open("rb") as stream:
+            size = int.from_bytes(stream.read(8), "little")
+            header = json.loads(stream.read(size)) if size <= MOST_HEADER_BYTES else {}
+        content = json.loads(header["__metadata__"][KEY])
+        return PublishedWeights(
+            checkpoint=str(content["checkpoint"]),
+            step=int(content["step"]),
+            averaged_steps=tuple(map(int, content["averaged_steps"])),
+            provenance=dict(content["provenance"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
+        raise UserError(f"{path}: not the weights of a published run ({reason}); publish or fetch it again") from None

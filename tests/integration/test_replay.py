@@ -1,0 +1,207 @@
+"""A record of another folder is replayed bit-identically, what differs is named, and the original stays."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Finished, Say
+from run_files import assert_same_end, runs_below
+
+from aiayn import reports
+from aiayn.runs.ledger import read_results
+from aiayn.runs.record import read_record
+
+pytestmark = pytest.mark.slow
+
+SCHEMAS = Path(reports.__file__).parent / "schemas"
+
+
+@pytest.fixture
+def record(finished: Finished, tmp_path: Path) -> Path:
+    """A copy of a finished run in a folder of its own, as somebody else's."""
+    run = finished()
+    return Path(shutil.copytree(run, tmp_path / "theirs" / run.relative_to(run.parents[2])))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def change(record: Path, **fields: Any) -> None:
+    """Change fields of run.json."""
+    content = json.loads((record / "run.json").read_text())
+    (record / "run.json").write_text(json.dumps(content | fields))
+
+
+def only_replay(folder: Path) -> Path:
+    (replay,) = runs_below(folder)
+    return replay
+
+
+def test_a_record_of_another_folder_is_replayed_bit_identically(record: Path, say: Say, tmp_path: Path) -> None:
+    before = contents(record)
+    said = say("replay", f"record={record / 'run.json'}")
+    assert said.code == 0, said.err
+    assert "bit-identical: all 12 logged steps and all scores are equal" in said.out
+    replay = only_replay(tmp_path / "replays")
+    assert_same_end(record, replay)
+    assert contents(record) == before
+    assert read_results(tmp_path / "replays") == [], "no report counts a replay"
+    assert say("replay", f"record={record}").code == 0, "a finished replay is compared again"
+
+
+def test_without_its_other_files_a_record_is_composed_of_its_command(record: Path, say: Say, tmp_path: Path) -> None:
+    for path in record.iterdir():
+        if path.name != "run.json":
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    said = say("replay", f"record={record}")
+    assert said.code == 0, said.err
+    assert "bit-identical: all scores are equal" in said.out
+    assert "steps: cannot be compared, no metrics.jsonl lies beside the record" in said.out
+
+
+def test_a_changed_seed_differs_at_step_1(record: Path, finished: Finished, say: Say, tmp_path: Path) -> None:
+    for name in ("metrics.jsonl", "evaluations"):  # of another seed, as if the record stated the wrong one
+        other = finished("seed=2") / name
+        if other.is_dir():
+            shutil.rmtree(record / name)
+            shutil.copytree(other, record / name)
+        else:
+            shutil.copy(other, record / name)
+    change(record, scores=json.loads((finished("seed=2") / "run.json").read_text())["scores"])
+    said = say("replay", f"record={record}")
+    assert "first differs at step 1 (train/loss)" in said.out
+    assert "bit-identical" not in said.out
+    assert said.code == ("within seed noise;" not in said.out)
+    assert "code, packages, data and hardware are the recorded ones" in said.out
+
+
+def test_another_seed_is_judged_by_the_noise_between_seeds(
+    record: Path, finished: Finished, say: Say, tmp_path: Path
+) -> None:
+    runs = tmp_path / "others"
+    for seed in (2, 3):
+        run = finished(f"seed={seed}")
+        shutil.copytree(run, runs / run.relative_to(run.parents[2]))
+    said = say("replay", f"record={record}", "seed=4", f"paths.runs={runs}")
+    assert "first differs at step 1 (train/loss)" in said.out
+    assert "the spread of 3 seeds of the row (1, 2, 3)" in said.out
+    assert "seed" in said.out.partition("Recorded otherwise")[2]
+
+
+def test_other_versions_commits_and_threads_are_named(record: Path, say: Say) -> None:
+    known = read_record(record / "run.json")
+    hardware = known.hardware | {"processor": "another one"}
+    change(record, versions=known.versions | {"torch": "1.2.3"}, commit=40 * "a", hardware=hardware)
+    lock = next(record.glob("packages-*.txt"))
+    lock.write_text(lock.read_text().replace("numpy==", "numpy==0."))
+    said = say("replay", f"record={record}", "mode=score")
+    assert said.code == 0, said.err
+    lines = [line.split() for line in said.out.splitlines()]
+    assert ["torch", "1.2.3", known.versions["torch"]] in lines
+    assert ["commit", 12 * "a", *([known.commit[:12]] if known.commit else [])] in [line[:3] for line in lines]
+    assert any(line[:1] == ["numpy"] and line[1].startswith("0.") for line in lines)
+    assert any(line[:3] == ["processor", "another", "one"] for line in lines)
+    assert f"git checkout {40 * 'a'}" in said.out
+
+
+@pytest.mark.parametrize("has_checkpoint", [True, False])
+def test_scoring_again_gives_the_same_scores(record: Path, say: Say, has_checkpoint: bool) -> None:
+    if not has_checkpoint:
+        shutil.rmtree(record / "checkpoints")
+    before = contents(record)
+    said = say("replay", f"record={record}", "mode=score")
+    assert said.code == 0, said.err
+    assert "bit-identical: all scores are equal" in said.out
+    assert "steps: cannot be compared, the replay scored and did not train" in said.out
+    assert contents(record) == before
+
+
+def test_changed_hypotheses_are_told(record: Path, say: Say) -> None:
+    shutil.rmtree(record / "checkpoints")
+    for path in record.glob("evaluations/*/dev.hypotheses.txt"):
+        path.write_text("".join("a b c d e f\n" for _ in path.read_text().splitlines()))
+    said = say("replay", f"record={record}", "mode=score")
+    assert "bit-identical" not in said.out
+    assert "dev BLEU" in said.out
+
+
+def test_a_replay_that_was_cut_goes_on(record: Path, say: Say, tmp_path: Path) -> None:
+    assert say("replay", f"record={record}").code == 0
+    replay = only_replay(tmp_path / "replays")
+    change(replay, status="interrupted", scores={}, steps=9)
+    for path in (replay / "checkpoints").iterdir():
+        if "9" not in path.name:
+            path.unlink()
+    assert list((replay / "checkpoints").iterdir()), "the last two are kept"
+    lines = (replay / "metrics.jsonl").read_text().splitlines()
+    (replay / "metrics.jsonl").write_text("".join(f"{line}\n" for line in lines[:-2]))
+    said = say("replay", f"record={record}")
+    assert said.code == 0, said.err
+    assert "bit-identical: all 12 logged steps" in said.out
+    assert_same_end(record, replay)
+
+
+REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
+    "nothing to do": ((), "state record="),
+    "the folder of the record": (("output=theirs",), "holds the record itself"),
+    "no such record": (("record=nowhere",), "nowhere: name a file run.json"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refusals(record: Path, say: Say, case: str) -> None:
+    words, reason = REFUSALS[case]
+    named = [] if case != "the folder of the record" else [f"record={record}"]
+    said = say("replay", *named, *words)
+    assert (said.code, reason in said.err) == (2, True), said.err
+
+
+def test_a_configuration_of_another_hash_is_refused(record: Path, say: Say) -> None:
+    text = (record / "config.yaml").read_text()
+    (record / "config.yaml").write_text(text.replace("label_smoothing: 0.1", "label_smoothing: 0.2"))
+    said = say("replay", f"record={record}")
+    assert said.code == 2
+    assert "config.yaml: has the hash" in said.err
+
+
+def test_other_data_are_different_before_training(record: Path, say: Say, tmp_path: Path) -> None:
+    change(record, data_fingerprint="0" * 64)
+    said = say("replay", f"record={record}")
+    assert said.code == 1
+    assert "different: the data" in said.err
+    assert not (tmp_path / "replays").exists()
+
+
+def test_a_run_is_submitted_and_verified(record: Path, say: Say, tmp_path: Path) -> None:
+    known = read_record(record / "run.json")
+    if known.commit is None:
+        pytest.skip("an installed package has no commit")
+    submitted = say("replay", f"record={record}", "submit=records")
+    folder = tmp_path / "records" / known.name
+    assert submitted.code == 0, submitted.err
+    assert submitted.out.split() == [str(Path("records") / known.name)]
+    assert not (folder / "checkpoints").exists()
+    assert str(tmp_path) not in "".join(path.read_text() for path in folder.rglob("*.*") if path.is_file())
+    checked = say("replay", "check=records")
+    assert checked.code == 0, checked.err
+    replayed = say("replay", f"record={folder}")
+    assert "bit-identical: all 12 logged steps" in replayed.out, replayed.err
+    assert say("replay", f"record={record}", "submit=records").code == 2, "never overwritten"
+    (folder / "metrics.jsonl").unlink()
+    damaged = say("replay", "check=records")
+    assert damaged.code == 1
+    assert f"{Path('records') / known.name / 'metrics.jsonl'}: missing" in damaged.out
+
+
+def test_the_verdict_as_json(record: Path, say: Say) -> None:
+    said = say("replay", f"record={record}", "mode=score", "format=json")
+    assert said.code == 0, said.err
+    content = json.loads(said.out)
+    assert (content["schema"], content["verdict"], content["first_step"]) == ("aiayn/replay/1", "bit-identical", None)
+    schema = json.loads((SCHEMAS / "replay.json").read_text())
+    assert content.keys() == {*schema["required"]} == schema["properties"].keys()
+    for score in content["scores"]:
+        assert score.keys() == schema["properties"]["scores"]["items"]["properties"].keys()

@@ -1,0 +1,39 @@
+"""JSON documents of commands, and the schemas that they must satisfy."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+FOLDER = files("aiayn.reports") / "schemas"
+
+SCHEMAS: dict[str, dict[str, Any]] = {
+    path.name.removesuffix(".json"): json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.iterdir()
+}
+
+REGISTRY: Registry[Any] = Registry().with_resources(
+    [(f"{name}.json", Resource.from_contents(schema)) for name, schema in SCHEMAS.items()]
+)
+
+
+def read_document(text: str) -> dict[str, Any]:
+    """The one document of a text; AssertionError if it is not as its schema says."""
+    document: dict[str, Any] = json.loads(text, parse_constant=refuse)
+    assert next(iter(document)) == "schema"
+    found = problems(document)
+    assert not found, found
+    return document
+
+
+def problems(document: dict[str, Any]) -> list[str]:
+    """In what a document differs from its schema."""
+    _, name, _ = document["schema"].split("/")
+    validator = Draft202012Validator(SCHEMAS[name], registry=REGISTRY)
+    return [f"{'/'.join(map(str, each.absolute_path))}: {each.message}" for each in validator.iter_errors(document)]
+
+
+def refuse(constant: str) -> None:
+    """JSON has no such number."""
+    raise AssertionError(constant)

@@ -1,0 +1,141 @@
+"""Differences to base for single runs: those of the reports, with verdicts only when they are due."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.commands.front_end import main
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
+from aiayn.evaluation.significance import Effect
+from aiayn.paper.claims import Metric
+from aiayn.reports.beside_base import VERDICT, BesideBase, Summary, at_the_end, of_table
+from aiayn.reports.comparability import ReportedRun, comparable_runs
+from aiayn.reports.tables.table3 import report_of
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.ledger import read_entry, read_results
+from aiayn.runs.provenance import Code
+from aiayn.runs.record import Status, read_record
+from aiayn.runs.registrations import PlannedRow, Registration, StudyPlan
+
+MakeRun = Callable[..., Path]
+
+EFFECTS = st.builds(
+    Effect,
+    st.floats(-10, 10),
+    st.none() | st.floats(1e-6, 10),
+    st.integers(1, 100).map(float),
+)
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def ending(path: Path, runs: Path) -> Summary:
+    """The summary of a run whose record on disk still says that it is running."""
+    directory = RunDirectory(path)
+    record = read_record(directory.record)
+    replace(record, status=Status.running, scores={}).write(directory.record)
+    try:
+        return at_the_end(directory, record, runs)
+    finally:
+        record.write(directory.record)
+
+
+def tabled(runs: Path) -> dict[Path, Summary]:
+    found = comparable_runs(read_results(runs), runs, scale=None, data=None, like=None)
+    return of_table(report_of(found, runs), runs)
+
+
+def test_a_row_has_the_numbers_of_the_report(
+    make_run: MakeRun, runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for seed in (1, 2):
+        make_run("base", seed=seed)
+        make_run("a_h32", seed=seed, nll=2.1)
+        last = make_run("d_drop0", seed=seed, nll=2.2, match=0.6)
+    summary = ending(last, runs)
+    monkeypatch.chdir(tmp_path)
+    assert main(["report", "table3", "output=table3.json"]) == 0
+    rows = {row["row"]: row for row in json.loads(Path("table3.json").read_text(encoding="utf-8"))["rows"]}
+    for name in ("ppl", "bleu"):
+        for end in ("", "_low", "_high"):
+            assert summary[f"vs_base/{name}{end}"] == pytest.approx(rows["d_drop0"][f"{name}_difference{end}"])
+    assert (summary["vs_base/seeds"], summary["vs_base/base_seeds"]) == (2, 2)
+    assert tabled(runs)[last] == {**summary, VERDICT: "worse"}
+
+
+def test_the_verdict_waits_for_all_planned_seeds(
+    make_run: MakeRun, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in (1, 2, 3):
+        make_run("base", seed=seed)
+    paths = [make_run("d_drop0", seed=seed, nll=2.2) for seed in (1, 2)]
+    assert VERDICT not in ending(paths[-1], runs), "without a plan nobody knows which seeds are to come"
+    monkeypatch.setenv(PLANNED_SEEDS_VARIABLE, "1 2 3")
+    assert VERDICT not in ending(paths[-1], runs)
+    assert ending(make_run("d_drop0", seed=3, nll=2.2), runs)[VERDICT] == "worse"
+    make_run("d_drop0", seed=4, nll=2.2, status=Status.interrupted)
+    assert all(VERDICT not in summary for summary in tabled(runs).values()), "a run of the row has not finished"
+
+
+def test_base_trials_and_rows_without_base_have_nothing(make_run: MakeRun, runs: Path) -> None:
+    assert ending(make_run("d_drop0"), runs) == {}
+    assert ending(make_run("base"), runs) == {}
+    assert ending(make_run("a_h32", trial="trainer.fast_dev_run=true"), runs) == {}
+    assert ending(make_run("a_h1", data_fingerprint="e" * 64), runs) == {}, "another corpus"
+
+
+def test_a_variation_is_compared_with_the_most_similar_base(make_run: MakeRun, runs: Path) -> None:
+    make_run("base", nll=3.0)
+    make_run("base", "optimization.warmup_steps=9", nll=2.0, difference="warmup_steps=9")
+    words = ("optimization.warmup_steps=9", "model.norm=pre")
+    varied = make_run("base", *words, nll=2.2, difference="warmup_steps=9 norm=pre")
+    assert float(ending(varied, runs)["vs_base/ppl"]) > 0, "worse than the base with its own warm-up"
+    alone = make_run("base", "model.norm=pre", nll=2.2, difference="norm=pre")
+    assert float(ending(alone, runs)["vs_base/ppl"]) < 0, "better than base as it is"
+    own = make_run("positions/none", nll=2.9)
+    assert {"vs_base/ppl", "vs_base/bleu", "vs_base/seeds"} <= ending(own, runs).keys()
+
+
+def test_a_study_says_nothing_before_its_end(make_run: MakeRun, runs: Path) -> None:
+    made = {
+        row: {seed: make_run(row, seed=seed, nll=nll) for seed in (1, 2)}
+        for row, nll in (("base", 2.0), ("a_h32", 2.2))
+    }
+    rows = {}
+    for row, by_seed in made.items():
+        entry = read_entry(RunDirectory(by_seed[1]))
+        assert entry.record is not None
+        names = {seed: str(path.relative_to(runs)) for seed, path in by_seed.items()}
+        rows[row] = PlannedRow((f"experiment=table3/{row}",), ReportedRun(entry, entry.record).settings, names)
+    plan = StudyPlan(base="base", rows=rows, pilots={}, gates={}, claims={}, analysis={})
+    code = Code(None, None, None)
+    time = "2020-01-01T00:00:00+00:00"
+    Registration(
+        name="heads", plan=plan, time=time, code=code, command="aiayn train", pilots=(), noises=None, powers={}
+    ).write(runs)
+    last = RunDirectory(made["a_h32"][2])
+    assert ending(last.path, runs) == {}
+    record = read_record(last.record)
+    replace(record, status=Status.interrupted, scores={}).write(last.record)
+    assert tabled(runs) == {}
+    record.write(last.record)
+    assert {summary[VERDICT] for summary in tabled(runs).values()} == {"worse"}
+
+
+@given(ppl=EFFECTS, bleu=EFFECTS, is_whole=st.booleans())
+def test_the_verdict_is_the_side_of_the_interval(ppl: Effect, bleu: Effect, is_whole: bool) -> None:
+    beside = BesideBase({Metric.ppl: ppl, Metric.bleu: bleu}, "BLEU", [1, 2], [1], is_whole)
+    summary = beside.summary
+    assert (VERDICT in summary) == (is_whole and ppl.error is not None)
+    assert ("vs_base/ppl_low" in summary) == (ppl.error is not None)
+    if VERDICT in summary and summary[VERDICT] != "open":
+        assert summary[VERDICT] == ("better" if summary["vs_base/ppl"] < 0 else "worse")  # type: ignore[operator]
+        assert summary["vs_base/ppl_low"] * summary["vs_base/ppl_high"] >= 0  # type: ignore[operator]

@@ -1,0 +1,57 @@
+"""The header of published weights says which checkpoint they are."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import save_file
+
+from aiayn.errors import UserError
+from aiayn.runs.weights_file import PublishedWeights, published_weights
+from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+
+TEXTS = st.text(st.characters(codec="utf-8"), max_size=10)
+
+KNOWN = st.builds(
+    PublishedWeights,
+    checkpoint=TEXTS,
+    step=st.integers(0, 10**9),
+    averaged_steps=st.lists(st.integers(0, 10**9)).map(tuple),
+    provenance=st.fixed_dictionaries({"config_hash": TEXTS, "data_fingerprint": st.none() | TEXTS}),
+)
+
+
+def write(path: Path, known: PublishedWeights) -> None:
+    save_file({"embedding.weight": torch.ones(2, 3)}, path, known.metadata())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(known=KNOWN)
+def test_the_header_is_read_as_it_was_written(known: PublishedWeights, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    write(path, known)
+    assert published_weights(path) == known
+    content = load_checkpoint(path, provenance=known.provenance)
+    assert content["global_step"] == known.step
+    torch.testing.assert_close(content["state_dict"], {"model.embedding.weight": torch.ones(2, 3)})
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(content=st.binary(max_size=40))
+def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="not the weights of a published run"):
+        published_weights(path)
+
+
+def test_weights_of_another_run_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    write(path, PublishedWeights("step-1", 1, (), {"config_hash": "a", "data_fingerprint": "b"}))
+    with pytest.raises(ForeignCheckpointError):
+        load_checkpoint(path, provenance={"config_hash": "c"})
+    save_file({"weight": torch.ones(1)}, path)
+    with pytest.raises(UserError, match="not the weights of a published run"):
+        load_checkpoint(path, provenance=None)

@@ -171,7 +171,6 @@ def test_scores_that_cannot_be_read_are_replaced(copied: Path, capsys: pytest.Ca
 
 
 REPORTED: dict[str, tuple[str, bytes, list[str], str]] = {
-    "sentences that are no text": ("evaluations/*/dev.sentences.jsonl", b"\xff", ["table3"], "not the scores of sen"),
     "sentences that are lost": ("evaluations/*/dev.sentences.jsonl", b"", ["comparison"], "0 lines where "),
     "another configuration": ("config.yaml", b"a: 1", ["comparison"], "not the configuration of a run ("),
 }
@@ -187,3 +186,13 @@ def test_a_damaged_run_is_not_reported(copied: Path, name: str, capsys: pytest.C
     said = capsys.readouterr().err
     assert said.startswith(f"aiayn: {path}: {answer}")
     assert said.count("\n") == 1
+
+
+def test_table3_leaves_a_damaged_run_out_and_names_its_file(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (path,) = copied.glob("evaluations/*/dev.sentences.jsonl")
+    path.write_bytes(b"\xff")
+    capsys.readouterr()
+    assert main(["report", "table3", f"paths.runs={copied.parents[2]}"]) == 0
+    (remark,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("left out: "))
+    assert remark.startswith(f"left out: {path}: not the scores of sentences (")
+    assert remark.endswith("; evaluate the run again")

@@ -179,6 +179,7 @@ def test_a_run_is_submitted_and_verified(record: Path, say: Say, tmp_path: Path)
     known = read_record(record / "run.json")
     if known.commit is None:
         pytest.skip("an installed package has no commit")
+    assert say("evaluate", f"run={record}").code == 0, "scoring again changes its duration only"
     submitted = say("replay", f"record={record}", "submit=records")
     folder = tmp_path / "records" / known.name
     assert submitted.code == 0, submitted.err

@@ -20,7 +20,7 @@ from aiayn.commands.words import Words, meant, parse_words
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
-from aiayn.system.progress import has_bars, has_spoken, say
+from aiayn.system.progress import has_bars, has_shown_something, say
 from aiayn.system.resource_errors import stdout_errors_explained
 from aiayn.system.signals import signals_as_interrupts
 from aiayn.system.torch_environment import set_torch_environment
@@ -133,11 +133,11 @@ def _run(words: list[str]) -> int:
 
 @contextmanager
 def _announced(verb: str) -> Iterator[None]:
-    """Say on the terminal that a command is starting, unless it has said something or ended within a second."""
+    """Say on the terminal that a command is starting, unless it has shown something or ended within a second."""
     if not has_bars():
         yield
         return
-    timer = Timer(ANNOUNCED_AFTER, lambda: None if has_spoken() else say(f"aiayn {verb}: loading libraries"))
+    timer = Timer(ANNOUNCED_AFTER, lambda: None if has_shown_something() else say(f"aiayn {verb}: loading libraries"))
     timer.daemon = True
     timer.start()
     try:

@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -213,6 +214,11 @@ def _of_metrics(directory: RunDirectory, record: Record) -> Iterator[str]:
         yield f"{path}: ends at step {steps[-1]:,} of {record.steps:,}"
 
 
+def _values(scores: SplitScores) -> SplitScores:
+    """The scores without the circumstances of scoring, which differ where a run was evaluated again."""
+    return replace(scores, seconds=0.0, commit=None, dirty=None, patch=None)
+
+
 def _of_scores(run: RecordedRun, split: str, scores: SplitScores) -> Iterator[str]:
     """Hypotheses, scores of sentences and `scores.json` are there and give the record's scores."""
     folder = (run.directory.path / scores.hypotheses).parent
@@ -230,7 +236,7 @@ def _of_scores(run: RecordedRun, split: str, scores: SplitScores) -> Iterator[st
     if any(len(row.bleu_statistics) != (0 if row.brackets else 10) for row in rows):
         yield f"{sentences}: a line has not the 10 counts of BLEU"
         return
-    if beside != scores:
+    if beside is None or _values(beside) != _values(scores):
         yield f"{folder / 'scores.json'}: has other scores of {split} than run.json"
     for name, stated, computed in _computed(rows, scores):
         if not _is_close(stated, computed):

@@ -61,15 +61,20 @@ def has_bars() -> bool:
     return shown() is Shown.all and is_terminal()
 
 
-def has_spoken() -> bool:
-    """Whether this process has written a line."""
-    return _spoken
+def has_shown_something() -> bool:
+    """Whether this process has written to the terminal."""
+    return _has_shown
+
+
+def mark_shown() -> None:
+    """Note that this process writes to the terminal; whatever draws there calls it."""
+    global _has_shown  # noqa: PLW0603
+    _has_shown = True
 
 
 def say(line: str) -> None:
     """Write a line to standard error, on a terminal above the bar or lines."""
-    global _spoken  # noqa: PLW0603
-    _spoken = True
+    mark_shown()
     if sys.stderr is None:
         return
     if is_terminal():  # which would break a line inside a word
@@ -92,6 +97,7 @@ def draw_lines(lines: Sequence[str]) -> None:
     if len(lines) >= size.lines > 1:
         hidden = len(lines) - (size.lines - 2)
         shown_lines[size.lines - 2 :] = [f"and {hidden} more"]
+    mark_shown()
     back = f"\r\033[{len(shown_lines) - 1}A" if len(shown_lines) > 1 else "\r"
     sys.stderr.write(CLEAR + "\n".join(shown_lines) + back)
     sys.stderr.flush()
@@ -118,6 +124,7 @@ class Bar:
     ) -> None:
         if not has_bars():
             return
+        mark_shown()
         from tqdm import tqdm
 
         self._bar = tqdm(
@@ -174,7 +181,7 @@ class Bar:
             bar.draw()
 
 
-_spoken = False
+_has_shown = False
 
 _open: list[Bar] = []
 """The open bars of this process; the last one hides the others."""

@@ -15,7 +15,7 @@ from hub_server import TOKEN, HubServer, hub_server
 
 from aiayn.runs.record import Status, read_record
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 TEXT = "the dog\na cat sees the dog\nthe big ship\n"
 PAIRS = "the dog\tder Hund\na cat\teine Katze\n"

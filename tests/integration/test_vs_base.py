@@ -13,7 +13,7 @@ from wandb_server import RecordingServer
 
 from aiayn.runs.record import read_record
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_in")]
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("logged_in")]
 
 SHORT = ("optimization.max_steps=6",)
 NUMBERS = {f"vs_base/{name}{end}" for name in ("ppl", "bleu") for end in ("", "_low", "_high")}

@@ -18,7 +18,6 @@ WITHOUT_RUNS = [
     "plan",
     "plan -m seed=1,2",
     "plan sweeps=own_idea scale=nano",
-    "report configuration",
     "report fidelity",
     "report paper",
     "report paper table=2",

@@ -33,7 +33,7 @@ smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minu
 	@$(BIN)/pytest tests/test_smoke.py
 
 test-long: $(INSTALLED)  ## run those of whole sweeps, kills and pages in a browser: minutes more
-	@$(BIN)/pytest -m long $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m long $(PYTEST_ARGS)
 
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
 	@$(BIN)/python tests/slurm/loopback/cluster.py

@@ -36,8 +36,8 @@ from aiayn.runs.registrations import read_registration, registered_names
 Summary = Mapping[str, float | int | str]
 """Numbers and words of a tracker's summary, by name."""
 
-
 VERDICT = "vs_base/verdict"
+"""The entry that appears once the planned seeds are in."""
 
 
 @dataclass(frozen=True)

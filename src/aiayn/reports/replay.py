@@ -186,13 +186,13 @@ def _noise(run: RecordedRun, replay: RecordedRun, runs: Path) -> tuple[dict[str,
             if np.isfinite(values).all():
                 found[name] = quantile * math.sqrt(2) * float(np.std(values, ddof=1))
         seeds = ", ".join(str(record.seed) for record in records)
-        return found, f"the spread of {len(records)} seeds of the row ({seeds}) below {runs}"
+        return found, f"by the spread of {len(records)} seeds of the row ({seeds}) below {runs}"
     found = {}
     for split in run.record.scores.keys() & replay.record.scores.keys():
         rows = run.sentences(split), replay.sentences(split)
         found |= _sentence_noise(split, *rows) if None not in rows else {}  # type: ignore[arg-type]
     if found:
-        return found, f"the sentences that were scored, since {runs} has no other seed of the row"
+        return found, f"by the sentences that were scored, since {runs} has no other seed of the row"
     return {}, f"unknown: there are neither other seeds of the row below {runs} nor scores of sentences"
 
 
@@ -327,11 +327,7 @@ def remarks(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Iterator
     if verdict.sentences:
         yield f"sentences: {verdict.sentences}"
     if verdict.outcome is not Outcome.identical:
-        yield (
-            f"seed noise: by {verdict.noise}"
-            if not verdict.noise.startswith("unknown")
-            else f"seed noise: {verdict.noise}"
-        )
+        yield f"seed noise: {verdict.noise}"
         if not verdict.environment:
             yield "code, packages, data and hardware are the recorded ones"
     own, here = run.record, replay.record

@@ -40,6 +40,7 @@ SECRET = re.compile(
 """A value with a digit under the name of a secret, or a token, address or key of a known form."""
 
 HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[\w.-]+|/root/[\w.-]+")
+"""The beginning of a path in a user's home, on any system."""
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 

@@ -52,6 +52,7 @@ def error_of(paths: Iterable[Path]) -> str | None:
         return f"{words}: {error}"
 
 
+@pytest.mark.long
 def test_every_option_composes() -> None:
     """A composition takes 0.2 s: options of several groups are composed together, and apart only if that fails."""
     together = [

@@ -91,6 +91,7 @@ def test_every_sweep_composes_as_a_multirun_named_after_its_file(path: Path, mon
     assert multirun.identity.hash == compose_command("train", words).identity.hash, "it is no other run for that"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
 def test_every_row_of_a_study_composes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AIAYN_SWEEP", raising=False)

@@ -52,6 +52,7 @@ def test_an_experiment_is_a_row_of_table_3_with_what_section_5_and_6_say_of_its_
     assert changed == (dict(recipe.big_en_fr) if model == "big" else {})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("profile", ["tensor2tensor_2017", "tensor2tensor_final"])
 def test_the_authors_code_has_a_wider_untied_model_for_french_alone(name: str, profile: str) -> None:
@@ -69,6 +70,7 @@ def test_the_authors_code_has_a_wider_untied_model_for_french_alone(name: str, p
         assert model.decoder_start == DecoderStart.zeros
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_experiment_is_valid_at_both_ends_of_the_scales(name: str, scale: str) -> None:

@@ -82,6 +82,7 @@ def test_without_a_target_it_takes_the_models_own(say: Say, draw: Say, run: Path
     assert written(run)[0].target == ["⟨eos⟩"], "an empty target is one"
 
 
+@pytest.mark.long
 def test_words_are_sums_and_means_of_tokens(draw: Say, run: Path) -> None:
     assert draw(PAIRS, *QUICK).code == 0
     words = written(run)
@@ -98,6 +99,7 @@ def test_words_are_sums_and_means_of_tokens(draw: Say, run: Path) -> None:
         np.testing.assert_allclose(sums, last[1], atol=0.0006 * len(of_tokens.source))
 
 
+@pytest.mark.long
 def test_what_is_drawn_can_be_chosen(draw: Say, run: Path) -> None:
     said = draw("the dog\n", "kind=encoder", "format=svg", "heads=2", "layers=[1]", "word=dog", "output=it")
     names = ["sentence-1-encoder.svg", "sentence-1-encoder-layer1.svg"]

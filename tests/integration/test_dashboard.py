@@ -53,6 +53,7 @@ def named_keys(panels: list[dict[str, Any]]) -> Iterator[str]:
         yield from (column["accessor"] for column in config.get("columns", []))
 
 
+@pytest.mark.long
 def test_all_that_panels_read_is_what_a_run_sends(train: Train, server: RecordingServer) -> None:
     for seed in (1, 2):
         assert train("experiment=table3/base", f"seed={seed}", tracker="wandb") == 0

@@ -43,6 +43,7 @@ def layers(node: dict[str, Any]) -> list[dict[str, Any]]:
     return [node, *(each for child in node["layers"] for each in layers(child))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -64,6 +65,7 @@ def test_the_sums_are_those_of_the_plan(say: Say, tmp_path: Path, words: tuple[s
         assert memory == pytest.approx(plan.memory, rel=0.03)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", ["a_h32", "e_learned"])
 def test_parameters_are_those_of_the_report(say: Say, tmp_path: Path, row: str) -> None:
     content = inspected(say, tmp_path, f"experiment=table3/{row}", "scale=paper")
@@ -83,6 +85,7 @@ def test_the_difference_to_base_is_shown(say: Say, tmp_path: Path) -> None:
         assert node["parameters"] == node["base"]["parameters"]
 
 
+@pytest.mark.long
 def test_equal_layers_are_folded_unless_asked(say: Say, tmp_path: Path) -> None:
     assert "6 x EncoderLayer" in say("inspect", "scale=paper").out
     opened = say("inspect", "scale=paper", "folded=false", "depth=2").out
@@ -90,6 +93,7 @@ def test_equal_layers_are_folded_unless_asked(say: Say, tmp_path: Path) -> None:
     assert "self_attention" not in opened
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -114,6 +118,7 @@ def test_a_model_of_ones_own(say: Say, tmp_path: Path, monkeypatch: pytest.Monke
     assert content["model"]["base"]["kind"] == "Transformer"
 
 
+@pytest.mark.long
 def test_a_prepared_corpus_gives_the_lengths(
     say: Say, tmp_path: Path, finished: Finished, tiny: tuple[str, ...], shared_cache: Path
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_job_that_is_asked_for_twice_is_planned_twice(here: Path, capfd: pytes
     assert capfd.readouterr().out.count("table3/base") == 2
 
 
+@pytest.mark.long
 def test_with_patience_the_steps_are_an_upper_bound(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     remark = "steps: with optimization.patience, the largest number"
     for words, is_said in (((), False), (("optimization.patience=3",), True)):

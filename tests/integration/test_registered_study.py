@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from commands import AIAYN, SECONDS, Say
+from json_documents import read_document
 from omegaconf import OmegaConf
 from run_files import runs_below
 from tiny import TINY
@@ -35,6 +36,7 @@ hydra:
       rotary: [model.positions=rotary]
     seeds: {base: 2, others: 1}
     pilots: {rows: [base], seeds: 2}
+    looks: false
     gates: {}
     claims:
       - id: helps
@@ -98,6 +100,7 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
     said = say("report", "hypotheses", "study=mine")
     assert said.out.startswith("All 3 planned runs are in; 0 deviations from the plan.\n")
     assert registration.sha256 in said.out
+    assert read_document(say("report", "hypotheses", "study=mine", "format=json").out) == content
     assert not (copied / "runs/registrations/mine.looks").exists(), "no look before the end"
 
 
@@ -169,6 +172,18 @@ def test_a_look_before_the_end_is_recorded_and_listed(copied: Path, say: Say) ->
     assert content["is_complete"]
     kinds = [deviation["kind"] for deviation in content["deviations"]]
     assert [kind for kind in kinds if kind != "code"] == ["look", "look"], "the checkout may change meanwhile"
+
+
+def test_looks_that_the_plan_allows_are_recorded_and_no_deviation(copied: Path, say: Say) -> None:
+    shutil.rmtree(copied / "runs")
+    write_study(copied, STUDY.replace("looks: false", "looks: true"))
+    assert say("train", *WORDS, PILOTS).code == 0
+    assert say("train", *WORDS, RUNS).code == 0
+    (missing,) = (copied / "runs").glob("table3/base/demo-seed2-*")
+    shutil.rmtree(missing)
+    assert {each["kind"] for each in reported(say)["deviations"]} <= {"missing", "code"}
+    shown = say("report", "hypotheses", "study=mine")
+    assert "allowed; 2 recorded" in shown.out
 
 
 def test_a_further_seed_is_a_deviation_and_not_in_the_analysis(copied: Path, say: Say) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from json_documents import read_document
 from tiny import TINY
 
 from aiayn.commands.front_end import main
@@ -30,3 +31,6 @@ def test_a_table_in_one_command(
     said = capfd.readouterr()
     assert "aiayn: model.num_layers=0: must be at least 1" in said.err
     assert "Table 3" in said.out, "what is there is reported nevertheless"
+    assert main([*words[:-1], rows, "format=json"]) == 0
+    rows_in = {row["row"]: row["seeds"] for row in read_document(capfd.readouterr().out)["rows"]}
+    assert [row for row, seeds in rows_in.items() if seeds] == ["base", "d_drop0", "d_ls0"]

@@ -68,6 +68,44 @@ def test_a_variation_of_base_is_compared_with_base(train: Train, server: Recordi
     assert "vs_base/verdict" not in variation.summary, "nothing was planned"
 
 
+STUDY = """\
+# @package _global_
+# Do rotary positions help?
+defaults:
+  - override /hydra/sweeper: registered
+hydra:
+  mode: MULTIRUN
+  sweeper:
+    stage: null
+    base: base
+    rows:
+      base: []
+      rotary: [model.positions=rotary]
+    seeds: {others: 1}
+    pilots: {rows: [], seeds: 0}
+    looks: false
+    gates: {}
+    claims:
+      - id: helps
+        statement: Rotary positions are better.
+        primary: [{better: rotary, worse: base, effect: 0.03}]
+"""
+
+
+def test_a_study_is_compared_with_its_own_base_at_its_end(train: Train, say: Say, server: RecordingServer) -> None:
+    Path("my_conf/sweeps").mkdir(parents=True)
+    Path("my_conf/sweeps/mine.yaml").write_text(STUDY)
+    words = ("--config-dir", "my_conf", "sweeps=mine", "hydra.sweeper.stage=runs")
+    assert train(*words, *SHORT, tracker="wandb") == 0
+    base, rotary = server.runs.values()
+    assert not [key for run in (base, rotary) for key in run.summary if key.startswith("vs_base/")]
+    said = say("report", "hypotheses", "study=mine", "wandb=true")
+    assert "of 1 run written" in said.err, said.err
+    assert rotary.summary["vs_base/seeds"] == rotary.summary["vs_base/base_seeds"] == 1
+    assert "vs_base/ppl" in rotary.summary
+    assert not [key for key in base.summary if key.startswith("vs_base/")]
+
+
 def test_what_the_report_cannot_write_is_told_in_one_line(
     train: Train, say: Say, server: RecordingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,4 +126,4 @@ def test_what_the_report_cannot_write_is_told_in_one_line(
     monkeypatch.delenv("WANDB_API_KEY")
     wandb.teardown()
     assert say("report", "table3", "wandb=true").refuses_by("wandb=true: not logged in to W&B")
-    assert say("report", "table2", "wandb=true").refuses_by("wandb=true: is for report table3")
+    assert say("report", "table2", "wandb=true").refuses_by("wandb=true: is for report hypotheses, table3")

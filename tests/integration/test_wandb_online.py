@@ -47,6 +47,7 @@ def run_advised_command(line: str) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
+@pytest.mark.long
 def test_an_online_run_sends_the_data_of_a_dashboard(
     train: Train, only_run: Find, server: RecordingServer, logged_in: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,6 +189,7 @@ def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: Re
     assert KEY not in run.described("config")
 
 
+@pytest.mark.long
 def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
     assert train(signal_at(4), tracker="wandb") == 1
     _, run = server.only_run()

@@ -139,6 +139,7 @@ def own_ideas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
 
 
+@pytest.mark.long
 def test_commands_compose(own_ideas: None) -> None:
     """A composition takes 0.2 s: lines that choose the same options and agree in their keys are composed together,
     and apart only if that fails. Options alone are not composed: the tests of conf/ do so.

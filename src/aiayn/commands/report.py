@@ -11,7 +11,11 @@ from aiayn.system.output_format import Format, output_format
 from aiayn.system.signals import ended_by_ctrl_c
 
 if TYPE_CHECKING:  # `aiayn --help` lists the reports without importing OmegaConf
+    from collections.abc import Mapping, Sequence
+
     from aiayn.config.report_schema import ReportConfig
+    from aiayn.reports.beside_base import Summary
+    from aiayn.reports.comparability import ReportedRun
 
 PAGE = "report.html"
 """The default file of the page, which no terminal can show."""
@@ -37,7 +41,7 @@ REPORTS = {
     "configuration": Report(),
     "cost": Report((), RUNS, MARKDOWN_OR_JSON),
     "fidelity": Report(("profiles",)),
-    "hypotheses": Report(("study", *DATA), (), MARKDOWN_OR_JSON),
+    "hypotheses": Report(("study", "wandb", *DATA), (), MARKDOWN_OR_JSON),
     "matrix": Report(("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON),
     "page": Report(("watch", "plotly_bundle"), (*TABLE, "like"), (".html", ".htm")),
     "paper": Report(("table",)),
@@ -134,7 +138,11 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
         case "hypotheses":
             from aiayn.reports.hypotheses import report_hypotheses
 
-            report_hypotheses(config, output)
+            study = report_hypotheses(config, output)
+            if config.wandb:
+                from aiayn.reports.beside_base import of_study
+
+                _update_summaries(of_study(study), [run for row in study.compared_rows for run in study.runs_of(row)])
         case "matrix":
             from aiayn.reports.matrix import report_matrix
 
@@ -183,10 +191,17 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
 
             report = report_table3(config, output)
             if config.wandb:
-                from aiayn.reports.wandb_summaries import update_summaries
+                from aiayn.reports.beside_base import of_table
 
-                update_summaries(report, Path(config.paths.runs))
+                compared = [run for run in report.finished if run.row.id != "base"]
+                _update_summaries(of_table(report, Path(config.paths.runs)), compared)
         case "table4":
             from aiayn.reports.tables.table4 import report_table4
 
             report_table4(config, output)
+
+
+def _update_summaries(summaries: "Mapping[Path, Summary]", compared: "Sequence[ReportedRun]") -> None:
+    from aiayn.reports.wandb_summaries import update_summaries  # imports wandb
+
+    update_summaries(summaries, others=len(compared) - len(summaries))

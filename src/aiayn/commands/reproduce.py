@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 from aiayn.commands.report import check_choice, check_output
@@ -62,7 +63,7 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
     formats = [f"format={chosen}"] if chosen is Format.json else []
     failure = None
     try:
-        with redirect_stdout(None) if chosen is Format.json else nullcontext():  # the report prints the document
+        with redirect_stdout(StringIO()) if chosen is Format.json else nullcontext():  # the report prints the document
             run(["train", *sweep, *formats])
     except RunFailedError as error:
         failure = error

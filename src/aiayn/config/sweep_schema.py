@@ -65,6 +65,8 @@ class RegisteredConfig:
     """For each row, or `others`: a number n, for the seeds 1 to n, or a list of seeds."""
     pilots: PilotsConfig = MISSING
     """Runs before the plan is frozen."""
+    looks: bool = true_or_false()
+    """Whether results may be looked at before the last run is in; else each such look is a deviation from the plan."""
     gates: dict[str, Any] = MISSING
     """Conditions without which runs cannot test a claim, by name, as in src/aiayn/paper/claims.yaml."""
     claims: list[Any] = MISSING

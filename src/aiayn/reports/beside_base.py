@@ -8,6 +8,7 @@ the least.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
@@ -31,7 +32,7 @@ from aiayn.reports.tables.table3 import Report, measured_rows
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import Entry, State, read_results
 from aiayn.runs.record import Record
-from aiayn.runs.registrations import read_registration, registered_names
+from aiayn.runs.registrations import Registration, read_registration, registered_names
 
 Summary = Mapping[str, float | int | str]
 """Numbers and words of a tracker's summary, by name."""
@@ -83,12 +84,13 @@ class BesideBase:
 def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
     """The summary of a run that ends now, with its scores; empty where it has no base, or is one.
 
-    A run of a pre-registered study has none: its results are looked at when all its runs are in.
+    A run of a pre-registered study has none unless the plan allows looks.
 
     Raises:
         UserError: a file of a run cannot be read, or runs contradict each other.
     """
-    if record.trial is not None or study_of(directory.path, runs) is not None:
+    study = study_of(directory.path, runs)
+    if record.trial is not None or (study is not None and not study.plan.looks):
         return {}
     found = beside_base(directory, record, runs)
     planned = {int(seed) for seed in os.environ.get(PLANNED_SEEDS_VARIABLE, "").split()}
@@ -98,14 +100,13 @@ def at_the_end(directory: RunDirectory, record: Record, runs: Path) -> Summary:
     return (found.judged if is_whole else found).summary
 
 
-def study_of(path: Path, runs: Path) -> str | None:
-    """The pre-registered study that plans a run, pilots included; None if there is none."""
+def study_of(path: Path, runs: Path) -> Registration | None:
+    """The frozen study that plans a run, pilots included; None if there is none."""
     if not path.resolve().is_relative_to(runs.resolve()):
         return None
     name = str(path.resolve().relative_to(runs.resolve()))
-    for study in registered_names(runs):
-        plan = read_registration(runs, study).plan
-        if name in plan.runs or name in plan.pilot_runs:
+    for study in map(partial(read_registration, runs), registered_names(runs)):
+        if name in study.plan.runs or name in study.plan.pilot_runs:
             return study
     return None
 
@@ -179,7 +180,7 @@ def _comparable(own: ReportedRun, entries: Sequence[Entry]) -> Iterator[Reported
 
 
 def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
-    """The summaries of a table's finished runs, by run directory; of those in a study, once it is whole.
+    """The summaries of a table's finished runs, by run directory; of those in a study, once they may be looked at.
 
     A verdict is due for a row if neither it nor base has a run that has not finished.
     """
@@ -201,4 +202,30 @@ def of_table(report: Report, runs: Path) -> dict[Path, Summary]:
 def _is_closed(path: Path, studies: Mapping[str, RegisteredStudy], runs: Path) -> bool:
     """Whether a run's results are not looked at yet."""
     study = study_of(path, runs)
-    return study is not None and not studies[study].is_complete
+    return study is not None and not may_be_looked_at(studies[study.name])
+
+
+def may_be_looked_at(study: RegisteredStudy) -> bool:
+    """Whether a look is no deviation: all runs of a study are in, or its plan allows looks."""
+    return study.is_complete or study.registration.plan.looks
+
+
+def of_study(study: RegisteredStudy) -> dict[Path, Summary]:
+    """The summaries of a study's runs in the analysis beside its base, by run directory.
+
+    Before its end there are none, unless the plan allows looks. A verdict is due for a row if all planned runs of it
+    and of base are in.
+    """
+    base, found = study.registration.plan.base, dict[Path, Summary]()
+    if not may_be_looked_at(study):
+        return found
+    missing = {each.row for each in study.planned if each.run is None}
+    for row in study.compared_rows:
+        effects = _effects(study.measured, row, base)
+        runs = study.runs_of(row)
+        if effects is not None:
+            seeds, base_seeds = ([run.record.seed for run in each] for each in (runs, study.runs_of(base)))
+            name = runs[0].record.scores["dev"].bleu_name
+            beside = BesideBase(effects, name, seeds, base_seeds, is_whole=not {row, base} & missing)
+            found |= {run.path: beside.summary for run in runs}
+    return found

@@ -63,6 +63,7 @@ def deviations_of(study: RegisteredStudy) -> tuple[Deviation, ...]:
         *(
             Deviation(Kind.look, f"{look.time}, with {look.finished} of {len(study.planned)} runs")
             for look in read_looks(study.folder, study.name)
+            if not study.registration.plan.looks
         ),
     )
 

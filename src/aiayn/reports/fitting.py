@@ -12,8 +12,8 @@ from rich.cells import cell_len
 
 from aiayn.reports.grid import Grid
 
-GAP = 2
-"""Columns of the terminal between two columns of a table."""
+GAPS = (2, 1)
+"""Columns of the terminal between two columns of a table: the narrower gap where it saves a table."""
 
 LEAST_TEXT = 24
 """A column of text is not wrapped to less than this, if it is wider."""
@@ -32,28 +32,34 @@ class Fitted:
 
     grid: Grid
     widths: tuple[int, ...]
+    gap: int
+    """Columns of the terminal between two of its columns."""
 
 
 def fitted(grid: Grid, width: int) -> list[Fitted]:
     """The tables that show a grid in a width."""
+    return min((_fitted(grid, width, gap) for gap in GAPS), key=len)
+
+
+def _fitted(grid: Grid, width: int, gap: int) -> list[Fitted]:
     every = range(len(grid.headings))
     natural = [_natural(grid, place) for place in every]
     least = [min(_least(grid, place, natural[place]), width) for place in every]
     filled = [place for place in every if not place or any(_cells(grid, place))]
-    if _total(least) > width and len(filled) < len(every):  # blank columns are the first to go
-        return fitted(_part(grid, filled, grid.title), width)
-    names = _names(grid, least, width)
+    if _total(least, gap) > width and len(filled) < len(every):  # blank columns are the first to go
+        return _fitted(_part(grid, filled, grid.title), width, gap)
+    names = _names(grid, least, width, gap)
     least[0] = min(least[0], max(1, int(width * SHARE_OF_NAMES)))
     parts: list[list[int]] = [list(names)]
     for place in every[len(names) :]:
-        if len(parts[-1]) > len(names) and _total([least[each] for each in (*parts[-1], place)]) > width:
+        if len(parts[-1]) > len(names) and _total([least[each] for each in (*parts[-1], place)], gap) > width:
             parts.append(list(names))
         parts[-1].append(place)
     found = []
     for number, part in enumerate(parts):
         title = f"{grid.title}, continued" if number and grid.title else grid.title
-        widths = _widths([least[each] for each in part], [natural[each] for each in part], width)
-        found.append(Fitted(_part(grid, part, title), widths))
+        widths = _widths([least[each] for each in part], [natural[each] for each in part], width, gap)
+        found.append(Fitted(_part(grid, part, title), widths, gap))
     return found
 
 
@@ -72,19 +78,19 @@ def _least(grid: Grid, place: int, natural: int) -> int:
     return max(headed, min(natural, LEAST_TEXT), *words, 1)
 
 
-def _names(grid: Grid, least: Sequence[int], width: int) -> range:
+def _names(grid: Grid, least: Sequence[int], width: int, gap: int) -> range:
     """The columns that name a row: the first one, or the first few that tell rows apart and leave room for others."""
     lines = [line for group in grid.groups for line in group]
     for count in range(1, min(MOST_NAMES, len(grid.headings) - 1) + 1):
         if len({line[:count] for line in lines}) == len(lines):
-            return range(count) if _total(least[:count]) <= width * SHARE_OF_NAMES else range(1)
+            return range(count) if _total(least[:count], gap) <= width * SHARE_OF_NAMES else range(1)
     return range(1)
 
 
-def _widths(least: Sequence[int], natural: Sequence[int], width: int) -> tuple[int, ...]:
+def _widths(least: Sequence[int], natural: Sequence[int], width: int, gap: int) -> tuple[int, ...]:
     """The least widths, and the room that is left for those that want more: first for those that want least."""
     widths = list(least)
-    room = width - _total(least)
+    room = width - _total(least, gap)
     wanting = sorted((place for place in range(len(widths))), key=lambda place: natural[place] - least[place])
     for count, place in enumerate(wanting):
         more = min(natural[place] - least[place], max(0, room) // (len(wanting) - count))
@@ -93,9 +99,9 @@ def _widths(least: Sequence[int], natural: Sequence[int], width: int) -> tuple[i
     return tuple(max(1, each) for each in widths)
 
 
-def _total(widths: Sequence[int]) -> int:
+def _total(widths: Sequence[int], gap: int) -> int:
     """The width of a table: rich has a blank before the first column and after the last one."""
-    return sum(widths) + GAP * sum(1 for _ in pairwise(widths)) + 2
+    return sum(widths) + gap * sum(1 for _ in pairwise(widths)) + 2
 
 
 def _part(grid: Grid, places: Sequence[int], title: str) -> Grid:

@@ -200,7 +200,7 @@ def rich_tables(grid: Grid, width: int) -> Iterator[Text | Table]:
 
 
 def _rich_table(part: Fitted) -> Table:
-    table = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE, pad_edge=False, padding=(0, part.gap - 1, 0, 0))
     for (heading, is_left), width in zip(part.grid.columns, part.widths, strict=True):
         table.add_column(
             heading,

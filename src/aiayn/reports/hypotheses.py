@@ -19,10 +19,10 @@ from aiayn.reports.publication import show_or_publish
 from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.provenance import code_version
-from aiayn.runs.registrations import FOLDER, record_look
+from aiayn.runs.registrations import FOLDER, read_looks, record_look
 
 
-def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
+def report_hypotheses(config: ReportConfig, output: Path | None) -> RegisteredStudy:
     """Print the report, write it to a .md or .json file, or publish it with the data of its runs.
 
     A report on an unfinished study is recorded as a look.
@@ -34,6 +34,7 @@ def report_hypotheses(config: ReportConfig, output: Path | None) -> None:
     if not study.is_complete and config.published is None:
         record_look(folder, study.name, len(study.finished))
     show_or_publish(document(study), [*study.finished, *named_runs(study)], "dev", config, output)
+    return study
 
 
 def document(study: RegisteredStudy) -> Document:
@@ -89,7 +90,7 @@ def _score(study: RegisteredStudy, metric: Metric, row: str) -> str:
 
 
 def _plan(study: RegisteredStudy) -> Grid:
-    registration = study.registration
+    registration, looks = study.registration, len(read_looks(study.folder, study.name))
     facts = {
         "frozen": f"{registration.time}, by {registration.code.text}",
         "reported": f"by {code_version().text}",
@@ -98,6 +99,7 @@ def _plan(study: RegisteredStudy) -> Grid:
         "sha256": registration.sha256,
         "seeds": ", ".join(f"{row} {count}" for row, count in registration.plan.seeds.items()),
         "pilots": ", ".join(f"{row} {len(runs)}" for row, runs in registration.plan.pilots.items()) or "none",
+        "looks": f"{'allowed' if registration.plan.looks else 'none allowed'}; {looks} recorded",
         "variance": _variance(study),
         "analysis": ", ".join(
             f"{name.replace('_', ' ')} {value}" for name, value in registration.plan.analysis.items()

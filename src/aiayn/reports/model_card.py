@@ -17,7 +17,7 @@ from aiayn.evaluation.paired import score_interval
 from aiayn.evaluation.significance import Floats, bleu_scores, perplexities, sentence_columns
 from aiayn.inference.opened_runs import OpenedRun
 from aiayn.paper.claims import Metric
-from aiayn.reports.beside_base import beside_base, study_of
+from aiayn.reports.beside_base import beside_base, may_be_looked_at, study_of
 from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparison import BASE
 from aiayn.reports.formats import markdown_table
@@ -203,8 +203,8 @@ def _beside_base(run: OpenedRun, record: Record, runs: Path) -> str:
     if not runs.is_dir():
         return "Not compared: no other runs were there when it was published."
     study = study_of(run.directory.path, runs)
-    if study is not None and not read_registered(runs, study).is_complete:
-        return f"Not compared: it is part of the pre-registered study {study}, which is not complete."
+    if study is not None and not may_be_looked_at(read_registered(runs, study.name)):
+        return f"Not compared: it is part of the pre-registered study {study.name}, which is not complete."
     found = beside_base(run.directory, run.record, runs)
     if found is None:
         return "Not compared: there was no finished run of base on the same data at the same scale."

@@ -83,6 +83,11 @@ class RegisteredStudy:
         """The runs of a row in the analysis."""
         return [each.run for each in self.planned if each.row == row and each.run is not None]
 
+    @property
+    def compared_rows(self) -> list[str]:
+        """The rows but base."""
+        return [row for row in self.registration.plan.rows if row != self.registration.plan.base]
+
     @cached_property
     def measured(self) -> MeasuredRows:
         """The scores of the rows."""

@@ -1,6 +1,7 @@
 """The differences to base in the summaries of runs in W&B, where its tables, filters and plots find them."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,8 @@ from wandb.errors import CommError
 
 from aiayn.config.freeze import frozen_content
 from aiayn.errors import UserError
-from aiayn.reports.beside_base import VERDICT, Summary, of_table
+from aiayn.reports.beside_base import VERDICT, Summary
 from aiayn.reports.numbers import counted
-from aiayn.reports.tables.table3 import Report
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import read_record
 from aiayn.system.progress import say
@@ -30,23 +30,26 @@ def check_online() -> None:
         raise UserError(f"wandb=true: not logged in to W&B (wandb login, or WANDB_API_KEY); {REMEDY}")
 
 
-def update_summaries(report: Report, runs: Path) -> None:
-    """Write the differences of a table into its runs' summaries, and tell in one line how many.
+def update_summaries(summaries: Mapping[Path, Summary], *, others: int) -> None:
+    """Write differences to base into the summaries of runs, and tell in one line how many.
+
+    Args:
+        summaries: by run directory.
+        others: the number of runs that have none, base's not counted.
 
     Raises:
         RunFailedError: the server does not answer, or refuses.
     """
-    summaries, outcomes = of_table(report, runs), Counter[str]()
+    outcomes = Counter[str]()
     with failures_explained():
         api = wandb.Api()
         for path, summary in summaries.items():
             outcomes[_update(api, path, summary)] += 1
-    others = len([run for run in report.finished if run.row.id != "base"]) - len(summaries)
     parts = [
         f"W&B: vs_base/... of {counted(outcomes['written'], 'run')} written",
         f"{counted(outcomes['missing'], 'run')} not on {host()}; {REMEDY}" if outcomes["missing"] else "",
         f"{counted(outcomes['untracked'], 'run')} not logged to W&B" if outcomes["untracked"] else "",
-        f"{counted(others, 'run')} without a base, or of a study that is not complete" if others else "",
+        f"{counted(others, 'run')} without a base, or of an unfinished study without looks" if others else "",
     ]
     say("; ".join(filter(None, parts)))
 

@@ -52,13 +52,15 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a plan: rows and seeds, pilots, gates, claims and rules of analysis."""
+    """The content of a plan: rows and seeds, pilots, looks, gates, claims and rules of analysis."""
 
     base: str
     """The row that others are compared with."""
     rows: Mapping[str, PlannedRow]
     pilots: Mapping[str, Mapping[int, str]]
     """The names of the pilots' runs, by row and seed."""
+    looks: bool
+    """Whether results may be looked at before the end."""
     gates: Mapping[str, Mapping[str, Any]]
     """Conditions of claims, as in claims.yaml."""
     claims: Mapping[str, Mapping[str, Any]]
@@ -72,6 +74,7 @@ class StudyPlan:
             "base": self.base,
             "rows": {name: row.plain() for name, row in self.rows.items()},
             "pilots": {row: {str(seed): name for seed, name in runs.items()} for row, runs in self.pilots.items()},
+            "looks": self.looks,
             "gates": {name: dict(gate) for name, gate in self.gates.items()},
             "claims": {name: dict(claim) for name, claim in self.claims.items()},
             "analysis": dict(self.analysis),

@@ -243,6 +243,7 @@ def plan_of(study: Study, rows: Mapping[str, ComposedRow]) -> StudyPlan:
             for name, row in rows.items()
         },
         pilots={row: {seed: rows[row].names[seed] for seed in seeds} for row, seeds in study.pilots.items()},
+        looks=study.looks,
         gates=gate_entries(study.claims),
         claims={claim.id: claim_entry(claim) for claim in study.claims},
         analysis=ANALYSIS,

@@ -53,6 +53,8 @@ class Study:
     seeds: Seeds
     pilots: Seeds
     """Seeds of the pilots, for the rows that have some."""
+    looks: bool
+    """Whether results may be looked at before the end."""
     claims: tuple[Claim, ...]
 
     def jobs(self, stage: Stage) -> list[tuple[str, int]]:
@@ -80,6 +82,7 @@ def read_study(sweeper: DictConfig) -> Study:
         rows=rows,
         seeds=seeds,
         pilots={row: _pilot_seeds(settings.pilots.seeds, row, seeds[row]) for row in settings.pilots.rows},
+        looks=settings.looks,
         claims=_claims(settings, rows),
     )
 

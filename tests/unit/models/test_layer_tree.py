@@ -51,6 +51,7 @@ lengths = st.lists(st.integers(1, 12), min_size=3, max_size=3)
     source=lengths,
     target=lengths,
 )
+@pytest.mark.long
 def test_parameters_and_operations_are_those_of_the_closed_form(
     shape: Architecture, source: list[int], target: list[int]
 ) -> None:

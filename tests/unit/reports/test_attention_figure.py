@@ -58,6 +58,7 @@ def test_there_is_a_heat_map_for_each_layer_and_head() -> None:
     assert sorted(names) == ["head 1", "head 3", "layer 1", "layer 2"]
 
 
+@pytest.mark.long
 def test_many_heads_have_several_rows() -> None:
     few, many = (
         heat_maps(drawn_map(["a"] * 5, ["b"] * 4, heads=count), layers=[0], heads=range(count)) for count in (8, 32)
@@ -95,6 +96,7 @@ def test_one_word_attends_alone_with_all_heads_in_one_panel() -> None:
     assert texts(svg(lines(SHOWN, layer=0, heads=range(3)))).count("$x$") == 3
 
 
+@pytest.mark.long
 def test_characters_without_a_glyph_and_long_sentences_are_drawn() -> None:
     words = [f"w{number}水" for number in range(70)] + ["x" * 300]
     long = drawn_map(words, words, layers=1, heads=2)

@@ -13,8 +13,9 @@ from aiayn.commands.front_end import main
 from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
 from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
-from aiayn.reports.beside_base import VERDICT, BesideBase, Summary, at_the_end, of_table
+from aiayn.reports.beside_base import VERDICT, BesideBase, Summary, at_the_end, of_study, of_table
 from aiayn.reports.comparability import ReportedRun, comparable_runs
+from aiayn.reports.registered import read_registered
 from aiayn.reports.tables.table3 import report_of
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
@@ -104,30 +105,55 @@ def test_a_variation_is_compared_with_the_most_similar_base(make_run: MakeRun, r
     assert {"vs_base/ppl", "vs_base/bleu", "vs_base/seeds"} <= ending(own, runs).keys()
 
 
-def test_a_study_says_nothing_before_its_end(make_run: MakeRun, runs: Path) -> None:
-    made = {
-        row: {seed: make_run(row, seed=seed, nll=nll) for seed in (1, 2)}
-        for row, nll in (("base", 2.0), ("a_h32", 2.2))
-    }
+def freeze(made: dict[str, dict[int, Path]], runs: Path, *, looks: bool) -> None:
+    """Freeze the study "heads" of runs, by row and seed."""
     rows = {}
     for row, by_seed in made.items():
         entry = read_entry(RunDirectory(by_seed[1]))
         assert entry.record is not None
         names = {seed: str(path.relative_to(runs)) for seed, path in by_seed.items()}
         rows[row] = PlannedRow((f"experiment=table3/{row}",), ReportedRun(entry, entry.record).settings, names)
-    plan = StudyPlan(base="base", rows=rows, pilots={}, gates={}, claims={}, analysis={})
-    code = Code(None, None, None)
+    plan = StudyPlan(base="base", rows=rows, pilots={}, looks=looks, gates={}, claims={}, analysis={})
     time = "2020-01-01T00:00:00+00:00"
+    code = Code(None, None, None)
     Registration(
         name="heads", plan=plan, time=time, code=code, command="aiayn train", pilots=(), noises=None, powers={}
     ).write(runs)
+
+
+def two_rows(make_run: MakeRun) -> dict[str, dict[int, Path]]:
+    return {
+        row: {seed: make_run(row, seed=seed, nll=nll) for seed in (1, 2)}
+        for row, nll in (("base", 2.0), ("a_h32", 2.2))
+    }
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_a_study_says_nothing_before_its_end_unless_its_plan_allows_looks(
+    make_run: MakeRun, runs: Path, looks: bool
+) -> None:
+    made = two_rows(make_run)
+    freeze(made, runs, looks=looks)
     last = RunDirectory(made["a_h32"][2])
-    assert ending(last.path, runs) == {}
+    assert bool(ending(last.path, runs)) == looks
     record = read_record(last.record)
     replace(record, status=Status.interrupted, scores={}).write(last.record)
-    assert tabled(runs) == {}
+    for found in (tabled(runs), of_study(read_registered(runs, "heads"))):
+        assert found.keys() == ({made["a_h32"][1]} if looks else set())
+        assert all(VERDICT not in summary for summary in found.values()), "a planned run is not in"
     record.write(last.record)
-    assert {summary[VERDICT] for summary in tabled(runs).values()} == {"worse"}
+    for found in (tabled(runs), of_study(read_registered(runs, "heads"))):
+        assert found.keys() == {*made["a_h32"].values()}
+        assert {summary[VERDICT] for summary in found.values()} == {"worse"}
+
+
+def test_a_study_compares_its_rows_with_its_own_base(make_run: MakeRun, runs: Path) -> None:
+    made = two_rows(make_run)
+    make_run("base", seed=3, nll=1.0)
+    freeze(made, runs, looks=False)
+    (summary,) = {json.dumps(each) for each in of_study(read_registered(runs, "heads")).values()}
+    assert json.loads(summary)["vs_base/base_seeds"] == 2, "the third run of base is not planned"
+    assert json.loads(summary)["vs_base/ppl"] == pytest.approx(0.2, abs=0.05)
 
 
 @given(ppl=EFFECTS, bleu=EFFECTS, is_whole=st.booleans())

@@ -157,6 +157,7 @@ def test_runs_of_a_sweep_or_of_some_experiments_alone(
         compared(tmp_path, experiment="table3/c_n2", against=against)
 
 
+@pytest.mark.long
 def test_rows_and_the_reference_are_told_by_name_on_a_narrow_terminal(
     tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -185,6 +186,7 @@ def test_what_does_not_compare_is_refused(tmp_path: Path, make_run: MakeRun) -> 
     assert len(compared(tmp_path, data="f" * 12).systems) == 1
 
 
+@pytest.mark.long
 def test_the_command_writes_pages(
     tmp_path: Path, make_run: MakeRun, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

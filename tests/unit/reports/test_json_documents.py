@@ -78,6 +78,7 @@ def test_a_mistake_prints_no_document(aiayn: CommandLine) -> None:
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
 
 
+@pytest.mark.long
 def test_the_configuration_lists_groups_and_ranges(aiayn: CommandLine) -> None:
     document = read_document(aiayn("report", "configuration", "format=json").out)
     train = next(each for each in document["commands"] if each["verb"] == "train")

@@ -78,6 +78,7 @@ def made(tmp_path: Path, make_run: MakeRun) -> Made:
         base="base",
         rows={row: PlannedRow((row,), settings(each[0]), by_seed(each)) for row, each in rows.items()},
         pilots={"base": by_seed(pilots)},
+        looks=False,
         gates={},
         claims={
             claim: {"id": claim, "statement": claim, "primary": [comparison]}

@@ -40,7 +40,9 @@ def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         "statement": "Too many heads cost quality too.",
         "primary": [{"better": "base", "worse": "a_h32", "effect": 0.018}],
     }
-    plan = StudyPlan(base="base", rows=rows, pilots={}, gates={}, claims={"too_many_heads": claim}, analysis={})
+    plan = StudyPlan(
+        base="base", rows=rows, pilots={}, looks=False, gates={}, claims={"too_many_heads": claim}, analysis={}
+    )
     Registration(
         name="heads",
         plan=plan,

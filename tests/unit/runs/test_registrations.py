@@ -35,6 +35,7 @@ PLAN = StudyPlan(
         "mine": PlannedRow(("experiment=mine",), {"model.d_ff": 64, "fidelity": "paper"}, {1: "b-1"}),
     },
     pilots={"base": {1001: "a-1001", 1002: "a-1002"}},
+    looks=False,
     gates={"converged": {"largest_fall": 0.01, "last_share": 0.1}},
     claims={"helps": {"id": "helps", "primary": [{"better": "mine", "worse": "base", "effect": 0.03}]}},
     analysis={"level": 0.025},

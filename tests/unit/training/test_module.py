@@ -83,6 +83,7 @@ def test_every_token_of_a_step_has_the_same_weight_in_unequal_micro_batches(
         torch.testing.assert_close(gradients[name], gradient, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("multiple", [pytest.param(1, marks=pytest.mark.long), 64])
 @pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
 def test_a_compiled_model_makes_the_same_gradients_and_few_graphs_serve_all_shapes(

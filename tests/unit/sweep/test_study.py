@@ -20,6 +20,7 @@ STATED: dict[str, Any] = {
     "rows": {"base": ["experiment=table3/base"], "a_h1": ["experiment=table3/a_h1"], "mine": ["model.dropout=0.2"]},
     "seeds": {"base": 4, "others": [3, 5]},
     "pilots": {"rows": ["base"], "seeds": 3},
+    "looks": False,
     "gates": {"settled": {"largest_fall": 0.02, "last_share": 0.2}},
     "claims": [
         {"paper": "one_head"},

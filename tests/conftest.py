@@ -43,14 +43,17 @@ if not {"PYTEST_DEBUG_TEMPROOT", "TMPDIR"} & os.environ.keys() and are_files_kep
 
 # The same everywhere: new examples in each run, also under CI=true, where Hypothesis has settings of its own. How long
 # an example takes says more about the machine than about the code.
-settings.register_profile(
-    "aiayn",
-    settings.get_profile("default"),
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    print_blob=True,
-)
-settings.load_profile("aiayn")
+# .ci/run chooses the thorough profile.
+for profile, examples in (("quick", 40), ("thorough", 100)):
+    settings.register_profile(
+        profile,
+        settings.get_profile("default"),
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        print_blob=True,
+    )
+settings.load_profile("quick")
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 """The names under which Chromium is looked for on PATH."""

@@ -18,7 +18,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SUPPORTED := import sys; print((3, 11) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: help demo test smoke test-long test-slurm test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
+.PHONY: help demo test smoke test-long test-slurm test-ray test-oracles published test-gpu check format docs notebooks bench gpu tour site release lock clean
 
 help:  ## list these targets
 	@sed -n 's/^\([a-z-]*\): .*## \(.*\)/  make \1	\2/p' Makefile | expand -t 20
@@ -27,7 +27,7 @@ demo: $(INSTALLED)  ## train and score the small embedded example: minutes on a 
 	@$(BIN)/aiayn train scale=demo experiment=table3/base
 
 test: $(INSTALLED)  ## run the tests; PYTEST_ARGS="-k masks" narrows it
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not smoke and not oracles' $(PYTEST_ARGS)
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m 'not long and not slurm and not ray and not smoke and not oracles' $(PYTEST_ARGS)
 
 smoke: $(INSTALLED)  ## train, resume, evaluate, translate, report: under a minute
 	@$(BIN)/pytest tests/test_smoke.py
@@ -38,6 +38,11 @@ test-long: $(INSTALLED)  ## run those of whole sweeps, kills and pages in a brow
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
 	@$(BIN)/python tests/slurm/loopback/cluster.py
 	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
+
+test-ray: $(INSTALLED)  ## run those on a Ray of two nodes, started here; installs the extra
+	@$(BIN)/python tests/ray_cluster/loopback/nodes.py 2>/dev/null || \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
+	@AIAYN_REQUIRE_RAY=1 $(BIN)/pytest -m ray $(PYTEST_ARGS)
 
 test-oracles: $(INSTALLED)  ## compare with fairseq and transformers, in .venv-oracles; skips a missing library
 	@$(BIN)/pytest -m oracles tests/oracles $(PYTEST_ARGS)

@@ -84,6 +84,8 @@ RULES = (
     Rule(r"aiayn sync( .*)?", r"\g<0> --cfg job", "needs an account: composed only"),
     Rule(r"wandb (login|sweep|agent).*", None, "needs an account"),
     Rule(r"aiayn train (?:-m )?(.*hydra/launcher=slurm.*)", r"aiayn train \1 --cfg job", "needs Slurm: composed only"),
+    Rule(r"aiayn train (.*hydra/launcher=ray.*)", r"aiayn train \1 --cfg job", "needs Ray: composed only"),
+    Rule(r"(ray|sky|kubectl) .*", None, "needs a cluster"),
     Rule(
         r"aiayn train -m trainer=gpu trainer\.devices=1,2,4,8 (.*)",
         rf"aiayn train -m trainer=cpu trainer.devices=1,2 \1 data=grammar {TINY}",

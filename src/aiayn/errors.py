@@ -13,3 +13,7 @@ class UserError(_OneLineError, ValueError):
 
 class RunFailedError(_OneLineError, RuntimeError):
     """A run that started and could not finish: one line with the reason. Exit code 1."""
+
+
+class KilledRunError(RunFailedError):
+    """A run of which a process was killed, as by the kernel for want of memory: another attempt may succeed."""

@@ -1,11 +1,14 @@
-"""The launcher of `hydra/launcher=slurm`; Hydra finds launchers in this namespace only.
+"""The launchers of `hydra/launcher=slurm` and `hydra/launcher=ray`; Hydra finds launchers in this namespace only.
 
-Hydra imports this file with every command; submitit is imported when jobs are launched.
+Hydra imports this file with every command; submitit and Ray are imported when jobs are launched.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+from hydra.core.singleton import Singleton
 from hydra.core.utils import JobReturn
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
@@ -13,16 +16,19 @@ from omegaconf import DictConfig
 
 from aiayn.errors import UserError
 
+if TYPE_CHECKING:
+    from aiayn.sweep.scheduled import Scheduler
 
-class SlurmJobsLauncher(Launcher):
-    """Makes each job of a sweep a job of Slurm, and waits for all."""
+
+class ScheduledLauncher(Launcher):
+    """Has a scheduler run the jobs of a sweep; Hydra skips this class, since it has an abstract method."""
 
     composed: DictConfig
     context: HydraContext
     task: TaskFunction
 
     def __init__(self, **_: Any) -> None:
-        """Take no settings: they are read from the configuration, as `SlurmConfig` in the schema."""
+        """Take no settings: they are read from the configuration, as `SlurmConfig` and `RayConfig` in the schema."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Take the parts that Hydra hands to a launcher."""
@@ -34,17 +40,50 @@ class SlurmJobsLauncher(Launcher):
         """Run the jobs; each writes its outcome.
 
         Raises:
-            UserError: Slurm or submitit is not installed, or Slurm does not take the jobs.
+            UserError: a package or the scheduler is missing, or it does not take the jobs.
         """
-        try:
-            from aiayn.sweep.jobs import Task
-            from aiayn.sweep.slurm import launch
-        except ModuleNotFoundError as error:
-            if str(error.name).partition(".")[0] != "submitit":
-                raise
-            raise UserError(
-                "hydra/launcher=slurm: submitit is not installed; pip install -e '.[slurm]' in the checkout"
-            ) from None
+        scheduler = self.scheduler()
+        from aiayn.sweep.jobs import Task
+        from aiayn.sweep.scheduled import Starter, launch
+
         assert isinstance(self.task, Task)
-        launch(self.composed, self.context, self.task, job_overrides, first=initial_job_idx)
+        starter = Starter(self.composed, self.context, self.task, Singleton.get_state())
+        launch(starter, scheduler, job_overrides, first=initial_job_idx)
         return ()
+
+    @abstractmethod
+    def scheduler(self) -> "Scheduler[Any]":
+        """That of the configuration."""
+
+
+class SlurmJobsLauncher(ScheduledLauncher):
+    """Makes each job of a sweep a job of Slurm."""
+
+    def scheduler(self) -> "Scheduler[Any]":
+        """Slurm, with the settings of the sweep."""
+        with _explained("submitit", "slurm"):
+            from aiayn.sweep.slurm import scheduler_of
+        return scheduler_of(self.composed)
+
+
+class RayJobsLauncher(ScheduledLauncher):
+    """Makes each job of a sweep a placement group of Ray."""
+
+    def scheduler(self) -> "Scheduler[Any]":
+        """Ray, with the settings of the sweep."""
+        with _explained("ray", "ray"):
+            from aiayn.sweep.ray import scheduler_of
+        return scheduler_of(self.composed)
+
+
+@contextmanager
+def _explained(package: str, extra: str) -> Iterator[None]:
+    """Name the extra that brings a missing package."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] != package:
+            raise
+        raise UserError(
+            f"hydra/launcher={extra}: {package} is not installed; pip install -e '.[{extra}]' in the checkout"
+        ) from None

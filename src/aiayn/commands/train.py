@@ -13,7 +13,7 @@ from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate
 from aiayn.launch.slurm import job_id, requeued_if_stopped
 from aiayn.runs.directory import RunDirectory
-from aiayn.sweep.launchers import BASIC, SLURM, launcher_of
+from aiayn.sweep.launchers import SLURM, jobs_of, launcher_of
 from aiayn.sweep.outcomes import PREFIX
 from aiayn.sweep.words import job_command, plan_seeds
 from aiayn.system import machine, processes
@@ -44,12 +44,14 @@ def main(config: TrainConfig) -> None:
 
     add_to_summaries("aiayn.reports.beside_base:at_the_end")
     command = job_command("train", hydra)
-    is_parallel = is_swept and launcher_of(hydra) not in (BASIC, SLURM)  # Slurm allocates devices itself
+    jobs = jobs_of(hydra)
+    is_parallel = is_swept and jobs.are_here and jobs.are_side_by_side  # Slurm and Ray allocate devices themselves
     share = share_of(config, jobs_at_once=_jobs_at_once(hydra)) if is_parallel else None
     is_slurms = launcher_of(hydra) == SLURM
+    is_fresh = is_swept and not (is_slurms or processes.is_rank())
     is_whole_job = job_id() is not None and (is_slurms or not is_swept)
     with requeued_if_stopped(directory, anew=config.force) if is_whole_job else nullcontext():
-        record = launch_run(config, command=command, fresh_process=is_swept and not is_slurms, share=share)
+        record = launch_run(config, command=command, fresh_process=is_fresh, share=share)
     if is_swept and output_format() is Format.json:
         return  # the sweep prints one document
     if processes.rank() == 0 and not (shown() is Shown.lines and sys.stdout.isatty()):  # where its line would be

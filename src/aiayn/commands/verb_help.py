@@ -29,7 +29,7 @@ GROUPS = {
 }
 """The groups that are no field of the schema, and those whose field says less."""
 
-LAUNCHERS = ("basic", "joblib", "slurm")
+LAUNCHERS = ("basic", "joblib", "slurm", "ray")
 
 ALL = "all"
 """The word that lists every value."""

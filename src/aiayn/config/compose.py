@@ -14,8 +14,8 @@ from aiayn.config.data_schema import DATA_TYPES
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
-from aiayn.config.store import COMMANDS, JOBLIB, SLURM, SWEEPS, conf_directory, sweeps_directory
-from aiayn.config.sweep_schema import RegisteredConfig, SlurmConfig, SweeperConfig
+from aiayn.config.store import COMMANDS, JOBLIB, RAY, SLURM, SWEEPS, conf_directory, sweeps_directory
+from aiayn.config.sweep_schema import RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
 
 
 @cache
@@ -39,8 +39,9 @@ def register() -> None:
     # A file hydra/launcher/joblib.yaml would have to fit the launcher's own schema, which lacks some of its arguments.
     launcher = OmegaConf.load(conf_directory() / JOBLIB)
     store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
-    launcher = OmegaConf.merge(OmegaConf.structured(SlurmConfig), OmegaConf.load(conf_directory() / SLURM))
-    store.store(group="hydra/launcher", name="slurm", node=launcher, provider=SLURM)
+    for name, schema, file in (("slurm", SlurmConfig, SLURM), ("ray", RayConfig, RAY)):
+        launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(conf_directory() / file))
+        store.store(group="hydra/launcher", name=name, node=launcher, provider=file)
 
 
 def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:

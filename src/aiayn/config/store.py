@@ -38,6 +38,9 @@ JOBLIB = "hydra/joblib_launcher.yaml"
 SLURM = "hydra/slurm_launcher.yaml"
 """In conf/: the option slurm of the same group."""
 
+RAY = "hydra/ray_launcher.yaml"
+"""In conf/: the option ray of the same group."""
+
 
 def conf_directory() -> Path:
     """The folder of configuration values: in an installed package, or beside src/ in a checkout."""

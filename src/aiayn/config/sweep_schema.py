@@ -1,4 +1,4 @@
-"""The schema of Hydra's own groups: the sweepers, and the launcher of Slurm. No field has a default."""
+"""The schema of Hydra's own groups: the sweepers, and the launchers of Slurm and Ray. No field has a default."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -77,7 +77,7 @@ class RegisteredConfig:
 class SlurmConfig:
     """`hydra.launcher` of hydra/launcher=slurm; conf/hydra/slurm_launcher.yaml holds the values."""
 
-    _target_: str = "hydra_plugins.aiayn_slurm.SlurmJobsLauncher"
+    _target_: str = "hydra_plugins.aiayn_launchers.SlurmJobsLauncher"
     name: str = MISSING
     """Name of the jobs in `squeue`."""
     partition: str | None = MISSING
@@ -112,3 +112,18 @@ class SlurmConfig:
     """Folder of a job's log; %j is its id."""
     poll_seconds: float = MISSING
     """Seconds between two queries of the queue."""
+
+
+@dataclass
+class RayConfig:
+    """`hydra.launcher` of hydra/launcher=ray; conf/hydra/ray_launcher.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_launchers.RayJobsLauncher"
+    address: str | None = MISSING
+    """Address of the cluster; null: that in RAY_ADDRESS, else the cluster on this host."""
+    cpus_per_task: Count = MISSING
+    """Cores of each process."""
+    attempts: Count = MISSING
+    """How often a job is begun at most, if a process of it or a node is lost; it goes on from its last checkpoint."""
+    poll_seconds: float = MISSING
+    """Seconds between two looks at the jobs."""

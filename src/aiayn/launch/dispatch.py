@@ -11,9 +11,18 @@ from typing import NoReturn
 
 from aiayn.config.freeze import frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import KilledRunError, RunFailedError, UserError
 from aiayn.launch.forked_workers import GROUP, WORKER, Started, start_worker
-from aiayn.launch.ranks import FOLDER, cause_of, clear_failures, exit_text, group_folder, kill_running, read_failures
+from aiayn.launch.ranks import (
+    FOLDER,
+    Kind,
+    cause_of,
+    clear_failures,
+    exit_text,
+    group_folder,
+    kill_running,
+    read_failures,
+)
 from aiayn.launch.shares import THREAD_VARIABLES, WHOLE_MACHINE, Lease, Share, leased
 from aiayn.launch.wandb_agent import log_to_agent
 from aiayn.runs.directory import RunDirectory
@@ -188,7 +197,10 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
     if record is not None and record.status is not Status.interrupted:
         record.status, record.message = Status.failed, message
         record.write(directory.record)
-    raise UserError(message) if code == USER_ERROR else RunFailedError(message)
+    if code == USER_ERROR:
+        raise UserError(message)
+    was_killed = code < 0 if cause is None else cause.kind is Kind.killed
+    raise KilledRunError(message) if was_killed else RunFailedError(message)
 
 
 def _stop(group: Started, error: BaseException) -> None:

@@ -22,7 +22,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.resolvers import RESOLVERS
-from aiayn.config.sweep_schema import RegisteredConfig, SlurmConfig, SweeperConfig
+from aiayn.config.sweep_schema import RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
 from aiayn.config.values import NameOrClass
 from aiayn.reports.formats import console, print_grid
 from aiayn.reports.grid import Grid
@@ -261,13 +261,16 @@ def _options(group: str, chosen: str | None) -> str:
 
 
 def _launchers() -> Iterator[str]:
-    """The launchers of a multirun, and the keys of jobs on Slurm; joblib's are Hydra's."""
-    paths = {"joblib": store.conf_directory() / store.JOBLIB, "slurm": store.conf_directory() / store.SLURM}
+    """The launchers of a multirun, and the keys of jobs on Slurm and Ray; joblib's are Hydra's."""
+    files = {"joblib": store.JOBLIB, "slurm": store.SLURM, "ray": store.RAY}
+    paths = {name: store.conf_directory() / file for name, file in files.items()}
     options = [("`basic` (default)", "The jobs of a sweep one after another, each in a process of its own.")]
     options += [(f"`{name}`", _prose(heading_comment(path).partition(": ")[2])) for name, path in paths.items()]
     yield _table(("`hydra/launcher=`", "meaning"), options)
-    yield "Keys of `slurm`:"
-    yield _hydra_keys("hydra.launcher", SlurmConfig, yaml.safe_load(paths["slurm"].read_text(encoding="utf-8")))
+    kinds: dict[str, type] = {"slurm": SlurmConfig, "ray": RayConfig}
+    for name, kind in kinds.items():
+        yield f"Keys of `{name}`:"
+        yield _hydra_keys("hydra.launcher", kind, yaml.safe_load(paths[name].read_text(encoding="utf-8")))
 
 
 def _sweepers() -> Iterator[str]:

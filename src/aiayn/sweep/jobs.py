@@ -26,11 +26,11 @@ from omegaconf.errors import OmegaConfBaseException
 from aiayn.config import store
 from aiayn.config.computed import check_identity_computed
 from aiayn.config.freeze import to_dataclass
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import KilledRunError, RunFailedError, UserError
 from aiayn.launch.forked_workers import end_fork_server
 from aiayn.launch.slurm import RequeuedJobError, restarts
 from aiayn.runs.directory import HeldDirectoryError
-from aiayn.sweep.launchers import BASIC, JOBLIB, SLURM, launcher_of, refusal_of, remove_empty
+from aiayn.sweep.launchers import jobs_of, refusal_of, remove_empty
 from aiayn.sweep.lines import SweepLines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
@@ -135,8 +135,8 @@ class Task:
             outcome = replace(outcome, held=f"{error.path} ({error.holder})", has_ended=True)
         except (UserError, RunFailedError, BrokenPipeError) as error:
             self.print_error(str(error))
-            is_shown = launcher_of(hydra) in (BASIC, JOBLIB)  # the others have another standard error
-            outcome = replace(outcome, failure=str(error), is_shown=is_shown, has_ended=True)
+            is_shown, was_killed = jobs_of(hydra).are_here, isinstance(error, KilledRunError)
+            outcome = replace(outcome, failure=str(error), is_shown=is_shown, was_killed=was_killed, has_ended=True)
         except KeyboardInterrupt:
             if os.getpid() == self.process:
                 raise
@@ -144,8 +144,8 @@ class Task:
         finally:
             folder.write(outcome)
         exit_if_orphaned()
-        if (outcome.failure is not None or outcome.held is not None) and launcher_of(hydra) == SLURM:
-            raise SystemExit(1)  # Slurm then ends the other ranks, and the job counts as failed
+        if (outcome.failure is not None or outcome.held is not None) and not jobs_of(hydra).are_here:
+            raise SystemExit(1)  # the scheduler then ends the other ranks, and the job counts as failed
 
     def number(self, index: int) -> int:
         """The number, in the sweep, of a job of this launch."""
@@ -230,12 +230,12 @@ class Jobs:
         """Make the folder of outcomes and start the lines; `config` is that of the multirun itself."""
         loader = GlobalHydra.instance().config_loader()
         self._multirun = config, loader
-        launcher = launcher_of(config.hydra)
+        jobs = jobs_of(config.hydra)
         with suppress(OSError):  # Hydra, about to make the same folder, reports it
             self.task.folder = OutcomeFolder.make(Path(config.hydra.sweep.dir).expanduser())
-            if self.task.verb == "train" and launcher != SLURM:  # which has lines of its own
+            if self.task.verb == "train" and not jobs.outlive_the_command:  # those of Slurm have lines of their own
                 self._lines = SweepLines(config, loader, self.task.folder)
-        if launcher in (BASIC, SLURM):
+        if not jobs.are_side_by_side or jobs.outlive_the_command:
             return
         # A pool that is ended at once leaves semaphores; the process that removes them would print a warning.
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]

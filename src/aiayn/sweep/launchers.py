@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from hydra.conf import HydraConf
 from hydra.types import RunMode
@@ -23,6 +24,33 @@ JOBLIB = "JoblibLauncher"
 
 SLURM = "SlurmJobsLauncher"
 
+RAY = "RayJobsLauncher"
+
+
+class Jobs(NamedTuple):
+    """How a launcher runs its jobs."""
+
+    are_here: bool
+    """On this machine, with the command's standard error."""
+    are_side_by_side: bool
+    """Several at once, in processes of their own."""
+    outlive_the_command: bool
+    """A scheduler keeps them."""
+
+
+JOBS_OF = {
+    BASIC: Jobs(are_here=True, are_side_by_side=False, outlive_the_command=False),
+    JOBLIB: Jobs(are_here=True, are_side_by_side=True, outlive_the_command=False),
+    SLURM: Jobs(are_here=False, are_side_by_side=True, outlive_the_command=True),
+    RAY: Jobs(are_here=False, are_side_by_side=True, outlive_the_command=False),
+}
+"""By the name of the launcher's class."""
+
+
+def jobs_of(hydra: HydraConf) -> Jobs:
+    """How the launcher runs its jobs; one of the user's own is taken for one like joblib's."""
+    return JOBS_OF.get(launcher_of(hydra), JOBS_OF[JOBLIB])
+
 
 def launcher_of(hydra: HydraConf) -> str:
     """The name of the launcher's class."""
@@ -37,7 +65,7 @@ def sweeper_of(hydra: HydraConf) -> str:
 def refusal_of(hydra: HydraConf) -> UserError | None:
     """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
-    if is_multirun and processes.by_torchrun():
+    if is_multirun and processes.by_torchrun() and launcher_of(hydra) != RAY:  # whose ranks meet as torchrun's do
         reason = (
             "a multirun under torchrun: its jobs start processes of their own: start each run by itself, or "
             "the multirun without torchrun (docs/distributed.md)"

@@ -39,6 +39,8 @@ class Outcome:
     """The run directory that another process holds, and that process; the job runs later."""
     is_lost: bool = False
     """Whether a scheduler ended it before it could write its outcome."""
+    was_killed: bool = False
+    """Whether a process of the job was killed: it may go on from its checkpoint."""
     is_shown: bool = False
     """Whether the failure has been printed."""
     result: dict[str, Any] | None = None

@@ -6,7 +6,6 @@ import logging
 import os
 import shlex
 import shutil
-import signal
 import sys
 import time
 from collections import Counter
@@ -16,27 +15,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hydra.conf import HydraConf
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.singleton import Singleton
-from hydra.core.utils import run_job, setup_globals
-from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
-from aiayn.config import compose
 from aiayn.config.schema import TrainConfig
 from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
 from aiayn.launch.slurm import run_command
-from aiayn.runs.record import is_finished
-from aiayn.sweep.jobs import Task, checked
+from aiayn.sweep.jobs import Task
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
+from aiayn.sweep.scheduled import Job, Starter, end
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
 from aiayn.system import processes
 from aiayn.system.processes import stated_devices
-from aiayn.system.signals import signals_as_interrupts
 
 logger = logging.getLogger("aiayn")
 
@@ -54,19 +46,6 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Job:
-    """One job of a sweep, before it is submitted."""
-
-    words: tuple[str, ...]
-    """Its overrides."""
-    index: int
-    """Among the jobs of this launch."""
-    shape: Shape
-    outcome: Outcome
-    """Its state before it begins."""
-
-
-@dataclass(frozen=True)
 class Submission:
     """A job that Slurm has taken."""
 
@@ -76,84 +55,36 @@ class Submission:
 
 
 @dataclass(frozen=True)
-class Starter:
-    """Composes and runs a job, here or in each task of a job of Slurm; pickled on the way there."""
+class SlurmScheduler:
+    """Submits jobs to Slurm and waits for them."""
 
-    composed: DictConfig
-    """The configuration of the sweep."""
-    context: HydraContext
-    task: Task
-    state: dict[type, Singleton]
+    settings: SlurmConfig
 
-    def __call__(self, words: Sequence[str], index: int) -> None:
-        """Called by submitit in each task."""
-        logging.getLogger("submitit").setLevel(logging.WARNING)
-        compose.register()
-        Singleton.set_state(self.state)
-        setup_globals()
-        for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
-            signal.signal(number, signal.SIG_DFL)  # submitit's handlers would requeue the job without a checkpoint
-        with signals_as_interrupts():
-            self.run(words, index)
+    def shape_of(self, config: TrainConfig | None) -> Shape:
+        """See `Scheduler`."""
+        return Shape(gpus_per_node=self.settings.gpus_per_node) if config is None else shape_of(config, self.settings)
 
-    def run(self, words: Sequence[str], index: int) -> None:
-        """Run a job in this process."""
-        returned = run_job(
-            hydra_context=self.context,
-            task_function=self.task,
-            config=self._compose(words, index),
-            job_dir_key="hydra.sweep.dir",
-            job_subdir_key="hydra.sweep.subdir",
-        )
-        _ = returned.return_value  # raises what the job raised
-
-    @contextmanager
-    def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
-        """The configuration of a job, and Hydra's node of it, to which expressions in it refer."""
-        outside = HydraConfig.instance().cfg
-        composed = compose.without_hydra(self._compose(words, index))
+    def run(self, starter: Starter, jobs: Sequence[Job[Shape]]) -> None:
+        """See `Scheduler`; an interrupt leaves the jobs to Slurm."""
+        task = starter.task
+        assert task.folder is not None
+        for job in jobs:
+            task.folder.write(job.outcome)
+        submissions = _submit(starter, jobs, self.settings)
         try:
-            yield composed, HydraConfig.get()
-        finally:
-            HydraConfig.instance().cfg = outside
-
-    def _compose(self, words: Sequence[str], index: int) -> DictConfig:
-        job: DictConfig = self.context.config_loader.load_sweep_config(self.composed, [*words])
-        with open_dict(job):
-            job.hydra.job.id = job.hydra.job.num = index
-        return job
+            _wait(submissions, task, task.folder, poll_seconds=self.settings.poll_seconds)
+        except KeyboardInterrupt:
+            logger.warning("Slurm keeps the jobs; `scancel %s` ends them", " ".join(_arrays(submissions)))
+            raise
 
 
-def launch(
-    composed: DictConfig, context: HydraContext, task: Task, jobs: Sequence[Sequence[str]], *, first: int
-) -> None:
-    """Run the jobs of a sweep, each as a job of Slurm; runs that have finished are shown without one.
-
-    Args:
-        composed: the configuration of the sweep.
-        context: composes a job.
-        task: runs it.
-        jobs: the overrides of each.
-        first: the number of the first one.
-    """
+def scheduler_of(composed: DictConfig) -> SlurmScheduler:
+    """The scheduler of a sweep's configuration; UserError if Slurm is not here."""
     if shutil.which("sbatch") is None:
         raise UserError("hydra/launcher=slurm: no sbatch here; start the command where jobs are submitted")
     settings = OmegaConf.to_object(composed.hydra.launcher)
     assert isinstance(settings, SlurmConfig)
-    assert task.folder is not None
-    starter = Starter(composed, context, task, Singleton.get_state())
-    prepared = [_prepare(starter, words, index, settings) for index, words in enumerate(jobs, first)]
-    waiting = [job for job in prepared if job is not None]
-    for job in waiting:
-        task.folder.write(job.outcome)
-    if not waiting:
-        return
-    submissions = _submit(starter, waiting, settings)
-    try:
-        _wait(submissions, task, task.folder, poll_seconds=settings.poll_seconds)
-    except KeyboardInterrupt:
-        logger.warning("Slurm keeps the jobs; `scancel %s` ends them", " ".join(_arrays(submissions)))
-        raise
+    return SlurmScheduler(settings)
 
 
 def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
@@ -201,32 +132,7 @@ def parameters(settings: SlurmConfig, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _prepare(starter: Starter, words: Sequence[str], index: int, settings: SlurmConfig) -> Job | None:
-    """The job to submit; None where it was refused, or has finished and was shown."""
-    with starter.composed_job(words, index) as (composed, hydra):
-        outcome = Outcome.begun(starter.task.number(index), composed, tuple(hydra.overrides.task))
-        shape = Shape(gpus_per_node=settings.gpus_per_node)
-        if hydra.job.config_name == "train":
-            assert outcome.swept is not None
-            if is_finished(outcome.swept.directory) and not composed.force:
-                starter.run(words, index)
-                return None
-            try:
-                shape = shape_of(checked("train", composed), settings)
-            except UserError as error:  # before it waits in the queue
-                _end(outcome, str(error), starter.task)
-                return None
-    return Job(tuple(words), index, shape, outcome)
-
-
-def _end(outcome: Outcome, message: str, task: Task) -> None:
-    """Print and write the failure of a job that cannot do so itself."""
-    task.print_error(message)
-    assert task.folder is not None
-    task.folder.write(replace(outcome, failure=message, has_ended=True, is_shown=True))
-
-
-def _submit(starter: Starter, jobs: Sequence[Job], settings: SlurmConfig) -> list[Submission]:
+def _submit(starter: Starter, jobs: Sequence[Job[Shape]], settings: SlurmConfig) -> list[Submission]:
     """Hand the jobs of each shape to Slurm as one array; all of them, or none."""
     submitted: list[Submission] = []
     for shape in dict.fromkeys(job.shape for job in jobs):
@@ -286,7 +192,7 @@ def _wait(submissions: Sequence[Submission], task: Task, folder: OutcomeFolder, 
                     outcome = submission.outcome
                     directory = None if outcome.swept is None else outcome.swept.directory
                     message = explain_end(job, state, directory=directory, log=submission.log)
-                    _end(replace(outcome, is_lost=True), message, task)
+                    end(replace(outcome, is_lost=True), message, task)
             states = Counter(map(str, there.values()))
             line = ", ".join(f"{states[state]} {state}" for state in sorted(states))
             if line and line != said:

@@ -3,15 +3,15 @@
 import logging
 import re
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from aiayn.errors import RunFailedError
 from aiayn.launch.ranks import cause_of, read_failures
 from aiayn.launch.slurm import run_command
-from aiayn.runs.directory import HeldDirectoryError, RunDirectory
-from aiayn.runs.record import Status, read_record, utc_now
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+from aiayn.sweep.scheduled import fail_record
 
 logger = logging.getLogger("aiayn")
 
@@ -104,9 +104,5 @@ def explain_end(job: str, state: str, *, directory: RunDirectory | None, log: Pa
     if words is None and record.status is Status.failed:
         words = record.message
     message = f"{message}{'' if words is None else f', {words}'}; see {log}"
-    with suppress(HeldDirectoryError), directory.locked():  # held: another process has resumed the run
-        record = read_record(directory.record)
-        if record.status is Status.running:
-            record.status, record.message, record.ended = Status.failed, message, utc_now()
-            record.write(directory.record)
+    fail_record(directory, message)
     return message

@@ -1,0 +1,409 @@
+"""`hydra/launcher=ray`: each job of a sweep in a placement group of Ray, which waits in Ray's queue.
+
+Plain Ray: Hydra's own plugin pins a version of 2022, and starts and stops clusters.
+"""
+
+import logging
+import os
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import ray
+from omegaconf import DictConfig, OmegaConf
+from ray import cloudpickle
+from ray.exceptions import RayActorError, RayError
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
+
+from aiayn.config.schema import TrainConfig
+from aiayn.config.sweep_schema import RayConfig
+from aiayn.errors import UserError
+from aiayn.launch.shares import THREAD_VARIABLES
+from aiayn.runs.record import utc_now
+from aiayn.sweep.jobs import STOP_SECONDS
+from aiayn.sweep.outcomes import Outcome, OutcomeFolder
+from aiayn.sweep.ray_agent import NODES_OWN, SHUTDOWN_SECONDS, Agent, Part, unseen
+from aiayn.sweep.scheduled import Job, Starter, end, fail_record
+from aiayn.system import processes
+from aiayn.system.orphans import GRACE_SECONDS
+from aiayn.system.processes import stated_devices
+from aiayn.system.signals import INTERRUPTING
+
+logger = logging.getLogger("aiayn")
+
+PROBE_SECONDS = 120.0
+"""Longest wait for a node's answer: its first process of Ray has to start."""
+
+AGENT_SECONDS = 60.0
+"""Longest wait for the first answer of a placed job's agents, and for their last one."""
+
+CONNECT_SECONDS = 10.0
+"""Longest wait for the cluster to accept a connection."""
+
+WAITING_SECONDS = 5.0
+"""Jobs that are placed sooner are not said to wait."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The resources of a job."""
+
+    nodes: int
+    ranks: int | None
+    """Processes on each node that form a group across nodes; None: the job starts its processes itself."""
+    cpus: int
+    """On each node."""
+    gpus: int
+    """On each node."""
+    threads: int
+    """Of each process."""
+
+    @property
+    def bundle(self) -> dict[str, int]:
+        """The resources on each node, by Ray's names."""
+        return {"CPU": self.cpus} | ({"GPU": self.gpus} if self.gpus else {})
+
+    @property
+    def text(self) -> str:
+        """Such as "2 nodes with 4 CPU, 1 GPU"."""
+        each = ", ".join(f"{count} {name}" for name, count in self.bundle.items())
+        return f"a node with {each}" if self.nodes == 1 else f"{self.nodes} nodes with {each} each"
+
+
+def shape_of(config: TrainConfig | None, settings: RayConfig) -> Shape:
+    """The resources of a run, or of a job of another command; no GPU for `trainer.accelerator=auto`.
+
+    Raises:
+        UserError: the number of devices is not stated.
+    """
+    if config is None:
+        return Shape(1, None, settings.cpus_per_task, 0, settings.cpus_per_task)
+    devices, nodes = stated_devices(config.trainer), processes.num_nodes(config.trainer)
+    if not isinstance(devices, int):
+        stated = config.trainer.get("devices")
+        raise UserError(f"trainer.devices={stated}: Ray needs the number of devices of a node; state a number")
+    gpus = devices if config.trainer.get("accelerator") in ("gpu", "cuda") else 0
+    ranks = devices if nodes > 1 else None
+    return Shape(nodes, ranks, devices * settings.cpus_per_task, gpus, settings.cpus_per_task)
+
+
+@dataclass
+class Attempt:
+    """A job in Ray's queue, or on its nodes."""
+
+    job: Job[Shape]
+    number: int
+    """From 1."""
+    group: PlacementGroup
+    ready: Any
+    """Ray's reference to the group's placement."""
+    agents: list[Any] = field(default_factory=list)
+    results: list[Any] = field(default_factory=list)
+    """Ray's references to the exit codes on each node; empty while the job waits."""
+
+
+def scheduler_of(composed: DictConfig) -> "RayScheduler":
+    """The scheduler of a sweep's configuration."""
+    settings = OmegaConf.to_object(composed.hydra.launcher)
+    assert isinstance(settings, RayConfig)
+    name = f"{utc_now().replace(':', '')[:17]}-{os.getpid()}"
+    return RayScheduler(settings, Path(composed.hydra.sweep.dir).expanduser().absolute() / ".ray" / name)
+
+
+@dataclass(frozen=True)
+class RayScheduler:
+    """Places jobs by Ray, and places those again that lost a process or a node."""
+
+    settings: RayConfig
+    logs: Path
+    """The folder of the jobs' output."""
+
+    def shape_of(self, config: TrainConfig | None) -> Shape:
+        """See `Scheduler`."""
+        return shape_of(config, self.settings)
+
+    def run(self, starter: Starter, jobs: Sequence[Job[Shape]]) -> None:
+        """See `Scheduler`; an interrupt stops the jobs with a checkpoint.
+
+        Raises:
+            UserError: there is no cluster, or a node does not see the folder of the runs.
+        """
+        assert starter.task.folder is not None
+        with connected(self.settings.address):
+            check_folders([str(starter.task.folder.path), str(Path.cwd())])
+            logger.info("jobs of Ray: %d; output in %s", len(jobs), self.logs)
+            _Sweep(self, starter, starter.task.folder, jobs).run()
+
+
+class _Sweep:
+    """The jobs of one launch."""
+
+    def __init__(
+        self, scheduler: RayScheduler, starter: Starter, folder: OutcomeFolder, jobs: Sequence[Job[Shape]]
+    ) -> None:
+        self._scheduler = scheduler
+        self._starter = starter
+        self._folder = folder
+        self._attempts = [self._queued(job, 1) for job in jobs]
+        self._held: list[tuple[Attempt, float]] = []
+        """Attempts that lost a process, and when the next one begins at the latest."""
+        self._waits = ("", time.monotonic())
+        """What waits for room, and since when."""
+        self._said = ""
+
+    def run(self) -> None:
+        """Run the jobs to their ends."""
+        try:
+            while self._attempts or self._held:
+                for attempt in [*self._attempts]:
+                    self._advance(attempt)
+                self._queue_again()
+                self._say()
+                time.sleep(self._scheduler.settings.poll_seconds)
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        finally:
+            for attempt in self._attempts:
+                _remove(attempt)
+
+    def _queued(self, job: Job[Shape], number: int) -> Attempt:
+        strategy = "STRICT_SPREAD" if job.shape.nodes > 1 else "PACK"
+        group = placement_group([job.shape.bundle] * job.shape.nodes, strategy=strategy)
+        return Attempt(job, number, group, group.ready())
+
+    def _advance(self, attempt: Attempt) -> None:
+        """Begin an attempt that has its place, and end one whose processes have ended."""
+        if not attempt.results:
+            if ray.wait([attempt.ready], timeout=0)[0]:
+                self._begin(attempt)
+            return
+        ended, _ = ray.wait(attempt.results, num_returns=1, timeout=0)
+        if ended:
+            self._end(attempt)
+
+    def _begin(self, attempt: Attempt) -> None:
+        """Start the job's processes on its nodes."""
+        shape = attempt.job.shape
+        cls = ray.remote(Agent)
+        for place in range(shape.nodes):
+            strategy = PlacementGroupSchedulingStrategy(attempt.group, placement_group_bundle_index=place)
+            options = {"num_cpus": shape.cpus, "num_gpus": shape.gpus, "scheduling_strategy": strategy}
+            attempt.agents.append(cls.options(max_concurrency=3, **options).remote())
+        try:
+            addresses = _addresses(attempt.group)
+            port = ray.get(attempt.agents[0].meeting_point.remote(addresses[0]), timeout=AGENT_SECONDS)
+            for place, (agent, address) in enumerate(zip(attempt.agents, addresses, strict=True)):
+                part = self._part(attempt, place, f"{addresses[0]}:{port}")
+                attempt.results.append(agent.run.remote(part, address))
+        except (RayError, KeyError) as error:
+            self._retry(attempt, f"no answer of its node ({type(error).__name__})")
+
+    def _part(self, attempt: Attempt, place: int, meeting: str) -> Part:
+        job, shape, starter = attempt.job, attempt.job.shape, self._starter
+        if attempt.number > 1:  # force=true is for the first attempt
+            numbers = tuple(starter.task.number(index) for index in range(job.index + 1))
+            starter = replace(starter, task=replace(starter.task, relaunched=numbers))
+        name = f"{job.outcome.number + 1}"
+        groups: list[dict[str, str]] = [{}]
+        logs = [self._scheduler.logs / f"{name}.log"]
+        if shape.ranks is not None:
+            groups = [_group_variables(shape, place, local, meeting) for local in range(shape.ranks)]
+            logs = [self._scheduler.logs / f"{name}-rank{group['RANK']}.log" for group in groups]
+        return Part(
+            payload=cloudpickle.dumps((starter, job.words, job.index)),
+            folder=str(Path.cwd()),
+            environment=_environment(shape),
+            groups=groups,
+            logs=[str(log) for log in logs],
+        )
+
+    def _end(self, attempt: Attempt) -> None:
+        """Take down an attempt, and decide whether its job has ended."""
+        codes, lost = _collected(attempt)
+        outcome = self._written(attempt)
+        was_killed = lost is not None or outcome.was_killed or any(code < 0 for code in codes)
+        if outcome.has_ended and (outcome.failure is None or not was_killed):
+            self._take_down(attempt)
+            if outcome.failure is not None and not outcome.is_shown:
+                self._starter.task.print_error(outcome.failure)
+                self._folder.write(replace(outcome, is_shown=True))
+        elif was_killed:
+            self._retry(attempt, lost or outcome.failure or "a process of it was killed")
+        else:
+            self._take_down(attempt)
+            self._fail(attempt, f"its processes ended with the codes {codes}")
+
+    def _retry(self, attempt: Attempt, reason: str) -> None:
+        """Queue a job again that lost a process, unless it has had all its attempts."""
+        self._take_down(attempt)
+        tries = self._scheduler.settings.attempts
+        if attempt.number >= tries:
+            self._fail(attempt, f"{reason}, in attempt {attempt.number} of {tries}")
+            return
+        swept = attempt.job.outcome.swept
+        name = f"job {attempt.job.outcome.number + 1}" if swept is None else str(swept.directory.path)
+        logger.warning("Ray: %s: %s; attempt %d of %d follows", name, reason, attempt.number + 1, tries)
+        self._folder.write(attempt.job.outcome)
+        self._held.append((attempt, time.monotonic() + GRACE_SECONDS))
+
+    def _queue_again(self) -> None:
+        """Queue jobs whose former processes have left the run directory; later ones would find it held."""
+        for held in [*self._held]:
+            attempt, latest = held
+            swept = attempt.job.outcome.swept
+            if swept is None or swept.directory.is_free or time.monotonic() > latest:
+                self._held.remove(held)
+                self._attempts.append(self._queued(attempt.job, attempt.number + 1))
+
+    def _fail(self, attempt: Attempt, reason: str) -> None:
+        outcome = attempt.job.outcome
+        message = f"Ray: {reason}; see {self._scheduler.logs}/{outcome.number + 1}*.log"
+        if outcome.swept is not None:
+            fail_record(outcome.swept.directory, message)
+        end(replace(outcome, is_lost=True), message, self._starter.task)
+
+    def _written(self, attempt: Attempt) -> Outcome:
+        """The job's outcome as its first process wrote it."""
+        number = attempt.job.outcome.number
+        return next((each for each in self._folder.read() if each.number == number), attempt.job.outcome)
+
+    def _take_down(self, attempt: Attempt) -> None:
+        _remove(attempt)
+        self._attempts.remove(attempt)
+
+    def _say(self) -> None:
+        """Say what waits, once it has waited for `WAITING_SECONDS`."""
+        waiting = Counter(each.job.shape.text for each in self._attempts if not each.results)
+        line, now = ", ".join(f"{count} for {text}" for text, count in waiting.items()), time.monotonic()
+        if line != self._waits[0]:
+            self._waits = line, now
+        if line not in ("", self._said) and now - self._waits[1] > WAITING_SECONDS:
+            logger.info("Ray: waiting for room: %s", line)
+            self._said = line
+
+    def _stop(self) -> None:
+        """Let the running jobs write their checkpoints."""
+        running = [attempt for attempt in self._attempts if attempt.results]
+        with suppress(RayError):
+            for agent in (agent for attempt in running for agent in attempt.agents):
+                agent.stop.remote()
+            results = [result for attempt in running for result in attempt.results]
+            if results:
+                ray.wait(results, num_returns=len(results), timeout=STOP_SECONDS)
+
+
+def _remove(attempt: Attempt) -> None:
+    """Free the place of an attempt; its agents end, and with them what they have started."""
+    with suppress(RayError):
+        for agent in attempt.agents:
+            ray.kill(agent)
+        remove_placement_group(attempt.group)
+
+
+def _collected(attempt: Attempt) -> tuple[list[int], str | None]:
+    """The exit codes of all processes, and why those of some node are unknown."""
+    for agent in attempt.agents if len(attempt.agents) > 1 else ():
+        agent.end_soon.remote()
+    codes, lost = list[int](), None
+    ray.wait(attempt.results, num_returns=len(attempt.results), timeout=SHUTDOWN_SECONDS + AGENT_SECONDS)
+    for result in attempt.results:
+        try:
+            codes += ray.get(result, timeout=0)
+        except RayActorError:
+            lost = "its process of Ray, or the node, was lost"
+        except RayError as error:  # the node does not answer, or the job could not be started there
+            lost = str(error).strip().splitlines()[-1]
+    return codes, lost
+
+
+def _addresses(group: PlacementGroup) -> list[str]:
+    """The addresses of a placed group's nodes, in the order of its bundles."""
+    nodes = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in ray.nodes()}
+    places: Mapping[int, str] = ray.util.placement_group_table(group)["bundles_to_node_id"]
+    return [nodes[places[place]] for place in sorted(places)]
+
+
+def _group_variables(shape: Shape, place: int, local: int, meeting: str) -> dict[str, str]:
+    """The variables of one rank, as torchrun sets them."""
+    assert shape.ranks is not None
+    address, _, port = meeting.rpartition(":")
+    return {
+        "RANK": str(place * shape.ranks + local),
+        "LOCAL_RANK": str(local),
+        "WORLD_SIZE": str(shape.nodes * shape.ranks),
+        "LOCAL_WORLD_SIZE": str(shape.ranks),
+        "GROUP_RANK": str(place),
+        "MASTER_ADDR": address,
+        "MASTER_PORT": port,
+        "TORCHELASTIC_RUN_ID": f"ray-{meeting}",
+    }
+
+
+def _environment(shape: Shape) -> dict[str, str]:
+    """That of the command, without what belongs to its host, its cluster or its own process group."""
+    left_out = {*NODES_OWN, *processes.GROUP_VARIABLES}
+    own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_") and key not in left_out}
+    hidden = {} if shape.gpus else {"CUDA_VISIBLE_DEVICES": ""}
+    return {**dict.fromkeys(THREAD_VARIABLES, str(shape.threads)), **own, **hidden}
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[None]:
+    """Connect to a cluster, unless this process is connected to one.
+
+    Args:
+        address: of the cluster; None: that of `RAY_ADDRESS`, or of the cluster on this host.
+
+    Raises:
+        UserError: there is none.
+    """
+    if ray.is_initialized():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in INTERRUPTING}
+    stated = address or os.environ.get("RAY_ADDRESS") or "auto"
+    try:
+        host, _, port = stated.rpartition(":")
+        if host and port.isdigit() and "/" not in host:  # Ray would try for minutes
+            socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+        ray.init(address=stated, log_to_driver=False, logging_level=logging.CRITICAL)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        remedy = "ray start --head starts one; hydra.launcher.address or RAY_ADDRESS names another"
+        raise UserError(f"hydra/launcher=ray: no cluster at {stated} ({reason}): {remedy}") from None
+    finally:
+        for number, handler in handlers.items():  # Ray has its own for SIGTERM
+            signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def check_folders(folders: Sequence[str]) -> None:
+    """Refuse a cluster of which a node lacks a folder, or this package; UserError."""
+    probe, asked = ray.remote(unseen), []
+    for node in ray.nodes():
+        if node["Alive"]:
+            place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            answer = probe.options(num_cpus=0, max_retries=0, scheduling_strategy=place).remote(folders)
+            asked.append((node["NodeManagerAddress"], answer))
+    for address, answer in asked:
+        try:
+            missing = ray.get(answer, timeout=PROBE_SECONDS)
+        except RayError as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise UserError(f"hydra/launcher=ray: node {address} cannot run jobs: {reason}") from None
+        if missing:
+            raise UserError(
+                f"hydra/launcher=ray: node {address} has no folder {missing[0]}: paths.runs and the working directory "
+                "must be on a disk that all nodes share"
+            )

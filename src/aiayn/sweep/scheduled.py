@@ -1,0 +1,150 @@
+"""The jobs of a sweep that a scheduler places on other machines: what the launchers of Slurm and Ray share."""
+
+import logging
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, TypeVar
+
+from hydra.conf import HydraConf
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.singleton import Singleton
+from hydra.core.utils import run_job, setup_globals
+from hydra.types import HydraContext
+from omegaconf import DictConfig, open_dict
+
+from aiayn.config import compose
+from aiayn.config.schema import TrainConfig
+from aiayn.errors import UserError
+from aiayn.runs.directory import HeldDirectoryError, RunDirectory
+from aiayn.runs.record import Status, is_finished, read_record, utc_now
+from aiayn.sweep.jobs import Task, checked
+from aiayn.sweep.outcomes import Outcome
+from aiayn.system.signals import signals_as_interrupts
+
+Shape = TypeVar("Shape")
+"""The resources of a job."""
+
+
+@dataclass(frozen=True)
+class Job(Generic[Shape]):
+    """One job of a sweep, before it is submitted."""
+
+    words: tuple[str, ...]
+    """Its overrides."""
+    index: int
+    """Among the jobs of this launch."""
+    shape: Shape
+    outcome: Outcome
+    """Its state before it begins."""
+
+
+@dataclass(frozen=True)
+class Starter:
+    """Composes and runs a job, here or in a process of the scheduler; pickled on the way there."""
+
+    composed: DictConfig
+    """The configuration of the sweep."""
+    context: HydraContext
+    task: Task
+    state: dict[type, Singleton]
+
+    def __call__(self, words: Sequence[str], index: int) -> None:
+        """Called in each process of a job, in which nothing has been set up."""
+        logging.getLogger("submitit").setLevel(logging.WARNING)
+        compose.register()
+        Singleton.set_state(self.state)
+        setup_globals()
+        for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
+            signal.signal(number, signal.SIG_DFL)  # submitit's handlers would requeue the job without a checkpoint
+        with signals_as_interrupts():
+            self.run(words, index)
+
+    def run(self, words: Sequence[str], index: int) -> None:
+        """Run a job in this process."""
+        returned = run_job(
+            hydra_context=self.context,
+            task_function=self.task,
+            config=self._compose(words, index),
+            job_dir_key="hydra.sweep.dir",
+            job_subdir_key="hydra.sweep.subdir",
+        )
+        _ = returned.return_value  # raises what the job raised
+
+    @contextmanager
+    def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
+        """The configuration of a job, and Hydra's node of it, to which expressions in it refer."""
+        outside = HydraConfig.instance().cfg
+        composed = compose.without_hydra(self._compose(words, index))
+        try:
+            yield composed, HydraConfig.get()
+        finally:
+            HydraConfig.instance().cfg = outside
+
+    def _compose(self, words: Sequence[str], index: int) -> DictConfig:
+        job: DictConfig = self.context.config_loader.load_sweep_config(self.composed, [*words])
+        with open_dict(job):
+            job.hydra.job.id = job.hydra.job.num = index
+        return job
+
+
+class Scheduler(Protocol[Shape]):
+    """Places jobs on machines."""
+
+    def shape_of(self, config: TrainConfig | None) -> Shape:
+        """The resources of a run, or of a job of another command; UserError if they cannot be had."""
+
+    def run(self, starter: Starter, jobs: Sequence[Job[Shape]]) -> None:
+        """Run the jobs to their ends; each writes its outcome, or has it written."""
+
+
+def launch(starter: Starter, scheduler: Scheduler[Shape], jobs: Sequence[Sequence[str]], *, first: int) -> None:
+    """Run the jobs of a sweep by a scheduler; runs that have finished are shown without it.
+
+    Args:
+        starter: composes and runs a job.
+        scheduler: places it.
+        jobs: the overrides of each.
+        first: the number of the first one.
+    """
+    prepared = [_prepare(starter, scheduler, words, index) for index, words in enumerate(jobs, first)]
+    if waiting := [job for job in prepared if job is not None]:
+        scheduler.run(starter, waiting)
+
+
+def _prepare(starter: Starter, scheduler: Scheduler[Shape], words: Sequence[str], index: int) -> Job[Shape] | None:
+    """The job to submit; None where it was refused, or has finished and was shown."""
+    with starter.composed_job(words, index) as (composed, hydra):
+        outcome = Outcome.begun(starter.task.number(index), composed, tuple(hydra.overrides.task))
+        config = None
+        try:
+            if hydra.job.config_name == "train":
+                assert outcome.swept is not None
+                if is_finished(outcome.swept.directory) and not composed.force:
+                    starter.run(words, index)
+                    return None
+                config = checked("train", composed)
+            shape = scheduler.shape_of(config)
+        except UserError as error:  # before it waits in the queue
+            end(outcome, str(error), starter.task)
+            return None
+    return Job(tuple(words), index, shape, outcome)
+
+
+def fail_record(directory: RunDirectory, message: str) -> None:
+    """Correct the record of a run that says running, although no process runs it."""
+    if not directory.record.is_file():
+        return
+    with suppress(HeldDirectoryError), directory.locked():  # held: another process has resumed the run
+        record = read_record(directory.record)
+        if record.status is Status.running:
+            record.status, record.message, record.ended = Status.failed, message, utc_now()
+            record.write(directory.record)
+
+
+def end(outcome: Outcome, message: str, task: Task) -> None:
+    """Print and write the failure of a job that cannot do so itself."""
+    task.print_error(message)
+    assert task.folder is not None
+    task.folder.write(replace(outcome, failure=message, has_ended=True, is_shown=True))

@@ -1,0 +1,199 @@
+"""`hydra/launcher=ray` on a real cluster of two nodes: lost processes, nodes and commands lose no step."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import until
+from nodes import MORE_CORES, RayCluster, command_of, descendants, job_processes
+from tiny import TINY
+
+from aiayn.launch.shares import THREAD_VARIABLES
+from aiayn.runs.directory import RunDirectory
+from aiayn.runs.record import Status, read_record
+
+pytestmark = pytest.mark.ray
+
+SECONDS = 300
+SMALL = (*TINY, "trainer.enable_progress_bar=false", "logger=none")
+LONG = ("optimization.max_steps=150", "optimization.validation_interval=50", "optimization.checkpoint_interval=50")
+ENDLESS = ("optimization.max_steps=1000000",)
+
+Sweep = subprocess.Popen[str]
+Start = Callable[..., Sweep]
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def start(cluster: RayCluster, tmp_path: Path, cache: Path) -> Iterator[Start]:
+    """Start `aiayn train -m` as a user of the cluster does; its processes end with the test."""
+    started: list[Sweep] = []
+    environment = {**cluster.environment, "AIAYN_CACHE": str(cache), **dict.fromkeys(THREAD_VARIABLES, "1")}
+
+    def start(*words: str, launcher: str = "ray") -> Sweep:
+        own = ("hydra.launcher.cpus_per_task=1", "hydra.launcher.poll_seconds=0.1") if launcher == "ray" else ()
+        words = (*SMALL, f"hydra/launcher={launcher}", *own, *words)
+        sweep = subprocess.Popen(
+            cluster.words(sys.executable, "-m", "aiayn", "train", *words, "-m"),
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(sweep)
+        return sweep
+
+    yield start
+    for sweep in started:
+        sweep.kill()
+        sweep.communicate()
+    until(lambda: not job_processes(["aiayn"], tmp_path), seconds=90)
+
+
+def ended(sweep: Sweep) -> tuple[int, str, str]:
+    out, err = sweep.communicate(timeout=SECONDS)
+    assert "Traceback" not in err, err
+    return sweep.returncode, out, err
+
+
+def only_run(runs: Path) -> RunDirectory:
+    (record,) = runs.glob("*/*/*/run.json")
+    return RunDirectory(record.parent)
+
+
+def steps_in(runs: Path) -> int:
+    return max((len(path.read_text().splitlines()) for path in runs.glob("*/*/*/metrics.jsonl")), default=0)
+
+
+def curve(run: RunDirectory) -> list[dict[str, Any]]:
+    """The logged metrics without times."""
+    rows = [json.loads(line) for line in run.metrics.read_text().splitlines()]
+    return [{key: value for key, value in row.items() if "second" not in key} for row in rows]
+
+
+def output_of(runs: Path) -> str:
+    return "".join(path.read_text() for path in sorted(runs.glob(".ray/*/*.log")))
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> RunDirectory:
+    """The long run on one machine, by one process."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    subprocess.run(
+        [sys.executable, "-m", "aiayn", "train", *SMALL, *LONG],
+        cwd=folder,
+        env={**os.environ, "AIAYN_CACHE": str(cache), **dict.fromkeys(THREAD_VARIABLES, "1")},
+        check=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    return only_run(folder / "runs")
+
+
+def test_rows_of_a_table_are_jobs_with_the_results_of_one_machine(start: Start, tmp_path: Path) -> None:
+    rows = "experiment=table3/base,table3/a_h1,table3/a_h4"
+    code, out, err = ended(start(rows, "model.num_heads=1", "seed=1,2"))
+    assert code == 0, err
+    assert out.endswith("\n6 finished\n")
+    here = start(rows, "model.num_heads=1", "seed=1,2", "paths.runs=here", launcher="basic")
+    assert ended(here)[0] == 0
+    there = {path.name: RunDirectory(path) for path in (tmp_path / "runs/table3").glob("*/*")}
+    for path in (tmp_path / "here/table3").glob("*/*"):
+        assert curve(there[path.name]) == curve(RunDirectory(path))
+    assert not list(tmp_path.glob("runs/.jobs-*"))
+    again = ended(start(rows, "model.num_heads=1", "seed=2,1"))
+    assert (again[0], again[2].count("finished already")) == (0, 6)
+    assert len(list(tmp_path.glob("runs/.ray/*"))) == 1, "finished runs are no jobs"
+
+
+def test_ranks_on_two_nodes_agree_with_those_on_one(start: Start, tmp_path: Path) -> None:
+    apart = ended(start("trainer.num_nodes=2", "paths.runs=apart"))
+    assert apart[0] == 0, apart[2] + output_of(tmp_path / "apart")
+    together = ended(start("trainer.devices=2", "paths.runs=together"))
+    assert together[0] == 0, together[2]
+    assert curve(only_run(tmp_path / "apart")) == curve(only_run(tmp_path / "together"))
+
+
+@pytest.mark.parametrize("lost", ["node", "Ray's worker", "training"])
+def test_a_job_goes_on_where_it_was(
+    start: Start, cluster: RayCluster, tmp_path: Path, undisturbed: RunDirectory, lost: str
+) -> None:
+    sweep = start(*LONG, f"hydra.launcher.cpus_per_task={MORE_CORES}")
+    until(lambda: steps_in(tmp_path / "runs") > 60)
+    run = only_run(tmp_path / "runs")
+    worker = job_processes(["aiayn.launch.worker", str(run.path)], tmp_path)[0]
+    if lost == "node":
+        cluster.lose(cluster.nodes[-1])
+        cluster.start_node()
+    elif lost == "training":
+        os.kill(worker, signal.SIGKILL)
+    else:
+        (agent,) = [each for each in ray_workers(cluster) if worker in descendants(each)]
+        os.kill(agent, signal.SIGKILL)
+    code, out, err = ended(sweep)
+    assert code == 0, err + output_of(tmp_path / "runs")
+    assert out.endswith("\n1 finished\n")
+    assert "attempt 2 of 3 follows" in err
+    assert curve(run) == curve(undisturbed)
+
+
+def ray_workers(cluster: RayCluster) -> list[int]:
+    """The processes of Ray in which jobs may run."""
+    return [each for node in cluster.nodes for each in descendants(node.pid) if command_of(each).startswith("ray::")]
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_no_process(start: Start, tmp_path: Path) -> None:
+    sweep = start(*ENDLESS, "seed=1,2,3,4,5,6")
+    until(lambda: steps_in(tmp_path / "runs") > 3)
+    os.killpg(sweep.pid, signal.SIGINT)
+    code, _, err = ended(sweep)
+    assert (code, err.splitlines()[-1]) == (1, "aiayn: interrupted")
+    until(lambda: not job_processes(["aiayn"], tmp_path), seconds=30)
+    stopped = [read_record(path) for path in tmp_path.glob("runs/*/*/*/run.json")]
+    assert {record.status for record in stopped} == {Status.interrupted}
+    assert any((path.parent / "checkpoints").iterdir() for path in tmp_path.glob("runs/*/*/*/run.json"))
+
+
+def test_a_third_ctrl_c_ends_at_once_and_nothing_is_left(start: Start, tmp_path: Path) -> None:
+    sweep = start(*ENDLESS)
+    until(lambda: steps_in(tmp_path / "runs") > 3)
+    for _ in range(3):
+        os.killpg(sweep.pid, signal.SIGINT)
+    assert sweep.wait(timeout=60) != 0
+    until(lambda: not job_processes(["aiayn"], tmp_path), seconds=90)
+
+
+def test_jobs_of_a_killed_command_end_and_are_resumed(start: Start, tmp_path: Path, undisturbed: RunDirectory) -> None:
+    sweep = start(*LONG)
+    until(lambda: steps_in(tmp_path / "runs") > 60)
+    sweep.kill()
+    sweep.communicate()
+    until(lambda: not job_processes(["aiayn"], tmp_path), seconds=90)
+    code, _, err = ended(start(*LONG))
+    assert code == 0, err
+    assert curve(only_run(tmp_path / "runs")) == curve(undisturbed)
+
+
+def test_mistakes_are_one_line(start: Start, cluster: RayCluster, tmp_path: Path) -> None:
+    code, out, err = ended(start("seed=1,2", "hydra.launcher.address=127.0.0.1:9"))
+    assert (code, out, len(err.splitlines())) == (2, "", 1), err
+    assert err.startswith("aiayn: hydra/launcher=ray: no cluster at 127.0.0.1:9 (")
+    code, out, err = ended(start("model.num_heads=3", "trainer.devices=1,auto"))
+    assert (code, out.endswith("\n2 refused\n")) == (1, True)
+    probe = "from aiayn.sweep.ray import *\nwith connected(None): check_folders(['/nowhere'])"
+    said = subprocess.run(
+        cluster.words(sys.executable, "-c", probe), env=cluster.environment, capture_output=True, text=True, check=False
+    )
+    assert "hydra/launcher=ray: node 127.0.0.1 has no folder /nowhere" in said.stderr

@@ -78,9 +78,10 @@ def test_the_difference_to_base_is_shown(say: Say, tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert said.out.count("num_heads 8, d_k 64") == 3
     assert "num_heads = 1 (base 8)" in said.out
+    assert "settings: num_heads 1 (base 8)" in said.out
     base = say("inspect", "scale=paper")
     assert "≠" not in base.out
-    assert "no layer differs from base's" in base.out
+    assert "no layer has other figures than base's" in base.out
     for node in layers(inspected(say, tmp_path, "experiment=table3/a_h1", "scale=paper")["model"]):
         assert node["parameters"] == node["base"]["parameters"]
 

@@ -183,7 +183,7 @@ def test_its_record_is_scored_again(run: Path, say: Say, tmp_path: Path, stored:
     shutil.copytree(run, record, ignore=shutil.ignore_patterns({"evaluations": "checkpoints"}.get(stored, "none")))
     said = say("replay", f"record={record}", "mode=score")
     assert said.code == 0, said.err
-    assert "bit-identical: all scores are equal" in said.out
+    assert "bit-identical: all hypotheses and scores are equal" in said.out
     assert "test F1" in said.out
 
 

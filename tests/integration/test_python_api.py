@@ -169,7 +169,7 @@ def test_every_report_has_data_and_a_page(noun: str, trained_run: Path) -> None:
 @pytest.mark.parametrize(
     ("noun", "keys", "complaint"),
     [
-        ("tabel3", {}, "noun=tabel3: choose from"),
+        ("tabel3", {}, "noun=tabel3: did you mean table3?"),
         ("page", {}, "noun=page: is no table of runs"),
         ("table3", {"table": 3}, "table=3: is for report paper"),
         ("table2", {"only": {"like": "here"}}, "only.like=here: report table2 chooses runs by"),

@@ -58,7 +58,8 @@ def test_without_its_other_files_a_record_is_composed_of_its_command(record: Pat
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     said = say("replay", f"record={record}")
     assert said.code == 0, said.err
-    assert "bit-identical: all scores are equal" in said.out
+    assert "equal scores; neither steps nor hypotheses could be compared" in said.out
+    assert "bit-identical" not in said.out
     assert "steps: cannot be compared, no metrics.jsonl lies beside the record" in said.out
 
 
@@ -114,7 +115,7 @@ def test_scoring_again_gives_the_same_scores(record: Path, say: Say, has_checkpo
     before = contents(record)
     said = say("replay", f"record={record}", "mode=score")
     assert said.code == 0, said.err
-    assert "bit-identical: all scores are equal" in said.out
+    assert "bit-identical: all hypotheses and scores are equal" in said.out
     assert "steps: cannot be compared, the replay scored and did not train" in said.out
     assert contents(record) == before
 
@@ -206,3 +207,12 @@ def test_the_verdict_as_json(record: Path, say: Say) -> None:
     assert content.keys() == {*schema["required"]} == schema["properties"].keys()
     for score in content["scores"]:
         assert score.keys() == schema["properties"]["scores"]["items"]["properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [("", "is empty, and the run has 12 steps"), ('{"step": 1}\ngarbage{\n', "line 2 is no object of JSON")],
+)
+def test_damaged_metrics_are_refused(record: Path, say: Say, content: str, complaint: str) -> None:
+    (record / "metrics.jsonl").write_text(content)
+    assert say("replay", f"record={record}").refuses_by(f"{record}/metrics.jsonl: {complaint}")

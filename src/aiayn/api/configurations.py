@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from aiayn.api.words import texts
 from aiayn.commands.composing import typed_configuration
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.costs.plan import Plan, plan_run
@@ -12,6 +13,9 @@ from aiayn.errors import UserError
 
 Overrides: TypeAlias = Sequence[str]
 """The words of a command line, such as `["experiment=table3/a_h1", "scale=nano", "seed=2"]`."""
+
+
+EXAMPLE = "['scale=nano', 'seed=2']"
 
 
 class ComposedConfig(TrainConfig):
@@ -61,15 +65,9 @@ def stated(overrides: Overrides | TrainConfig, config_dir: str | PathLike[str] |
             command would be those of another run.
     """
     if not isinstance(overrides, TrainConfig):
-        _check_overrides(overrides)
-        return overrides, None if config_dir is None else Path(config_dir)
+        return texts(overrides, "overrides", example=EXAMPLE), None if config_dir is None else Path(config_dir)
     if not isinstance(overrides, ComposedConfig) or overrides.overrides is None:
         raise UserError("config: was not made by aiayn.compose; state overrides instead")
     if compose(overrides.overrides, config_dir=overrides.config_dir) != overrides:
         raise UserError("config: was changed after aiayn.compose; state the changes as overrides instead")
     return overrides.overrides, overrides.config_dir
-
-
-def _check_overrides(overrides: object) -> None:
-    if isinstance(overrides, str) or not isinstance(overrides, Sequence):
-        raise UserError(f"overrides={overrides}: must be a list, as in ['scale=nano', 'seed=2']")

@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from aiayn.api.words import folder as checked
 from aiayn.config.identity import flatten
 from aiayn.errors import UserError
 from aiayn.runs.ledger import Entry, read_ledger
@@ -29,7 +30,7 @@ def list_runs(folder: str | PathLike[str] = "runs") -> "pandas.DataFrame":
         raise UserError(
             "aiayn.list_runs: pandas is not installed; pip install -e '.[pandas]' in the checkout"
         ) from None
-    return pandas.DataFrame([_row(entry) for entry in read_ledger(Path(folder))])
+    return pandas.DataFrame([_row(entry) for entry in read_ledger(Path(checked(folder, "folder")))])
 
 
 def _row(entry: Entry) -> dict[str, Any]:

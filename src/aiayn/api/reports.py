@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
 
-from aiayn.api.words import word, words
+from aiayn.api.words import folder, word, words
 from aiayn.commands import report as report_command
 from aiayn.commands.composing import typed_configuration
 from aiayn.errors import UserError
@@ -59,7 +59,7 @@ def report(
         raise UserError(f"noun={noun}: is no table of runs; take aiayn report {noun}")
     own = [word(key, value) for key, value in keys.items()]
     config = typed_configuration(
-        "report", [word("noun", noun), word("paths.runs", fspath(runs)), *words("only", only), *own]
+        "report", [word("noun", noun), word("paths.runs", fspath(folder(runs, "runs"))), *words("only", only), *own]
     )
     with documents_collected() as documents:
         report_command.main(config)

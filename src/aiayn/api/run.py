@@ -6,7 +6,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from aiayn.api.words import word, words
+from aiayn.api.words import folder, text, texts, word, words
 from aiayn.commands.composing import typed_configuration
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # the first use of the model imports torch
     from aiayn.api.loaded import LoadedModel
     from aiayn.inference.pair_scoring import PairScore
     from aiayn.runs.attention_maps import AttendedSentence
+
+EXAMPLE = "['The door is open.']"
 
 
 def load(
@@ -39,7 +41,7 @@ def load(
     Raises:
         UserError: there is no such run.
     """
-    return Run(open_run(fspath(run)), checkpoint=checkpoint, device=device, decoding=decoding)
+    return Run(open_run(fspath(folder(run, "run"))), checkpoint=checkpoint, device=device, decoding=decoding)
 
 
 class Run:
@@ -101,7 +103,7 @@ class Run:
             UserError: the checkpoint or a setting cannot be used.
             RunFailedError: out of memory.
         """
-        return self._model.translate(_lines(lines, "lines"))
+        return self._model.translate(texts(lines, "lines", example=EXAMPLE))
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> "list[PairScore]":
         """Return the negative log-likelihood `nll` of each target, in nats, and its `tokens`, as `aiayn score` does.
@@ -112,7 +114,8 @@ class Run:
             UserError: the checkpoint cannot be used, or the lists differ in length.
             RunFailedError: a likelihood is not finite, or out of memory.
         """
-        return self._model.score(_lines(sources, "sources"), _lines(targets, "targets"))
+        given = (texts(each, name, example=EXAMPLE) for each, name in ((sources, "sources"), (targets, "targets")))
+        return self._model.score(*given)
 
     def attention(
         self, source: str, target: str | None = None, *, units: Literal["tokens", "words"] = "tokens"
@@ -132,7 +135,7 @@ class Run:
             UserError: the run is no Transformer's, or the sentence is empty or too long.
             RunFailedError: the weights are not finite.
         """
-        return self._model.attention(source, target, units)
+        return self._model.attention(text(source, "source"), None if target is None else text(target, "target"), units)
 
     def evaluate(self, overrides: Sequence[str] = ()) -> dict[str, SplitScores]:
         """Decode and score splits as `aiayn evaluate` does; the files go to `evaluations/`, the record stays.
@@ -145,14 +148,12 @@ class Run:
             UserError: the checkpoint, the corpus or a setting cannot be used.
             RunFailedError: out of memory.
         """
-        request = typed_configuration("evaluate", [*self._overrides, *overrides])
+        own = texts(overrides, "overrides", example="['splits=[test]']")
+        for each in own:
+            if each.lstrip("+~").partition("=")[0] == "run":
+                raise UserError(f"{each}: this run is evaluated; leave it out, and load the other one")
+        request = typed_configuration("evaluate", [*self._overrides, *own])
         set_torch_environment()
         from aiayn.inference.evaluation import evaluate_run
 
         return evaluate_run(request)
-
-
-def _lines(lines: object, name: str) -> list[str]:
-    if isinstance(lines, str) or not isinstance(lines, Sequence):
-        raise UserError(f"{name}={lines!r}: must be a list of lines, as in ['The door is open.']")
-    return list(lines)

@@ -1,8 +1,11 @@
-"""Values of Python as words of a command line."""
+"""Values of Python as words of a command line, and checks of their types."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any
+
+from aiayn.errors import UserError
 
 
 def word(key: str, value: object) -> str:
@@ -11,5 +14,31 @@ def word(key: str, value: object) -> str:
 
 
 def words(group: str, values: Mapping[str, Any] | None) -> list[str]:
-    """Return `group.key=value` for each value."""
+    """Return `group.key=value` for each value; UserError if they are no mapping."""
+    if values is not None and not isinstance(values, Mapping):
+        raise UserError(f"{group}={values!r}: must be a dictionary, as in {{'beam_size': 8}} or {{'scale': 'nano'}}")
     return [word(f"{group}.{key}", value) for key, value in (values or {}).items()]
+
+
+def texts(values: object, name: str, *, example: str) -> list[str]:
+    """Return a list of texts; UserError if it is another kind of value, or holds one."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise UserError(f"{name}={values!r}: must be a list, as in {example}")
+    for value in values:
+        if not isinstance(value, str):
+            raise UserError(f"{name}: {value!r} is no text; state a list as in {example}")
+    return list(values)
+
+
+def text(value: object, name: str) -> str:
+    """Return a text; UserError for another kind of value."""
+    if not isinstance(value, str):
+        raise UserError(f"{name}={value!r}: must be a text")
+    return value
+
+
+def folder(value: object, name: str) -> "str | PathLike[str]":
+    """Return a path; UserError for another kind of value."""
+    if not isinstance(value, str | PathLike):
+        raise UserError(f"{name}={value!r}: must be the path of a folder")
+    return value

@@ -5,7 +5,9 @@ Exit codes: 0, 2 for the user's mistake in one line, 1 for a failure.
 
 import os
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -147,10 +149,11 @@ def _announced(verb: str) -> Iterator[None]:
 
 
 def _usage() -> str:
-    verbs = "\n".join(
-        f"  {verb:<10}{command.summary}" + (f": {', '.join(command.nouns)}" if command.nouns else "")
-        for verb, command in COMMANDS.items()
-    )
+    width, lines = shutil.get_terminal_size().columns, []
+    for verb, command in COMMANDS.items():
+        text = command.summary + (f": {', '.join(command.nouns)}" if command.nouns else "")
+        lines += textwrap.wrap(text, max(40, width), initial_indent=f"  {verb:<10}", subsequent_indent=" " * 12)
+    verbs = "\n".join(lines)
     return USAGE.format(verbs=verbs).rstrip()
 
 

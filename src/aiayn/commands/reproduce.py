@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 from aiayn.commands.report import check_choice, check_output
-from aiayn.commands.words import split_format
+from aiayn.commands.words import meant, split_format
 from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
 from aiayn.system.output_format import Format
@@ -84,7 +84,8 @@ def reproduce(words: Sequence[str], run: Callable[[list[str]], int]) -> int:
 def command_lines(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The words of `aiayn train` and those of `aiayn report`, for a table's name and overrides."""
     if not words or words[0] not in TABLES:
-        raise UserError(f"{' '.join(['aiayn reproduce', *words[:1]])}: choose a table from {', '.join(TABLES)}")
+        wanted = meant(words[0], TABLES) if words else f"choose a table from {', '.join(TABLES)}"
+        raise UserError(f"{' '.join(['aiayn reproduce', *words[:1]])}: {wanted}")
     table, *overrides = words
     scale, sweep, report = SCALE, [], [table]
     for word in overrides:

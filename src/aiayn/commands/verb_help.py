@@ -81,8 +81,16 @@ def _width() -> int:
 
 
 def _wrapped(text: str) -> Iterator[str]:
+    """Paragraphs; a line with a command, or an indented one, is one of its own."""
+    paragraphs = [""]
     for line in text.splitlines():
-        yield from textwrap.wrap(line, _width(), break_long_words=False, break_on_hyphens=False) or [""]
+        is_further = line and paragraphs[-1] and not line.startswith((" ", "aiayn "))
+        if is_further and not paragraphs[-1].startswith((" ", "aiayn ")):
+            paragraphs[-1] += f" {line}"
+        else:
+            paragraphs.append(line)
+    for paragraph in paragraphs[1:]:
+        yield from textwrap.wrap(paragraph, _width(), break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def _examples(text: str) -> Iterator[str]:

@@ -87,5 +87,5 @@ def load_tokenizer(path: Path) -> AnyTokenizer:
         raise UserError(f"{path}: the tokenizer cannot be read ({error.strerror})") from error
     except (ValueError, LookupError, TypeError, AttributeError):
         raise UserError(
-            f"{path}: not a tokenizer of this project; put back tokenizer.json of its corpus below paths.cache/prepared"
+            f"{path}: not a tokenizer of this project; fetch it again, or copy that of the corpus below paths.cache"
         ) from None

@@ -21,6 +21,7 @@ from aiayn.runs.public import public_config, public_record
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.weights_file import PublishedWeights
 from aiayn.system import files
+from aiayn.training.checkpoint_io import weights_digest
 
 OF_EVALUATIONS = ("hypotheses.txt", "sentences.jsonl", "trees")
 """Files of each scored split that are published."""
@@ -79,8 +80,9 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
     weights = finite_weights(
         run.model(vocabulary_size=tokenizer.vocabulary_size, device=torch.device("cpu")), run.checkpoint
     )
-    known = PublishedWeights(run.checkpoint_name, run.step, steps_averaged(run.checkpoint), run.record.provenance)
-    save_file(_apart(weights), published.weights, known.metadata())
+    own, averaged = _apart(weights), steps_averaged(run.checkpoint)
+    known = PublishedWeights(run.checkpoint_name, run.step, averaged, run.record.provenance, weights_digest(own))
+    save_file(own, published.weights, known.metadata())
     config = public_config(frozen_content(run.directory.config))
     files.write_text(published.config, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     record = public_record(asdict(run.record) | {"scores": {split: asdict(each) for split, each in scores.items()}})

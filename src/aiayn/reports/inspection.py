@@ -33,6 +33,9 @@ UNITS = "kMGT"
 NAMED = ("vocabulary", "d_model")
 """Sizes that stand in shapes by name; others could be taken for each other."""
 
+FIGURES = ("parameters", "FLOP", "memory")
+"""The columns of `Node.figures`."""
+
 TOLD = ("num_heads", "d_k", "d_v", "kernel_size", "probability")
 """Settings of a layer that its figures need not show."""
 
@@ -75,12 +78,13 @@ def report_inspection(config: InspectConfig, output: Path | None) -> None:
 def document(config: InspectConfig) -> Document:
     """The tree, its totals, and base's."""
     composed = row_configuration(BASE, scale=config.identity.scale, fidelity=config.identity.fidelity)
-    found = inspect_model(config, OmegaConf.to_object(composed.model))  # type: ignore[arg-type]
+    base = OmegaConf.to_object(composed.model)
+    found = inspect_model(config, base)  # type: ignore[arg-type]
     tree = beside(folded(found.own, folds=config.folded), folded(found.base, folds=config.folded))
     names, base_names = ({sizes[name]: name for name in NAMED} for sizes in (found.sizes, found.base_sizes))
     lines = [line for line, _ in tree_lines(tree, config.depth, names, base_names)]
     differs = any(line[-1] for line in lines)
-    headings = ("<layer", "<output", "parameters", "FLOP", "memory", *(("<base",) if differs else ()))
+    headings = ("<layer", "<output", *FIGURES, *(("<base",) if differs else ()))
     grid = Grid("Layers", headings, (tuple(line if differs else line[:-1] for line in lines),))
     identity = config.identity
     title = f"The model of {identity.experiment} at scale={identity.scale}"
@@ -88,7 +92,7 @@ def document(config: InspectConfig) -> Document:
         title,
         "Written by `aiayn inspect`.",
         [grid],
-        list(remarks(found, is_base=not differs)),
+        [*remarks(found, is_base=not differs), *setting_remarks(config.model, base)],
         lead=f"{title}, for one batch.",
         remarks_title="The batch and the columns",
         terminal_grids=narrow(grid) if differs else (),
@@ -160,7 +164,8 @@ def tree_lines(
     present = {child.layer.name for child in node.children if child.has_content}
     for child in () if node.base is None else node.base.children:
         if child.has_content and child.layer.name not in present:
-            figures = ", ".join(filter(None, child.figures()))
+            named = zip(FIGURES, child.figures(), strict=True)
+            figures = ", ".join(f"{name} {figure}" for name, figure in named if figure)
             yield (f"{indent}{INDENT}({child.name})", "", "", "", "", f"{MARK} {figures}"), child
 
 
@@ -184,7 +189,8 @@ def base_text(node: Node, names: dict[int, str], base_names: dict[int, str]) -> 
         parts += [f"{name} {value}" for name, value in told]
     shapes = shape_text(node.layer, names), shape_text(base.layer, base_names)
     parts += [shapes[1]] if shapes[1] not in ("", shapes[0]) else []
-    parts += [their or "0" for mine, their in zip(node.figures(), base.figures(), strict=True) if mine != their]
+    pairs = zip(FIGURES, node.figures(), base.figures(), strict=True)
+    parts += [f"{name} {their or '0'}" for name, mine, their in pairs if mine != their]
     return f"{MARK} {', '.join(parts)}" if parts else ""
 
 
@@ -224,7 +230,20 @@ def remarks(found: Inspection, *, is_base: bool) -> Iterator[str]:
         "memory: bytes that the forward pass keeps, in single precision; parameters, gradients and Adam's moments "
         f"take {short(state, binary=True)} more, {short(state + own.kept_bytes, binary=True)} in all"
     )
-    yield "no layer differs from base's" if is_base else f"{MARK}: differs from {BASE} at the same scale and vocabulary"
+    if is_base:
+        yield "no layer has other figures than base's"
+    else:
+        yield f"{MARK}: differs from {BASE} at the same scale and vocabulary"
+
+
+def setting_remarks(own: object, base: object) -> Iterator[str]:
+    """The settings of the model that are not base's: a layer's figures need not show them."""
+    ours, theirs = vars(own), vars(base)
+    parts = [
+        f"{name} {ours[name]} (base {theirs[name]})" for name in ours if ours[name] != theirs.get(name, ours[name])
+    ]
+    if parts:
+        yield f"settings: {', '.join(parts)}"
 
 
 def content(config: InspectConfig, found: Inspection, tree: Node) -> dict[str, Any]:

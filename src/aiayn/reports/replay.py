@@ -32,6 +32,8 @@ class Outcome(StrEnum):
     """The verdict on a replay."""
 
     identical = "bit-identical"
+    equal_scores = "equal scores"
+    """Neither steps nor hypotheses could be compared."""
     within_noise = "within seed noise"
     different = "different"
 
@@ -121,8 +123,9 @@ def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: 
         if name in _values(replay.record)
     ]
     texts, are_texts_equal = _texts(run, replay)
+    has_texts = any(run.hypotheses(split) is not None for split in run.record.scores)
     if first is None and all(each.is_equal for each in scores) and are_texts_equal:
-        outcome = Outcome.identical
+        outcome = Outcome.identical if steps or has_texts else Outcome.equal_scores
     else:
         within = [each.is_within_noise for each in scores if each.noise is not None or each.is_equal]
         judged = [each for each in scores if each.noise is not None]
@@ -192,7 +195,7 @@ def _noise(run: RecordedRun, replay: RecordedRun, runs: Path) -> tuple[dict[str,
         rows = run.sentences(split), replay.sentences(split)
         found |= _sentence_noise(split, *rows) if None not in rows else {}  # type: ignore[arg-type]
     if found:
-        return found, f"by the sentences that were scored, since {runs} has no other seed of the row"
+        return found, f"by the sentences that were scored, since paths.runs={runs} has no other seed of the row"
     return {}, f"unknown: there are neither other seeds of the row below {runs} nor scores of sentences"
 
 
@@ -309,8 +312,10 @@ def _cell(score: ScoreComparison) -> str:
 def lead(run: RecordedRun, verdict: Verdict) -> str:
     """The verdict in one line."""
     if verdict.outcome is Outcome.identical:
-        what = f"all {verdict.steps:,} logged steps and all scores" if verdict.steps else "all scores"
+        what = f"all {verdict.steps:,} logged steps and all scores" if verdict.steps else "all hypotheses and scores"
         return f"{run.record.name}: {verdict.outcome}: {what} are equal"
+    if verdict.outcome is Outcome.equal_scores:
+        return f"{run.record.name}: {verdict.outcome}; neither steps nor hypotheses could be compared"
     if verdict.first_step is not None:
         where = f"first differs at step {verdict.first_step:,} ({verdict.first_key})"
     else:
@@ -326,7 +331,7 @@ def remarks(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Iterator
         yield f"steps: cannot be compared, {why}"
     if verdict.sentences:
         yield f"sentences: {verdict.sentences}"
-    if verdict.outcome is not Outcome.identical:
+    if verdict.outcome not in (Outcome.identical, Outcome.equal_scores):
         yield f"seed noise: {verdict.noise}"
         if not verdict.environment:
             yield "code, packages, data and hardware are the recorded ones"

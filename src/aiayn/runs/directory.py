@@ -143,6 +143,8 @@ class RunDirectory:
         if which.isdecimal() and int(which) in by_step:
             return int(which), by_step[int(which)]
         existing = [*(["last"] if steps else []), *(["best"] if best else []), *averages, *map(str, sorted(by_step))]
+        if not self.checkpoints.is_dir():
+            raise UserError(f"{self.path}: has neither checkpoints/ nor {self.weights.name}; restore or fetch them")
         raise UserError(f"checkpoint={which}: {self.checkpoints} has {', '.join(existing) or 'no checkpoint'}")
 
     def _published_checkpoint(self, which: str) -> tuple[int, Path]:

@@ -53,7 +53,11 @@ class RecordedRun:
 
 
 def open_record(path: str, *, key: str = "record") -> RecordedRun:
-    """The record that the user named: `run.json`, or the folder that holds it; UserError if it is no finished run."""
+    """The record that the user named: `run.json`, or the folder that holds it.
+
+    Raises:
+        UserError: it is no finished run, or a file is damaged.
+    """
     named = Path(path).expanduser()
     file = named / "run.json" if named.is_dir() else named
     if file.name != "run.json":
@@ -63,7 +67,23 @@ def open_record(path: str, *, key: str = "record") -> RecordedRun:
         raise UserError(f"{key}={path}: an imported model, which was not trained here; there is nothing to replay")
     if not record.scores:
         raise UserError(f"{key}={path}: the run is {record.status.value} and has no scores; name a finished run")
-    return RecordedRun(RunDirectory(file.parent), record)
+    run = RecordedRun(RunDirectory(file.parent), record)
+    _check_metrics(run)
+    return run
+
+
+def _check_metrics(run: RecordedRun) -> None:
+    """Refuse a damaged file of metrics: its steps would be taken for those that were logged."""
+    path = run.directory.metrics
+    if not path.is_file():
+        return
+    remedy = "restore the file, or remove it: the steps are then not compared"
+    lines = path.read_bytes().splitlines()
+    if not lines and run.record.steps:
+        raise UserError(f"{path}: is empty, and the run has {run.record.steps:,} steps; {remedy}")
+    for number, line in enumerate(lines, 1):
+        if not (line.startswith(b"{") and line.endswith(b"}")):
+            raise UserError(f"{path}: line {number} is no object of JSON; {remedy}")
 
 
 def content_hash(content: dict[str, Any]) -> str:

@@ -26,6 +26,8 @@ class PublishedWeights:
     """Ascending; empty for a single checkpoint."""
     provenance: Mapping[str, str | None]
     """As in every checkpoint of the run: `config_hash` and `data_fingerprint`."""
+    sha256: str
+    """Of names and bytes of the weights, by name: the format has no checksum of its own."""
 
     def metadata(self) -> dict[str, str]:
         """Of the header; `format` is what readers of other libraries expect."""
@@ -44,6 +46,7 @@ def published_weights(path: Path) -> PublishedWeights:
             step=int(content["step"]),
             averaged_steps=tuple(map(int, content["averaged_steps"])),
             provenance=dict(content["provenance"]),
+            sha256=str(content["sha256"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         reason = error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"

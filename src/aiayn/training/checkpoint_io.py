@@ -1,5 +1,6 @@
 """Checkpoints: written atomically, checked for damage, and read as plain data only."""
 
+import hashlib
 import importlib.util
 import pickle
 import struct
@@ -79,6 +80,15 @@ def load_checkpoint(
     return content
 
 
+def weights_digest(weights: Mapping[str, torch.Tensor]) -> str:
+    """SHA-256 of names and bytes, in the order of the names."""
+    found = hashlib.sha256()
+    for name in sorted(weights):
+        found.update(name.encode())
+        found.update(weights[name].contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
 def _load_published(path: Path) -> dict[str, Any]:
     """The weights of a published run in the form of a checkpoint."""
     if importlib.util.find_spec("safetensors") is None:
@@ -91,6 +101,8 @@ def _load_published(path: Path) -> dict[str, Any]:
         weights = load_file(path)
     except (OSError, SafetensorError):
         raise UserError(f"{path}: not a readable file of weights (cut off or damaged); fetch it again") from None
+    if weights_digest(weights) != known.sha256:
+        raise UserError(f"{path}: the weights were changed since they were published; fetch it again")
     return {
         "state_dict": {f"model.{name}": weight for name, weight in weights.items()},
         "global_step": known.step,

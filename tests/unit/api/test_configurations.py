@@ -61,7 +61,8 @@ def test_a_mistake_has_the_command_lines_words(word: str, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("overrides", "complaint"),
     [
-        ("scale=nano", "overrides=scale=nano: must be a list"),
+        ("scale=nano", "overrides='scale=nano': must be a list"),
+        ([3], "overrides: 3 is no text"),
         (["--multirun"], "--multirun: flags are for the command line"),
         (["sweeps=table3"], "sweeps=table3: has many runs"),
     ],

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -27,9 +28,11 @@ def test_help_lists_every_verb_and_noun(aiayn: CommandLine) -> None:
     said = aiayn("--help")
     assert (said.code, said.err) == (0, "")
     for verb, command in COMMANDS.items():
-        (line,) = (line for line in said.out.splitlines() if line.startswith(f"  {verb} "))
-        assert command.summary in line
-        assert all(noun in line for noun in command.nouns)
+        (_, found) = said.out.split(f"\n  {verb} ")
+        entry = " ".join(re.split(r"\n(?! {12})", found)[0].split())
+        assert entry.startswith(command.summary)
+        assert entry.removeprefix(command.summary).strip(": ").split(", ") == [*command.nouns] or not command.nouns
+    assert max(map(len, said.out.splitlines()[:-3])) <= 80
 
 
 def test_without_a_word_the_help_is_shown_and_the_code_is_two(aiayn: CommandLine) -> None:

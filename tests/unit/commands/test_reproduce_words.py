@@ -98,7 +98,7 @@ def test_a_failed_sweep_wins_over_a_refused_report(has_failed: bool, reason: str
     ("words", "complaint"),
     [
         ([], "aiayn reproduce: choose a table from "),
-        (["table9"], "aiayn reproduce table9: choose a table from "),
+        (["table9"], "aiayn reproduce table9: did you mean table"),
         (["table3", "-m"], "-m: aiayn reproduce has no flags but --help"),
         (["table3", "sweeps=seeds"], "sweeps=seeds: aiayn reproduce table3 runs its own sweep"),
         (["table3", "scale=nano,demo"], "scale=nano,demo: a table has one scale"),

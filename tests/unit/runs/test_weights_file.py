@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 
 from aiayn.errors import UserError
 from aiayn.runs.weights_file import PublishedWeights, published_weights
-from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint
+from aiayn.training.checkpoint_io import ForeignCheckpointError, load_checkpoint, weights_digest
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=10)
 
@@ -20,11 +20,12 @@ KNOWN = st.builds(
     step=st.integers(0, 10**9),
     averaged_steps=st.lists(st.integers(0, 10**9)).map(tuple),
     provenance=st.fixed_dictionaries({"config_hash": TEXTS, "data_fingerprint": st.none() | TEXTS}),
+    sha256=st.just(weights_digest({"embedding.weight": torch.ones(2, 3)})),
 )
 
 
-def write(path: Path, known: PublishedWeights) -> None:
-    save_file({"embedding.weight": torch.ones(2, 3)}, path, known.metadata())
+def write(path: Path, known: PublishedWeights, value: float = 1.0) -> None:
+    save_file({"embedding.weight": torch.full((2, 3), value)}, path, known.metadata())
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
@@ -47,9 +48,18 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
         published_weights(path)
 
 
+def test_changed_weights_are_refused(tmp_path: Path) -> None:
+    path, digest = tmp_path / "model.safetensors", weights_digest({"embedding.weight": torch.ones(2, 3)})
+    known = PublishedWeights("step-1", 1, (), {}, digest)
+    write(path, known, value=1.5)
+    with pytest.raises(UserError, match="the weights were changed since they were published"):
+        load_checkpoint(path, provenance=None)
+
+
 def test_weights_of_another_run_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    write(path, PublishedWeights("step-1", 1, (), {"config_hash": "a", "data_fingerprint": "b"}))
+    digest = weights_digest({"embedding.weight": torch.ones(2, 3)})
+    write(path, PublishedWeights("step-1", 1, (), {"config_hash": "a", "data_fingerprint": "b"}, digest))
     with pytest.raises(ForeignCheckpointError):
         load_checkpoint(path, provenance={"config_hash": "c"})
     save_file({"weight": torch.ones(1)}, path)

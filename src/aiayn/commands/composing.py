@@ -61,9 +61,8 @@ def typed_configuration(verb: str, overrides: Sequence[str], *, config_dir: Path
         try:
             composed = _composed(verb, words)
             if composed.hydra.mode is RunMode.MULTIRUN:
-                raise UserError(
-                    f"sweeps={composed.hydra.runtime.choices.sweeps}: has many runs, not one: aiayn.train_sweep takes it"
-                )
+                sweep = composed.hydra.runtime.choices.sweeps
+                raise UserError(f"sweeps={sweep}: has many runs, not one: aiayn.train_sweep takes it")
             return _judged(verb, words, composed)
         except UserError as error:
             raise error from None  # a notebook would show Hydra's errors, too
@@ -78,9 +77,8 @@ def _composed(verb: str, words: Words) -> DictConfig:
     composed, swept = compose_first(verb, words.overrides)
     check_computed_keys(composed, verb, words.overrides)
     if swept and not words.multirun and composed.hydra.mode is not RunMode.MULTIRUN:
-        raise UserError(
-            f"{swept[0]}: several values need -m, or aiayn.train_sweep in Python; as one value write it in brackets or quotes"
-        )
+        remedy = "as one value write it in brackets or quotes"
+        raise UserError(f"{swept[0]}: several values need -m, or aiayn.train_sweep in Python; {remedy}")
     return composed
 
 

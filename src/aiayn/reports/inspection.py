@@ -33,7 +33,7 @@ UNITS = "kMGT"
 NAMED = ("vocabulary", "d_model")
 """Sizes that stand in shapes by name; others could be taken for each other."""
 
-FIGURES = ("parameters", "FLOP", "memory")
+FIGURES = ("parameters", "FLOPs", "memory")
 """The columns of `Node.figures`."""
 
 TOLD = ("num_heads", "d_k", "d_v", "kernel_size", "probability")
@@ -222,7 +222,7 @@ def remarks(found: Inspection, *, is_base: bool) -> Iterator[str]:
     sizes = (f"{name} = {size:,}{'' if base in (None, size) else f' (base {base:,})'}" for name, size, base in pairs)
     yield f"sizes: {', '.join(sizes)}; of n x a layer, the figures are those of each"
     yield (
-        f"FLOP: of the forward pass; {short(own.weight_flops)} in products of weights, whose training takes "
+        f"FLOPs: of the forward pass; {short(own.weight_flops)} in products of weights, whose training takes "
         f"{FORWARD_AND_BACKWARD} times as many (`aiayn plan`), {short(own.other_flops) or '0'} in others, pads included"
     )
     state = BYTES_OF_STATE * own.parameters

@@ -67,13 +67,13 @@ def model_card(run: OpenedRun, record: Record, *, runs: Path, repository: str | 
     sections = [
         f"---\n{_metadata(run.config, record, scores)}\n---",
         f"# {_title(record)}",
-        "A model of [Attention Is All You Need](https://arxiv.org/abs/1706.03762) or beside it, trained and published "
-        f"by aiayn: experiment `{record.experiment}`, scale `{record.scale}`, checkpoint `{run.checkpoint_name}`. "
+        "A model from a reproduction of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), trained and "
+        f"published by aiayn: experiment `{record.experiment}`, scale `{record.scale}`, checkpoint `{run.checkpoint_name}`. "
         "Every number below is from the run's record, `run.json`.",
         _usage(run.config, "hub:" + repository if repository else "<this folder>"),
         "## Scores",
         *_scores(scores),
-        "## Beside base",
+        "## Difference to base",
         _beside_base(run, record, runs),
         "## Data",
         _bullets(_data(run.config, record)),

@@ -68,7 +68,8 @@ def model_card(run: OpenedRun, record: Record, *, runs: Path, repository: str | 
         f"---\n{_metadata(run.config, record, scores)}\n---",
         f"# {_title(record)}",
         "A model from a reproduction of [Attention Is All You Need](https://arxiv.org/abs/1706.03762), trained and "
-        f"published by aiayn: experiment `{record.experiment}`, scale `{record.scale}`, checkpoint `{run.checkpoint_name}`. "
+        f"published by aiayn: experiment `{record.experiment}`, scale `{record.scale}`, checkpoint "
+        f"`{run.checkpoint_name}`. "
         "Every number below is from the run's record, `run.json`.",
         _usage(run.config, "hub:" + repository if repository else "<this folder>"),
         "## Scores",

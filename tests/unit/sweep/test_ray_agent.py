@@ -1,10 +1,9 @@
 """What a node of Ray tells of itself, and the answer where Ray is not installed."""
 
-import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
-import pytest
-from commands import Say
 from tiny import TINY
 
 from aiayn.sweep.ray_agent import Agent, interface_of, unseen
@@ -25,7 +24,11 @@ def test_a_meeting_point_is_free() -> None:
     assert 1024 <= second < 65536
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ray") is not None, reason="Ray is installed")
-def test_the_extra_is_named_where_ray_is_missing(say: Say) -> None:
-    said = say("train", "-m", *TINY, "seed=1,2", "hydra/launcher=ray", "logger=none")
-    assert said.refuses_by("hydra/launcher=ray: ray is not installed; pip install -e '.[ray]' in the checkout")
+def test_without_ray_it_is_one_line(tmp_path: Path) -> None:
+    line = "import sys; sys.modules['ray'] = None; from aiayn.__main__ import main; sys.exit(main())"
+    words = ["train", "-m", *TINY, "seed=1,2", "hydra/launcher=ray", "logger=none"]
+    said = subprocess.run(
+        [sys.executable, "-c", line, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    answer = "aiayn: hydra/launcher=ray: ray is not installed; pip install -e '.[ray]' in the checkout\n"
+    assert (said.returncode, said.stdout, said.stderr) == (2, "", answer)

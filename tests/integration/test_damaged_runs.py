@@ -83,7 +83,10 @@ EVALUATED: dict[str, tuple[Damage, str]] = {
     "a checkpoint of another shape": (reshaped, f"checkpoint={{run}}/{LAST}: its weights do not fit this model ("),
     "another run's checkpoint": (of_another_run, f"{{run}}/{LAST}: a checkpoint of another run (config_hash 0, not "),
     "a checkpoint with code": (with_code, f"{{run}}/{LAST}: not a checkpoint of this program: it holds more than "),
-    "no checkpoint": (without_checkpoints, "{run}: has neither checkpoints/ nor model.safetensors; restore or fetch them"),
+    "no checkpoint": (
+        without_checkpoints,
+        "{run}: has neither checkpoints/ nor model.safetensors; restore or fetch them",
+    ),
     "a record that is no JSON": (replaced("run.json", b"{"), "{run}/run.json: not a record ("),
     "a record that is no text": (replaced("run.json", b"\xff"), "{run}/run.json: not a record ("),
     "a record of a later version": (record(schema_version=99), "{run}/run.json: schema_version=99: this aiayn reads"),

@@ -33,6 +33,7 @@ ANALYSIS: Mapping[str, Any] = {
     "equivalence_level": EQUIVALENCE_LEVEL,
     "contradictions": "corrected over all primary comparisons (Holm)",
     "intervals": "the wider of those by the variance of all rows' seeds and by that of the two rows' own (Welch)",
+    "gates": "of the mean over a row's seeds",
     "target_power": TARGET_POWER,
     "variance_bound": POWER_CONFIDENCE,
 }

@@ -220,12 +220,13 @@ def test_the_last_fall_is_of_log_perplexity_between_validations() -> None:
     ("last", "complaint"),
     [
         ((4.99, 4.99), ""),
-        ((4.7, 5.25), "mine still loses 6.0% of its perplexity"),
-        ((4.99, 5.25), "the perplexity of mine rises by 5.0%"),
+        ((4.9, 5.1), ""),
+        ((4.7, 4.99), "mine still loses 3.1% of its perplexity"),
+        ((4.99, 5.25), "the perplexity of mine rises by 2.4%"),
         ((4.99, math.inf), "mine has no finite perplexity"),
     ],
 )
-def test_every_seed_has_to_have_converged(last: tuple[float, float], complaint: str) -> None:
+def test_seeds_have_to_have_converged_on_average(last: tuple[float, float], complaint: str) -> None:
     claim = replace(ONE, gates={"converged": Converged(0.01, 0.1)})
     curves = {"base": [FLAT], "mine": [{900: 5.0, 1000: ppl} for ppl in last]}
     found = failed_gate(claim, curves, "base")

@@ -1,15 +1,35 @@
-"""Multi-head attention (section 3.2.2)."""
+"""Attention (section 3.2): equation 1, and multi-head attention.
+
+`AttentionFunction` computes scores. A `Context` knows the keys that a query may attend to, and the fastest kernel for
+equation 1: that of `attention_context` in training, those of `decoder_state` in a search.
+"""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.attention_context import Context, KeysValues
 from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.initialization import projection
+from aiayn.models.keys_values import Context, KeysValues
+
+
+def attention(
+    function: AttentionFunction, query: Tensor, keys: Tensor, values: Tensor, *, allowed: Tensor | None, dropout: float
+) -> Tensor:
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V (equation 1), or softmax(scores) V with other scores.
+
+    Queries are `[..., queries, d_k]`, keys `[..., keys, d_k]`, values `[..., keys, d_v]`, the result `[..., queries,
+    d_v]`. `allowed`, bool `[..., queries, keys]`, is True where a query may attend to a key; None: everywhere.
+    `dropout` is the probability that a weight is set to zero.
+    """
+    scores = function.scores(query, keys)
+    if allowed is not None:
+        scores = scores.masked_fill(~allowed, -torch.inf)  # section 3.2.3
+    return torch.matmul(F.dropout(torch.softmax(scores, dim=-1), dropout), values)
 
 
 class MultiHeadAttention(nn.Module):
-    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V) (3.2.2).
 
     The matrices W_i of all heads that read the same input are one matrix. Self-attention reads queries, keys and values
     from one sequence; cross-attention gets keys and values, made once by `keys_values`, of another.
@@ -39,10 +59,10 @@ class MultiHeadAttention(nn.Module):
         self.output = projection(self.value_width, d_model, bias=bias)
 
     def forward(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> Tensor:
-        """Attend from states `[..., d_model]` to those that `context` shows, or to their memory: the same shape."""
-        query, memory = self.heads(states, context, memory)
-        attended = context.attend(self.function, query, memory, dropout=self.dropout if self.training else 0.0)
-        result: Tensor = self.output(attended.flatten(-2))
+        """Attention from states `[..., d_model]` to `memory`, or to themselves if it is None, to the same shape."""
+        query, keys_values = self.heads(states, context, memory)
+        heads = context.attend(self.function, query, keys_values, dropout=self.dropout if self.training else 0.0)
+        result: Tensor = self.output(heads.flatten(-2))  # Concat(head_1, ..., head_h) W^O
         return result
 
     def heads(self, states: Tensor, context: Context, memory: KeysValues | None = None) -> tuple[Tensor, KeysValues]:
@@ -53,11 +73,11 @@ class MultiHeadAttention(nn.Module):
         assert self.query_key_value is not None, "cross-attention needs the memory's keys and values"
         widths = [self.key_width, self.key_width, self.value_width]
         query, *rest = self.query_key_value(states).split(widths, dim=-1)
-        query, memory = torch.unflatten(query, -1, (self.num_heads, self.d_k)), self._split(*rest)
+        query, own = torch.unflatten(query, -1, (self.num_heads, self.d_k)), self._split(*rest)
         if self.rotary is not None:
             query = self.rotary(query, context.positions)
-            memory = memory._replace(keys=self.rotary(memory.keys, context.positions))
-        return query, memory
+            own = own._replace(keys=self.rotary(own.keys, context.positions))
+        return query, own
 
     def keys_values(self, states: Tensor) -> KeysValues:
         """K W_i^K and V W_i^V of the encoder's output `[..., d_model]`."""

@@ -1,8 +1,7 @@
-"""softmax(scores) V by the fastest code for the device, the type and the attention function."""
+"""Equation 1, `attention.attention`, by the fastest code for the device, the type and the attention function."""
 
 import inspect
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import torch
@@ -11,10 +10,21 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from aiayn.flat_tokens import Layout
+from aiayn.models.attention import attention
 from aiayn.models.attention_functions import AttentionFunction
+
+varlen_attention: Callable[..., Any] | None
+"""The kernel for flat tensors, of torch 2.10 and newer."""
+try:
+    from torch.nn.attention.varlen import varlen_attn as varlen_attention
+except ImportError:
+    varlen_attention = None
 
 torch.backends.cuda.enable_cudnn_sdp(False)
 """cuDNN's attention builds a plan for each new shape, which takes longer than the step; no two batches are alike."""
+
+VARLEN_HAS_FLAG = varlen_attention is not None and "is_causal" in inspect.signature(varlen_attention).parameters
+"""Whether the kernel has a flag for causal attention; later versions take a window instead."""
 
 VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""
@@ -60,14 +70,13 @@ def padded_attention(
         mask = None if is_causal or is_token is None else is_token[:, None, None]
         # Equation 1: softmax(scale Q K^T) V; is_causal sets the scores of later keys to -inf (section 3.2.3).
         return _fused(query, keys, values, mask=mask, is_causal=is_causal, scale=function.scale, dropout=dropout)
-    # Scores are computed again in the backward pass: sums of queries and keys would take d_k times their memory.
-    scores: Tensor = (
-        checkpoint(function.scores, query, keys, use_reentrant=False)
-        if torch.is_grad_enabled()
-        else function.scores(query, keys)
-    )
-    weights = torch.softmax(masked(scores, is_token, is_causal=is_causal), dim=-1)
-    return torch.matmul(F.dropout(weights, dropout), values)
+    allowed = allowed_keys(query.shape[-2], keys.shape[-2], is_token, is_causal=is_causal, device=query.device)
+    given: dict[str, Any] = {"allowed": allowed, "dropout": dropout}
+    if not torch.is_grad_enabled():
+        return attention(function, query, keys, values, **given)
+    # Computed again in the backward pass: sums of queries and keys would take d_k times the memory of the scores.
+    result: Tensor = checkpoint(attention, function, query, keys, values, use_reentrant=False, **given)
+    return result
 
 
 def _fused(
@@ -90,15 +99,23 @@ def _fused(
     )
 
 
-def masked(scores: Tensor, is_token: Tensor | None, *, is_causal: bool, reach: int | None = None) -> Tensor:
-    """Scores `[batch, num_heads, queries, keys]` with -inf at the keys that `padded_attention` hides."""
-    queries, keys = (torch.arange(length, device=scores.device) for length in scores.shape[-2:])
-    distance = keys - queries[:, None]
-    if reach is not None:
-        scores = scores.masked_fill(distance.abs() > reach, -torch.inf)
-    if is_causal:
-        return scores.masked_fill(distance > 0, -torch.inf)
-    return scores if is_token is None else scores.masked_fill(~is_token[:, None, None], -torch.inf)
+def allowed_keys(
+    queries: int,
+    keys: int,
+    is_token: Tensor | None,
+    *,
+    is_causal: bool,
+    reach: int | None = None,
+    device: torch.device,
+) -> Tensor | None:
+    """Bool that broadcasts to `[batch, num_heads, queries, keys]`, True where `padded_attention` attends; None: all."""
+    distance = torch.arange(keys, device=device) - torch.arange(queries, device=device)[:, None]
+    allowed = None if reach is None else distance.abs() <= reach
+    if is_causal:  # hides pads, too
+        return distance <= 0 if allowed is None else allowed & (distance <= 0)
+    if is_token is None:
+        return allowed
+    return is_token[:, None, None] if allowed is None else allowed & is_token[:, None, None]
 
 
 def attend_few(function: AttentionFunction, query: Tensor, keys: Tensor, values: Tensor, bias: Tensor | None) -> Tensor:
@@ -175,7 +192,7 @@ def has_flat_kernel(
         and widths[0] == widths[1] <= VARLEN_WIDTH
         and widths[0] % VARLEN_MULTIPLE == 0
         and dropout == 0.0
-        and _varlen_attention() is not None
+        and varlen_attention is not None
     )
 
 
@@ -190,11 +207,11 @@ def flat_attention(
     is_causal: bool,
 ) -> Tensor:
     """Attend within the sentences of flat tensors `[tokens, num_heads, d]`, by torch's kernel without padding."""
-    varlen = _varlen_attention()
-    assert varlen is not None
-    has_flag = "is_causal" in inspect.signature(varlen).parameters  # later versions take a window instead
-    causal: dict[str, Any] = {"is_causal": is_causal} if has_flag else {"window_size": (-1, 0 if is_causal else -1)}
-    result: Tensor = varlen(
+    assert varlen_attention is not None
+    causal: dict[str, Any] = (
+        {"is_causal": is_causal} if VARLEN_HAS_FLAG else {"window_size": (-1, 0 if is_causal else -1)}
+    )
+    result: Tensor = varlen_attention(
         function.transform(query.transpose(0, 1)).transpose(0, 1),
         keys,
         values,
@@ -206,13 +223,3 @@ def flat_attention(
         **causal,
     )
     return result
-
-
-@cache
-def _varlen_attention() -> Callable[..., Any] | None:
-    """`varlen_attn` of torch 2.10 and newer."""
-    try:
-        from torch.nn.attention.varlen import varlen_attn
-    except ImportError:
-        return None
-    return varlen_attn

@@ -1,36 +1,18 @@
-"""The keys that each query sees: in training those of its sentence, in a search those of its beam's past."""
+"""Attention within the sentences of flat tensors, as in training: which keys a query may attend to."""
 
-from typing import NamedTuple, Protocol
+from typing import Any
 
+import torch
 from torch import Tensor
 
-from aiayn.models.attention_backends import flat_attention, masked, padded_attention, takes_flat
+from aiayn.models.attention_backends import allowed_keys, flat_attention, padded_attention, takes_flat
 from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.keys_values import KeysValues
 from aiayn.models.padded_view import PaddedView
 
 
-class KeysValues(NamedTuple):
-    """Keys `[..., num_heads, d_k]` and values `[..., num_heads, d_v]` of positions that are attended to."""
-
-    keys: Tensor
-    values: Tensor
-
-
-class Context(Protocol):
-    """The keys that each query sees."""
-
-    @property
-    def positions(self) -> Tensor:
-        """The queries' positions in their sentences, int64 that broadcast to `[...]`."""
-        ...
-
-    def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """softmax(scores) V, `[..., num_heads, d_v]`, of queries `[..., num_heads, d_k]`; dropout is on the weights."""
-        ...
-
-
 class SentenceContext:
-    """Queries of a flat tensor `[tokens, ...]` see the keys of their sentence, all or those up to their position."""
+    """Queries of a flat tensor `[tokens, ...]` attend to the keys of their sentence, all or up to their position."""
 
     def __init__(
         self, queries: PaddedView, keys: PaddedView, *, is_causal: bool = False, reach: int | None = None
@@ -40,11 +22,11 @@ class SentenceContext:
 
     @property
     def positions(self) -> Tensor:
-        """See `Context`."""
+        """See `keys_values.Context`."""
         return self.queries.layout.positions
 
     def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """See `Context`; without padding where the kernel for flat tensors takes it."""
+        """See `keys_values.Context`; without padding where the kernel for flat tensors takes it."""
         if self.reach is None and takes_flat(function, query, memory.values, dropout=dropout):
             layouts = self.queries.layout, self.keys.layout
             return flat_attention(function, query, *memory, *layouts, is_causal=self.is_causal)
@@ -62,4 +44,7 @@ class SentenceContext:
     def scores(self, function: AttentionFunction, query: Tensor, memory: KeysValues) -> Tensor:
         """The softmax's logits `[sentences, num_heads, queries, keys]`, -inf at hidden keys, for inspection."""
         scores = function.scores(self.queries.pad(query).transpose(1, 2), self.keys.pad(memory.keys).transpose(1, 2))
-        return masked(scores, self.keys.mask, is_causal=self.is_causal, reach=self.reach)
+        shown: dict[str, Any] = {"is_causal": self.is_causal, "reach": self.reach, "device": scores.device}
+        queries, keys = scores.shape[-2:]
+        allowed = allowed_keys(queries, keys, self.keys.mask, **shown)
+        return scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)

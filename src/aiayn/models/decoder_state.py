@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from aiayn.models.attention_backends import attend_few
-from aiayn.models.attention_context import KeysValues
 from aiayn.models.attention_functions import AttentionFunction
+from aiayn.models.keys_values import KeysValues
 from aiayn.models.padded_view import PaddedView
 
 
@@ -31,7 +31,7 @@ class Cache(NamedTuple):
 
 
 class PastContext(NamedTuple):
-    """New positions `[sentences, beam]` see the past of their beam, and themselves; see `attention_context.Context`."""
+    """New positions `[sentences, beam]` see the past of their beam, and themselves; see `keys_values.Context`."""
 
     cache: Cache
     slots: int
@@ -49,7 +49,7 @@ class PastContext(NamedTuple):
 
 
 class SourceContext(NamedTuple):
-    """New positions `[sentences, beam]` see their source; see `attention_context.Context`."""
+    """New positions `[sentences, beam]` see their source; see `keys_values.Context`."""
 
     bias: Tensor | None
     """Added to the scores, `[sentences, 1, 1, source_len]`: -inf at pads; None without pads."""

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from aiayn.models.initialization import table
 
 
-class TiedEmbedding(nn.Module):
+class TokenEmbedding(nn.Module):
     """One matrix `[vocabulary_size, d_model]` for source, target and the projection before the softmax."""
 
     def __init__(self, *, vocabulary_size: int, d_model: int, is_scaled: bool = True) -> None:
@@ -17,5 +17,5 @@ class TiedEmbedding(nn.Module):
         self.weight = table(vocabulary_size, d_model)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Look up tokens int64 `[batch, length]`, scaled by sqrt(d_model) if so constructed: `[..., d_model]`."""
+        """Look up ids int64 `[...]`, scaled by sqrt(d_model) if so constructed: `[..., d_model]`."""
         return F.embedding(tokens, self.weight) * self.scale

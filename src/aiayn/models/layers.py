@@ -1,13 +1,15 @@
-"""The layers of encoder and decoder, and the residual connections around their sub-layers (section 3.1)."""
+"""The layers of encoder and decoder (section 3.1), their residual connections and feed-forward networks."""
 
 from collections.abc import Callable
+from typing import cast
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aiayn.models.attention import MultiHeadAttention
-from aiayn.models.attention_context import Context, KeysValues
 from aiayn.models.dropout import Dropout
-from aiayn.models.feed_forward import FeedForward
+from aiayn.models.initialization import projection
+from aiayn.models.keys_values import Context, KeysValues
 
 
 class Residual(nn.Module):
@@ -26,12 +28,35 @@ class Residual(nn.Module):
     def forward(self, states: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Apply a sub-layer to states `[..., d_model]`, to the same shape."""
         output = sublayer(self.norm(states) if self.is_pre else states)
-        states = self.dropout.add(states, output) if self.adds else self.dropout(output)
-        return states if self.is_pre else self.norm(states)
+        total = self.dropout.add(states, output) if self.adds else self.dropout(output)  # x + Dropout(Sublayer(x))
+        return total if self.is_pre else self.norm(total)
+
+
+class FeedForward(nn.Module):
+    """Two biased projections with a ReLU between them: max(0, x W1 + b1) W2 + b2 (equation 2).
+
+    `activation="swish"` replaces the ReLU by x sigmoid(x) (Ramachandran et al. 2017). The paper has no dropout after
+    the activation; the authors' later code has it.
+    """
+
+    def __init__(self, *, d_model: int, d_ff: int, activation: str = "relu", dropout: float = 0.0) -> None:
+        super().__init__()
+        self.is_swish = activation == "swish"
+        self.dropout = Dropout(dropout)
+        self.inner = projection(d_model, d_ff, bias=True)
+        self.output = projection(d_ff, d_model, bias=True)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map every position alone, `[..., d_model]` to `[..., d_model]`."""
+        inner = self.inner(states)
+        # In place, since this is the model's widest activation: ReLU's gradient needs only the values after it.
+        active = F.silu(inner) if self.is_swish else F.relu(inner, inplace=True)
+        result: Tensor = self.output(self.dropout(active))
+        return result
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network; `residual` makes the connection around each."""
+    """Self-attention, then a feed-forward network; `residual()` creates the residual connection of a sub-layer."""
 
     def __init__(
         self, self_attention: MultiHeadAttention, feed_forward: FeedForward, residual: Callable[[], Residual]
@@ -43,8 +68,7 @@ class EncoderLayer(nn.Module):
     def forward(self, states: Tensor, own: Context) -> Tensor:
         """Map source states `[tokens, d_model]` to the same shape."""
         states = self.self_attention_residual(states, lambda each: self.self_attention(each, own))
-        states = self.feed_forward_residual(states, self.feed_forward)
-        return states  # noqa: RET504
+        return cast("Tensor", self.feed_forward_residual(states, self.feed_forward))
 
 
 class DecoderLayer(nn.Module):
@@ -65,9 +89,8 @@ class DecoderLayer(nn.Module):
     def forward(self, states: Tensor, own: Context, source: Context, memory: KeysValues) -> Tensor:
         """Map target states `[..., d_model]` to the same shape: all of a batch, or in a search those of new tokens.
 
-        `memory` are this layer's keys and values of the encoder's output, which `source` shows to each state.
+        `memory` are this layer's keys and values of the encoder's output; `source` selects those of a state's sentence.
         """
         states = self.self_attention_residual(states, lambda each: self.self_attention(each, own))
         states = self.cross_attention_residual(states, lambda each: self.cross_attention(each, source, memory))
-        states = self.feed_forward_residual(states, self.feed_forward)
-        return states  # noqa: RET504
+        return cast("Tensor", self.feed_forward_residual(states, self.feed_forward))

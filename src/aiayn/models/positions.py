@@ -1,14 +1,16 @@
-"""Positional encodings (section 3.5): sinusoids, and the learned table of Table 3's row (E)."""
+"""Positional encodings (section 3.5): sinusoids. Row (E) of Table 3 is `variants.positions.LearnedPositions`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import TypeAlias
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aiayn.errors import UserError
-from aiayn.models.initialization import table
+
+Formula: TypeAlias = Callable[[Tensor, int], Tensor]
 
 
 class PositionalEncoding(nn.Module, ABC):
@@ -29,14 +31,7 @@ class SinusoidalPositions(PositionalEncoding):
     from the others. Sentences begin at `offset`. `formula` computes the rows, with the shapes of `sinusoids`.
     """
 
-    def __init__(
-        self,
-        *,
-        max_positions: int,
-        d_model: int,
-        offset: int = 0,
-        formula: Callable[[Tensor, int], Tensor] | None = None,
-    ) -> None:
+    def __init__(self, *, max_positions: int, d_model: int, offset: int = 0, formula: Formula | None = None) -> None:
         super().__init__()
         if d_model % 2:
             raise UserError(f"model.d_model={d_model}: must be even with model.positions=sinusoidal")
@@ -54,24 +49,6 @@ class SinusoidalPositions(PositionalEncoding):
     def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
         """See `PositionalEncoding`."""
         return embedded + self.encodings(positions, longest=longest)
-
-
-class LearnedPositions(PositionalEncoding):
-    """Adds a learned vector for each of `max_positions` positions (row E; Gehring et al. 2017)."""
-
-    def __init__(self, *, max_positions: int, d_model: int) -> None:
-        super().__init__()
-        self.table = table(max_positions, d_model)
-        self.end = max_positions
-
-    def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
-        """See `PositionalEncoding`; UserError beyond the table."""
-        if longest > len(self.table):
-            raise UserError(
-                f"model.max_positions={len(self.table)}: too few for {longest} tokens; learned positions end there, so "
-                "train with more, shorten the sentences or take model.positions=sinusoidal"
-            )
-        return embedded + F.embedding(positions, self.table)
 
 
 def sinusoids(positions: Tensor, d_model: int) -> Tensor:

@@ -12,10 +12,9 @@ from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_functions import attention_function
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
-from aiayn.models.embeddings import TiedEmbedding
-from aiayn.models.feed_forward import FeedForward
+from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import target_space
-from aiayn.models.layers import DecoderLayer, EncoderLayer, Residual
+from aiayn.models.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
@@ -34,9 +33,7 @@ class Transformer(TranslationModel[DecoderState]):
     """Encoder and decoder, for training by `forward` and for searching by `begin` and `step`.
 
     The arguments are the settings of `model` in the configuration, which explains them; the defaults are the paper's.
-
-    Raises:
-        UserError: sinusoids are requested with an odd d_model.
+    UserError if sinusoids are requested with an odd d_model.
     """
 
     def __init__(
@@ -94,9 +91,9 @@ class Transformer(TranslationModel[DecoderState]):
         def connection() -> Residual:
             return Residual(normalize(), dropout=dropout, is_pre=norm == "pre", adds=residual)
 
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
+        self.embedding = TokenEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
         self.untied_target_embedding, self.untied_output = (
-            None if tied_embeddings else TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
+            None if tied_embeddings else TokenEmbedding(vocabulary_size=vocabulary_size, d_model=d_model)
             for _ in range(2)
         )
         self.output_bias = nn.Parameter(torch.zeros(vocabulary_size)) if output_bias else None
@@ -131,7 +128,7 @@ class Transformer(TranslationModel[DecoderState]):
         """Run the encoder."""
         view = PaddedView(source.layout)
         own = SentenceContext(view, view, reach=self.reach)
-        states = self.dropout(self._embed(source.ids, source.layout.positions, longest=source.layout.longest))
+        states = self._embed(source.ids, source.layout.positions, longest=source.layout.longest)
         for layer in self.encoder:
             states = layer(states, own)
         return Memory(self.encoder_norm(states), view)
@@ -139,15 +136,14 @@ class Transformer(TranslationModel[DecoderState]):
     def decode(self, target_input: FlatTokens, memory: Memory) -> Tensor:
         """Run the decoder over all positions at once: its states, `[tokens, d_model]`."""
         view = PaddedView(target_input.layout)
+        # The uses of attention (section 3.2.3): to earlier positions, and to the encoder's output; to all in `encode`.
         own = SentenceContext(view, view, is_causal=True, reach=self.reach)
         source = SentenceContext(view, memory.view)
         layout = target_input.layout
-        embedded = self._embed(target_input.ids, layout.positions, longest=layout.longest, is_target=True)
-        states = self.dropout(embedded)
+        states = self._embed(target_input.ids, layout.positions, longest=layout.longest, is_target=True)
         for layer in self._decoder_layers():
             states = layer(states, own, source, layer.cross_attention.keys_values(memory.states))
-        result: Tensor = self.decoder_norm(states)
-        return result
+        return cast("Tensor", self.decoder_norm(states))
 
     @torch.no_grad()
     def begin(self, source: FlatTokens) -> DecoderState:
@@ -159,16 +155,7 @@ class Transformer(TranslationModel[DecoderState]):
 
     @torch.no_grad()
     def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
-        """Read one token per beam and predict the next.
-
-        Args:
-            tokens: int64 `[sentences, beam]`; at the first step `target_start`, where every sentence has one beam.
-            state: from `begin`; afterwards the state after `tokens`.
-
-        Returns:
-            Logits of the next token `[sentences, beam, vocabulary_size]`, which may be overwritten, and their
-            normalizers, float32 `[sentences, beam]`, to be subtracted for log-probabilities.
-        """
+        """See `TranslationModel`; logits are `[sentences, beam, vocabulary_size]`, normalizers `[sentences, beam]`."""
         past, source = state.advance(tokens.shape[1])
         positions = past[0].positions
         states = self._embed(tokens, positions, longest=state.longest, is_target=True)
@@ -178,15 +165,14 @@ class Transformer(TranslationModel[DecoderState]):
         return logits, log_sum_exp(logits)
 
     def _embed(self, tokens: Tensor, positions: Tensor, *, longest: int, is_target: bool = False) -> Tensor:
-        """Embeddings and positions (sections 3.4, 3.5) of ids `[...]` at positions that broadcast: `[..., d_model]`."""
+        """Dropout on the sums of embeddings and positions (3.4, 3.5, 5.4), `[..., d_model]` of ids `[...]`."""
         untied = self.untied_target_embedding if is_target else None
         embedded: Tensor = (untied or self.embedding)(tokens)
         if is_target and self.starts_with_zeros:
             embedded = embedded.masked_fill((positions == 0).unsqueeze(-1), 0.0)
         if not is_target and self.target_space is not None:
             embedded = embedded + self.target_space
-        placed: Tensor = self.positions(embedded, positions, longest=longest)
-        return placed
+        return cast("Tensor", self.dropout(self.positions(embedded, positions, longest=longest)))
 
     def _decoder_layers(self) -> Iterator[DecoderLayer]:
         return cast("Iterator[DecoderLayer]", iter(self.decoder))

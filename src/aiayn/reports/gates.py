@@ -35,8 +35,8 @@ def _complaints(gate: Gate, claim: Claim, curves: Curves, base: str) -> list[str
 def still_moves(gate: Converged, row: str, curves: Sequence[Curve], *, may_rise: bool) -> str:
     """Why a row has not converged, in words; empty if it has.
 
-    A row's fall is the geometric mean over its runs: a single validation varies from seed to seed by about as much as the
-    gate allows, and a limit on the largest of them would be missed the more often, the more seeds there are.
+    A row's fall is the geometric mean over its runs: single validations vary by about as much as the gate allows, and
+    the more seeds there were, the more often the largest of their falls would exceed it.
 
     Args:
         gate: the definition of convergence.

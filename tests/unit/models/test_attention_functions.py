@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from aiayn.flat_tokens import Layout
 from aiayn.models.attention_backends import attend_few, local_attention
-from aiayn.models.attention_context import KeysValues, SentenceContext
+from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_functions import AttentionFunction, attention_function
+from aiayn.models.keys_values import KeysValues
 from aiayn.models.padded_view import PaddedView
 
 NAMES = ["scaled_dot", "dot", "general", "additive", "concat"]

@@ -1,8 +1,7 @@
 import pytest
 import torch
 
-from aiayn.models.feed_forward import FeedForward
-from aiayn.models.layers import Residual
+from aiayn.models.layers import FeedForward, Residual
 
 
 def test_feed_forward_is_equation_2() -> None:

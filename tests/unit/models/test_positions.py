@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.errors import UserError
-from aiayn.models.positions import LearnedPositions, SinusoidalPositions, sinusoids
-from aiayn.models.variants.positions import ConcatenatedPositions, NoPositions
+from aiayn.models.positions import SinusoidalPositions, sinusoids
+from aiayn.models.variants.positions import ConcatenatedPositions, LearnedPositions, NoPositions
 
 
 @given(st.integers(0, 3000), st.integers(1, 64), st.data())

@@ -10,7 +10,7 @@ from torch import Tensor
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.attention import MultiHeadAttention
 from aiayn.models.attention_context import SentenceContext
-from aiayn.models.feed_forward import FeedForward
+from aiayn.models.layers import FeedForward
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.positions import sinusoids
 from aiayn.models.transformer import Transformer

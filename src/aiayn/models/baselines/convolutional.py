@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.convolutional_state import ConvolutionalState, SourceMemory
 from aiayn.models.dropout import Dropout
-from aiayn.models.embeddings import TiedEmbedding
+from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.matmul import linear
 from aiayn.models.padded_view import PaddedView
-from aiayn.models.positions import LearnedPositions
 from aiayn.models.translation_model import TranslationModel
+from aiayn.models.variants.positions import LearnedPositions
 
 HALVED = math.sqrt(0.5)
 """Keeps the variance of a sum of two."""
@@ -89,7 +89,7 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
         super().__init__()
         self.kernel_size = kernel_size
         # Small vectors, as theirs of variance 0.01: their attention is not scaled, and begins nearly uniform.
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=d_model, is_scaled=False)
+        self.embedding = TokenEmbedding(vocabulary_size=vocabulary_size, d_model=d_model, is_scaled=False)
         self.source_positions, self.target_positions = (
             LearnedPositions(max_positions=max_positions, d_model=d_model) for _ in range(2)
         )

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.baselines.recurrent_state import Hidden, Memory, RecurrentState
 from aiayn.models.dropout import Dropout
-from aiayn.models.embeddings import TiedEmbedding
+from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
 from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
@@ -41,7 +41,7 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         super().__init__()
         width, layers = d_model, num_layers
         self.attention, self.num_layers, is_attentive = attention, num_layers, attention != "none"
-        self.embedding = TiedEmbedding(vocabulary_size=vocabulary_size, d_model=width)
+        self.embedding = TokenEmbedding(vocabulary_size=vocabulary_size, d_model=width)
         self.dropout = Dropout(dropout)
         kernel = nn.GRU if cell == "gru" else nn.LSTM
         layer_dropout = dropout if layers > 1 else 0.0

@@ -1,14 +1,34 @@
-"""Positional encodings beside the paper's, and the choice of `model.positions`."""
+"""Positional encodings beside sinusoids, and the choice of `model.positions`."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from aiayn.models.initialization import projection
-from aiayn.models.positions import LearnedPositions, PositionalEncoding, SinusoidalPositions, wavelengths
+from aiayn.errors import UserError
+from aiayn.models.initialization import projection, table
+from aiayn.models.positions import PositionalEncoding, SinusoidalPositions, wavelengths
 from aiayn.system.plugins import create
+
+
+class LearnedPositions(PositionalEncoding):
+    """Adds a learned vector for each of `max_positions` positions (row E; Gehring et al. 2017)."""
+
+    def __init__(self, *, max_positions: int, d_model: int) -> None:
+        super().__init__()
+        self.table = table(max_positions, d_model)
+        self.end = max_positions
+
+    def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
+        """See `PositionalEncoding`; UserError beyond the table."""
+        if longest > len(self.table):
+            raise UserError(
+                f"model.max_positions={len(self.table)}: too few for {longest} tokens; learned positions end there, so "
+                "train with more, shorten the sentences or take model.positions=sinusoidal"
+            )
+        return embedded + F.embedding(positions, self.table)
 
 
 class NoPositions(PositionalEncoding):
@@ -46,7 +66,8 @@ class RotaryPositions(nn.Module):
         angles = positions[..., None, None].to(self.wavelengths.dtype) / self.wavelengths
         sine, cosine = angles.sin(), angles.cos()
         even, odd = heads[..., 0::2], heads[..., 1::2]
-        return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1).flatten(-2)
+        rotated = torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], dim=-1)
+        return rotated.flatten(-2).to(heads.dtype)  # angles are float32 under autocast, too
 
 
 def positional_encoding(

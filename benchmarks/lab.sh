@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# The lab of docs/results/lab: its pre-registered studies, in order, one process a core, at the lowest priority.
+#
+#   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER
+#   benchmarks/lab.sh FOLDER           only keep the runs that have finished
+#
+# Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, one file a run, so that a lab that loses its
+# machine goes on elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew
+# elsewhere. SIGINT ends the lab as it ends `aiayn`: with a checkpoint of each run. AIAYN_DATA names the folder of real text.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+kept=$here/docs/results/lab/runs
+lab=$(mkdir -p "$1" && cd "$1" && pwd)
+runs=$lab/runs
+
+restore() {
+  local file
+  mkdir -p "$runs"
+  for file in "$kept"/*.tar.xz; do
+    if [[ -e $file ]]; then tar --extract --xz --skip-old-files --directory "$runs" --file "$file"; fi
+  done
+}
+
+# Each archive is whole or absent; a run's changes only if the run has been done again. Plans are kept as they are.
+pack() { # name, paths below runs
+  local file=$kept/$1.tar.xz
+  shift
+  tar --create --xz --directory "$runs" --sort=name --owner=0 --group=0 --exclude=checkpoints --exclude='.*' \
+    --file "$file.new" "$@"
+  mv "$file.new" "$file"
+}
+
+keep() {
+  local record folder name
+  mkdir -p "$kept"
+  if [[ -d $runs/registrations ]]; then pack registrations registrations; fi
+  for record in "$runs"/*/*/*/run.json; do
+    if ! grep -q '"status": "finished"' "$record" 2>/dev/null; then continue; fi
+    folder=$(realpath --relative-to="$runs" "$(dirname "$record")")
+    name=${folder//\//-}
+    if [[ ! -e $kept/$name.tar.xz || $record -nt $kept/$name.tar.xz ]]; then pack "$name" "$folder"; fi
+  done
+}
+
+# The scheduler's idle class acts within a session alone where the kernel groups processes by sessions.
+study() { # sweep, stage
+  (
+    cd "$lab"
+    if [[ -w /proc/self/autogroup ]]; then echo 19 >/proc/self/autogroup || true; fi
+    exec chrt --idle 0 nice -n 19 clone/.venv/bin/aiayn train "sweeps=$1" "hydra.sweeper.stage=$2" "paths.runs=$runs" \
+      "paths.cache=$lab/cache" logger=none hydra/launcher=joblib
+  )
+  keep
+}
+
+restore
+if (($# == 1)); then
+  keep
+  exit
+fi
+trap keep EXIT
+ln -sfn "${AIAYN_DATA:?names the folder of real text}/multi30k" "$lab/multi30k"
+if [[ ! -d $lab/clone ]]; then git clone --quiet "$here" "$lab/clone"; fi
+git -C "$lab/clone" checkout --quiet --detach "$2"
+make -C "$lab/clone" .venv/.installed
+study table3_lab_capacity pilots
+study table3_lab_capacity runs
+study table3_lab_overfitting pilots
+study table3_lab_overfitting runs
+study lab_scaling pilots
+study lab_scaling runs
+study lab_baselines pilots
+study lab_baselines runs

@@ -1,5 +1,7 @@
 """Score a checkpoint of an existing run, or an ensemble of several."""
 
+import torch
+
 from aiayn.builders.corpus import check_lengths_fit_positions
 from aiayn.builders.models import device_of
 from aiayn.builders.preparation import prepare_data
@@ -31,6 +33,8 @@ def evaluate_run(request: EvaluateConfig) -> dict[str, SplitScores]:
     check_n_best(request.n_best, beam_size=config.decoding.beam_size)
     data = training_data(runs)
     device = device_of(config, local_rank=processes.local_rank())
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     averaged_steps = steps_averaged(first.checkpoint)
     rank, size, timeout = processes.rank(), processes.group_size(), request.launch.timeout_seconds

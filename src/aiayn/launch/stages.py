@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from aiayn.builders import training as build
 from aiayn.builders.architecture import model_cost
 from aiayn.builders.corpus import check_lengths_fit_positions, scored_sentences
@@ -106,7 +108,10 @@ def run_stages(job: Job) -> None:
     model = _build_model(config, data, start=None if last else start)
     record.hardware = {**provenance.hardware(), "processes": job.group.size}
     record.precision = session.precision
-    record.tf32 = provenance.uses_tf32(device_of(config, local_rank=processes.local_rank()))
+    device = device_of(config, local_rank=processes.local_rank())
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # from here on this process takes memory there
+    record.tf32 = provenance.uses_tf32(device)
     if is_leader:
         data.tokenizer.save(job.directory.tokenizer)
     job.write_record()

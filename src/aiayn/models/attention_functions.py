@@ -1,7 +1,7 @@
 """The scores of section 3.2.1, for all heads at once: Q K^T / sqrt(d_k) in equation 1, and others.
 
-Masks, softmax and the sum of the values are in `attention_backends.padded_attention`. A new function is a class with
-one method, `scores`: named as `model.attention=my_module:MyAttention`, or added here.
+Mask, softmax and the sum of the values are in `attention.attention`. A new function is a class with one method,
+`scores`: named as `model.attention=my_module:MyAttention`, or added here.
 """
 
 from abc import ABC, abstractmethod

@@ -93,7 +93,7 @@ class DecoderState:
         self.reach = reach
         self.memory = [Cache(*(source.pad(each).transpose(1, 2).contiguous() for each in layer)) for layer in memory]
         source_is_real = self.source_is_real = source.is_token
-        self.memory_bias = self._memory_bias()
+        self.memory_bias = None if source.is_full else self._bias(source_is_real[:, None, None])
         self.past = [layer.up_to(0) for layer in self.memory]
         self.ancestry = source_is_real.new_empty(len(source_is_real), 1, 0)
         self.lengths = torch.zeros(len(source_is_real), dtype=torch.int64, device=source_is_real.device)
@@ -119,13 +119,14 @@ class DecoderState:
         """Append the sentences of another state with as many beams."""
         self._forget()
         used = int(self.source_is_real.any(dim=0).sum())  # those with the longest sources may have left
+        is_full = self.memory_bias is None and other.memory_bias is None and used == other.source_is_real.shape[1]
         self.memory = [_joined_layers(own.up_to(used), new) for own, new in zip(self.memory, other.memory, strict=True)]
         self.past = [_joined_layers(*layers) for layers in zip(self.past, other.past, strict=True)]
         self.source_is_real = joined(self.source_is_real[:, :used], other.source_is_real, dim=1)
         self.ancestry = joined(self.ancestry, other.ancestry, dim=2)
         self.lengths = torch.cat([self.lengths, other.lengths])
         self.longest = max(self.longest, other.longest)
-        self.memory_bias = self._memory_bias()
+        self.memory_bias = None if is_full else self._bias(self.source_is_real[:, None, None])
 
     def advance(self, beam: int) -> tuple[list[PastContext], SourceContext]:
         """Make room for one more token per beam: how it sees the past in each layer, and the source."""
@@ -146,9 +147,6 @@ class DecoderState:
         past = [PastContext(layer, slots, bias, positions) for layer in self.past]
         return past, SourceContext(self.memory_bias, positions)
 
-    def _memory_bias(self) -> Tensor | None:
-        return None if bool(self.source_is_real.all()) else self._bias(self.source_is_real[:, None, None])
-
     def _bias(self, allowed: Tensor) -> Tensor:
         return torch.zeros(allowed.shape, dtype=self.memory[0].keys.dtype, device=allowed.device).masked_fill_(
             ~allowed, -math.inf
@@ -159,7 +157,7 @@ class DecoderState:
         beam = self.ancestry.shape[1]
         alive = self.ancestry.any(dim=1)
         most = int(alive.sum(dim=1).max()) if alive.numel() else 0
-        # Rarely enough that moving costs little, often enough that few slots are looked at in vain.
+        # A trade-off: moving rarely costs little, but attention reads the slots without descendants until then.
         room = most + beam * (4 + math.isqrt(most))
         first_alive = alive.byte().sort(dim=1, descending=True, stable=True).indices[:, :most]
         self.ancestry = self.ancestry.gather(2, first_alive.unsqueeze(1).expand(-1, beam, -1))

@@ -13,8 +13,11 @@ _HAS_ONE_DNN = torch.backends.cpu.get_cpu_capability() == "AVX512" and all(
     hasattr(torch.ops.mkldnn, name) for name in ("_linear_pointwise", "_reorder_linear_weight")
 )
 """torch multiplies float32 on CPUs with MKL, which runs AVX2 code on AMD's processors: 109 GFLOP/s on a core that
-reaches 240 with AVX-512 through oneDNN (Zen 5; 95 and 105 with Zen 4). Most builds of torch have oneDNN, too, but
-without a public name."""
+reaches 240 with AVX-512 through oneDNN (Zen 5; 95 and 105 with Zen 4); on Intel's both are equally fast. Most builds of
+torch have oneDNN, too, but without a public name.
+
+The instruction set decides, and no measurement: the two round differently, and an interrupted run resumes bit for bit
+only if it gets the same one again."""
 
 ROWS_MULTIPLE = 64 if _HAS_ONE_DNN else 1
 """The best multiple for rows of training's products. oneDNN compiles code for every new shape, which takes a

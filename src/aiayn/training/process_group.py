@@ -89,15 +89,12 @@ def joined(*, rank: int, size: int, device: torch.device, timeout_seconds: int) 
         yield ALONE
         return
     timeout = timedelta(seconds=timeout_seconds)
-    on_gpu = device.type == "cuda"
     with lost_ranks_explained(timeout_seconds):
-        if on_gpu:
-            torch.cuda.set_device(device)
         store = _store(rank, size, timeout)
         _meet(store, size, timeout_seconds)
-        # Lightning uses the existing group. NCCL connects at the first gradients, when the corpus is prepared: until
-        # then no rank takes memory of its GPU.
-        backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
+        # Lightning uses the existing group. NCCL connects at the first gradients: no GPU is held while the corpus is
+        # prepared.
+        backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=timeout)
         # Control messages use CPUs, so that no rank waits for its GPU to learn of a signal, and a group of their own,
         # so that their order relative to the gradients may differ between ranks.

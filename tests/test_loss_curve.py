@@ -49,7 +49,7 @@ def train(folder: Path, **environment: str) -> list[float]:
     return [row["train/loss"] for row in rows if "train/loss" in row]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_first_losses_are_the_recorded_ones(tmp_path: Path) -> None:
     recorded = json.loads(CURVE.read_text())
     capability = torch.backends.cpu.get_cpu_capability()

@@ -237,6 +237,7 @@ def test_a_run_that_another_command_resumes_keeps_its_name(
     assert run.described("displayName") == name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("trouble", "mode"),
     [("no server listens", "auto"), ("the key is refused", "online"), ("every request fails", "auto")],
@@ -329,6 +330,7 @@ def test_a_host_that_disappears_during_a_run_stops_nothing_and_all_data_is_kept(
     assert [row["exit"].get("exit_code", 0) for row in rows if row["type"] == "exit"] == [0]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the process in /proc")
 def test_training_continues_when_the_client_dies(
     train: Train, only_run: Find, server: RecordingServer, capfd: pytest.CaptureFixture[str]

@@ -27,7 +27,10 @@ while IFS= read -r COMP_LINE; do
 done
 """
 
-pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash"),
+]
 
 
 def options(group: str, prefix: str = "") -> set[str]:

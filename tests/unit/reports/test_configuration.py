@@ -13,6 +13,8 @@ from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.reports.configuration import configuration_page
 
+pytestmark = pytest.mark.long
+
 COMMITTED = Path(__file__).parents[3] / "docs" / "configuration.md"
 
 

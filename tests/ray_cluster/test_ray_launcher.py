@@ -2,16 +2,18 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import until
-from nodes import MORE_CORES, RayCluster, command_of, descendants, job_processes
+from nodes import MORE_CORES, RayCluster, command_of, descendants, hiding, job_processes
 from tiny import TINY
 
 from aiayn.launch.shares import THREAD_VARIABLES
@@ -40,15 +42,17 @@ def start(cluster: RayCluster, tmp_path: Path, cache: Path) -> Iterator[Start]:
     started: list[Sweep] = []
     environment = {**cluster.environment, "AIAYN_CACHE": str(cache), **dict.fromkeys(THREAD_VARIABLES, "1")}
 
-    def start(*words: str, launcher: str = "ray", are_rows: bool = False) -> Sweep:
-        """`are_rows`: the number of heads is that of each row."""
+    def start(
+        *words: str, launcher: str = "ray", are_rows: bool = False, before: Sequence[str] = (), **variables: str
+    ) -> Sweep:
+        """`are_rows`: the number of heads is that of each row; `before` begins the command line."""
         own = ("hydra.launcher.cpus_per_task=1", "hydra.launcher.poll_seconds=0.1") if launcher == "ray" else ()
         small = [word for word in SMALL if not (are_rows and word.startswith("model.num_heads"))]
         words = (*small, f"hydra/launcher={launcher}", *own, *words)
         sweep = subprocess.Popen(
-            cluster.words(sys.executable, "-m", "aiayn", "train", *words, "-m"),
+            cluster.words(*before, sys.executable, "-m", "aiayn", "train", *words, "-m"),
             cwd=tmp_path,
-            env=environment,
+            env={**environment, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -147,6 +151,7 @@ def test_a_job_goes_on_where_it_was(
     code, out, err = ended(sweep)
     assert code == 0, err + output_of(tmp_path / "runs")
     assert out.endswith("\n1 finished\n")
+    assert "(raylet)" not in out, "what Ray prints does not belong to the table"
     assert "attempt 2 of 3 follows" in err
     assert curve(run) == curve(undisturbed)
 
@@ -173,7 +178,8 @@ def test_a_third_ctrl_c_ends_at_once_and_nothing_is_left(start: Start, tmp_path:
     until(lambda: steps_in(tmp_path / "runs") > 3)
     for _ in range(3):
         os.killpg(sweep.pid, signal.SIGINT)
-    assert sweep.wait(timeout=60) != 0
+        time.sleep(0.3)  # signals that wait together are one
+    assert sweep.wait(timeout=20) != 0
     until(lambda: not job_processes(["aiayn"], tmp_path), seconds=90)
 
 
@@ -188,14 +194,69 @@ def test_jobs_of_a_killed_command_end_and_are_resumed(start: Start, tmp_path: Pa
     assert curve(only_run(tmp_path / "runs")) == curve(undisturbed)
 
 
-def test_mistakes_are_one_line(start: Start, cluster: RayCluster, tmp_path: Path) -> None:
-    code, out, err = ended(start("seed=1,2", "hydra.launcher.address=127.0.0.1:9"))
+def refusal(sweep: Sweep) -> str:
+    """The only line of a command that was refused."""
+    code, out, err = ended(sweep)
     assert (code, out, len(err.splitlines())) == (2, "", 1), err
-    assert err.startswith("aiayn: hydra/launcher=ray: no cluster at 127.0.0.1:9 (")
-    code, out, err = ended(start("model.num_heads=3", "trainer.devices=1,auto"))
+    return err.removeprefix("aiayn: ")
+
+
+def test_mistakes_are_one_line(start: Start) -> None:
+    stated = "hydra/launcher=ray: no cluster at 127.0.0.1:9 ("
+    assert refusal(start("seed=1,2", "hydra.launcher.address=127.0.0.1:9")).startswith(stated)
+    assert refusal(start("hydra.launcher.address=local")).startswith("hydra/launcher=ray: address local starts a")
+    assert refusal(start("hydra.launcher.cpus_per_task=0")).startswith("hydra.launcher.cpus_per_task=0: ")
+    assert refusal(start("hydra.launcher.poll_seconds=-1")).startswith("hydra.launcher.poll_seconds=-1")
+    group = {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
+    assert refusal(start("seed=1,2", **group)).startswith("a multirun under torchrun")
+    code, out, _ = ended(start("model.num_heads=3", "trainer.devices=1,auto"))
     assert (code, out.endswith("\n2 refused\n")) == (1, True)
-    probe = "from aiayn.sweep.ray import *\nwith connected(None): check_folders(['/nowhere'])"
-    said = subprocess.run(
-        cluster.words(sys.executable, "-c", probe), env=cluster.environment, capture_output=True, text=True, check=False
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may hide a folder")
+def test_a_node_without_the_shared_folder_gets_no_job(start: Start, cluster: RayCluster, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    assert re.fullmatch(
+        rf"hydra/launcher=ray: node 127.0.0.1 has no folder {tmp_path}/runs/\S+: paths.runs, .*\n",
+        refusal(start("seed=1,2", before=hiding(tmp_path / "runs"))),
     )
-    assert "hydra/launcher=ray: node 127.0.0.1 has no folder /nowhere" in said.stderr
+    more = MORE_CORES + 1
+    sweep = start(f"hydra.launcher.cpus_per_task={more}")
+    assert sweep.stderr is not None
+    said = next(line for line in sweep.stderr if "the cluster has room" in line)
+    assert f"for a node with {more} CPU on 0 of its nodes" in said
+    late = cluster.start_node(more, without=tmp_path / "runs")
+    try:
+        code, out, err = ended(sweep)
+    finally:
+        cluster.lose(late)
+    assert code == 1, out
+    assert f"Ray: node 127.0.0.1 has no folder {tmp_path}/runs/" in err
+    assert not list(tmp_path.glob("runs/*/*/*/metrics.jsonl")), "nothing was trained"
+
+
+def test_a_row_that_fails_by_itself_is_not_tried_again(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "failing.py").write_text(FAILING)
+    words = ("trainer.num_nodes=2", "model.attention=failing:Failing")
+    code, out, err = ended(start(*words, PYTHONPATH=os.pathsep.join([str(tmp_path), *sys.path])))
+    assert code == 1, out
+    assert "rank 1: ValueError: on this rank alone" in err
+    assert "follows" not in err, "no further attempt"
+
+
+FAILING = """
+import os, time
+import torch
+from aiayn.models.attention_functions import AttentionFunction
+
+class Failing(AttentionFunction):
+    def __init__(self, *, num_heads: int, d_k: int) -> None:
+        super().__init__()
+
+    def scores(self, query, keys):
+        if self.training and os.environ.get("RANK") == "1":
+            raise ValueError("on this rank alone")
+        if self.training:
+            time.sleep(60)  # as a rank that waits for a GPU
+        return torch.matmul(query, keys.transpose(-1, -2))
+"""

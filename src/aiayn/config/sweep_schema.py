@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import Count, Seed, true_or_false
+from aiayn.config.values import Count, Positive, Seed, true_or_false
 
 
 class Objective(StrEnum):
@@ -110,7 +110,7 @@ class SlurmConfig:
     """Further options of sbatch, without dashes."""
     submitit_folder: str = MISSING
     """Folder of a job's log; %j is its id."""
-    poll_seconds: float = MISSING
+    poll_seconds: Positive = MISSING
     """Seconds between two queries of the queue."""
 
 
@@ -125,5 +125,5 @@ class RayConfig:
     """Cores of each process."""
     attempts: Count = MISSING
     """How often a job is begun at most, if a process of it or a node is lost; it goes on from its last checkpoint."""
-    poll_seconds: float = MISSING
+    poll_seconds: Positive = MISSING
     """Seconds between two looks at the jobs."""

@@ -65,7 +65,7 @@ def sweeper_of(hydra: HydraConf) -> str:
 def refusal_of(hydra: HydraConf) -> UserError | None:
     """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
-    if is_multirun and processes.by_torchrun() and launcher_of(hydra) != RAY:  # whose ranks meet as torchrun's do
+    if is_multirun and processes.by_torchrun() and not processes.by_ray():
         reason = (
             "a multirun under torchrun: its jobs start processes of their own: start each run by itself, or "
             "the multirun without torchrun (docs/distributed.md)"

@@ -5,50 +5,43 @@ Plain Ray: Hydra's own plugin pins a version of 2022, and starts and stops clust
 
 import logging
 import os
-import signal
-import socket
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import ray
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from ray import cloudpickle
 from ray.exceptions import RayActorError, RayError
 from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy, PlacementGroupSchedulingStrategy
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from aiayn.config.schema import TrainConfig
 from aiayn.config.sweep_schema import RayConfig
 from aiayn.errors import UserError
+from aiayn.launch.ranks import cause_of, read_failures
 from aiayn.launch.shares import THREAD_VARIABLES
 from aiayn.runs.record import utc_now
 from aiayn.sweep.jobs import STOP_SECONDS
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
-from aiayn.sweep.ray_agent import NODES_OWN, SHUTDOWN_SECONDS, Agent, Part, unseen
-from aiayn.sweep.scheduled import Job, Starter, end, fail_record
+from aiayn.sweep.ray_agent import NODES_OWN, SHUTDOWN_SECONDS, Agent, Part
+from aiayn.sweep.ray_cluster import SHARED, addresses_of, check_folders, connected, nodes_with
+from aiayn.sweep.scheduled import Job, Starter, end, fail_record, launcher_settings
 from aiayn.system import processes
 from aiayn.system.orphans import GRACE_SECONDS
 from aiayn.system.processes import stated_devices
-from aiayn.system.signals import INTERRUPTING
 
 logger = logging.getLogger("aiayn")
-
-PROBE_SECONDS = 120.0
-"""Longest wait for a node's answer: its first process of Ray has to start."""
 
 AGENT_SECONDS = 60.0
 """Longest wait for the first answer of a placed job's agents, and for their last one."""
 
-CONNECT_SECONDS = 10.0
-"""Longest wait for the cluster to accept a connection."""
-
 WAITING_SECONDS = 5.0
-"""Jobs that are placed sooner are not said to wait."""
+"""How long a job waits before a line states it."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +104,10 @@ class Attempt:
 
 def scheduler_of(composed: DictConfig) -> "RayScheduler":
     """The scheduler of a sweep's configuration."""
-    settings = OmegaConf.to_object(composed.hydra.launcher)
-    assert isinstance(settings, RayConfig)
+    settings = launcher_settings(composed, RayConfig)
     name = f"{utc_now().replace(':', '')[:17]}-{os.getpid()}"
-    return RayScheduler(settings, Path(composed.hydra.sweep.dir).expanduser().absolute() / ".ray" / name)
+    logs = Path(composed.hydra.sweep.dir).expanduser().absolute() / ".ray" / name
+    return RayScheduler(settings, logs, Path(composed.paths.cache).expanduser().absolute())
 
 
 @dataclass(frozen=True)
@@ -124,6 +117,8 @@ class RayScheduler:
     settings: RayConfig
     logs: Path
     """The folder of the jobs' output."""
+    cache: Path
+    """The folder of prepared corpora."""
 
     def shape_of(self, config: TrainConfig | None) -> Shape:
         """See `Scheduler`."""
@@ -136,19 +131,27 @@ class RayScheduler:
             UserError: there is no cluster, or a node does not see the folder of the runs.
         """
         assert starter.task.folder is not None
+        folders = [starter.task.folder.path, Path.cwd(), *([self.cache] if self.cache.is_dir() else [])]
         with connected(self.settings.address):
-            check_folders([str(starter.task.folder.path), str(Path.cwd())])
+            check_folders([str(folder) for folder in folders])
+            self.logs.mkdir(parents=True)
             logger.info("jobs of Ray: %d; output in %s", len(jobs), self.logs)
-            _Sweep(self, starter, starter.task.folder, jobs).run()
+            _Sweep(self, starter, starter.task.folder, jobs, [*map(str, folders)]).run()
 
 
 class _Sweep:
     """The jobs of one launch."""
 
     def __init__(
-        self, scheduler: RayScheduler, starter: Starter, folder: OutcomeFolder, jobs: Sequence[Job[Shape]]
+        self,
+        scheduler: RayScheduler,
+        starter: Starter,
+        folder: OutcomeFolder,
+        jobs: Sequence[Job[Shape]],
+        shared: Sequence[str],
     ) -> None:
         self._scheduler = scheduler
+        self._shared = shared
         self._starter = starter
         self._folder = folder
         self._attempts = [self._queued(job, 1) for job in jobs]
@@ -198,7 +201,13 @@ class _Sweep:
             options = {"num_cpus": shape.cpus, "num_gpus": shape.gpus, "scheduling_strategy": strategy}
             attempt.agents.append(cls.options(max_concurrency=3, **options).remote())
         try:
-            addresses = _addresses(attempt.group)
+            addresses = addresses_of(attempt.group)
+            asked = [agent.unseen.remote(self._shared) for agent in attempt.agents]
+            for address, missing in zip(addresses, ray.get(asked, timeout=AGENT_SECONDS), strict=True):
+                if missing:  # a node that has joined since the sweep began
+                    self._take_down(attempt)
+                    self._fail(attempt, f"node {address} has no folder {missing[0]}: {SHARED}", has_output=False)
+                    return
             port = ray.get(attempt.agents[0].meeting_point.remote(addresses[0]), timeout=AGENT_SECONDS)
             for place, (agent, address) in enumerate(zip(attempt.agents, addresses, strict=True)):
                 part = self._part(attempt, place, f"{addresses[0]}:{port}")
@@ -238,8 +247,10 @@ class _Sweep:
         elif was_killed:
             self._retry(attempt, lost or outcome.failure or "a process of it was killed")
         else:
+            swept = attempt.job.outcome.swept
+            cause = None if swept is None else cause_of(read_failures(swept.directory))
             self._take_down(attempt)
-            self._fail(attempt, f"its processes ended with the codes {codes}")
+            self._fail(attempt, f"its processes ended with the codes {codes}" if cause is None else cause.text)
 
     def _retry(self, attempt: Attempt, reason: str) -> None:
         """Queue a job again that lost a process, unless it has had all its attempts."""
@@ -263,9 +274,11 @@ class _Sweep:
                 self._held.remove(held)
                 self._attempts.append(self._queued(attempt.job, attempt.number + 1))
 
-    def _fail(self, attempt: Attempt, reason: str) -> None:
+    def _fail(self, attempt: Attempt, reason: str, *, has_output: bool = True) -> None:
         outcome = attempt.job.outcome
-        message = f"Ray: {reason}; see {self._scheduler.logs}/{outcome.number + 1}*.log"
+        message = f"Ray: {reason}"
+        if has_output:
+            message += f"; see {self._scheduler.logs}/{outcome.number + 1}*.log"
         if outcome.swept is not None:
             fail_record(outcome.swept.directory, message)
         end(replace(outcome, is_lost=True), message, self._starter.task)
@@ -280,17 +293,29 @@ class _Sweep:
         self._attempts.remove(attempt)
 
     def _say(self) -> None:
-        """Say what waits, once it has waited for `WAITING_SECONDS`."""
-        waiting = Counter(each.job.shape.text for each in self._attempts if not each.results)
-        line, now = ", ".join(f"{count} for {text}" for text, count in waiting.items()), time.monotonic()
+        """Print what waits once it has waited for `WAITING_SECONDS`, and whether the cluster is too small for it."""
+        waiting = Counter(each.job.shape for each in self._attempts if not each.results)
+        line, now = ", ".join(f"{count} for {shape.text}" for shape, count in waiting.items()), time.monotonic()
         if line != self._waits[0]:
             self._waits = line, now
         if line not in ("", self._said) and now - self._waits[1] > WAITING_SECONDS:
             logger.info("Ray: waiting for room: %s", line)
+            for shape in waiting:
+                if (enough := nodes_with(shape.bundle)) < shape.nodes:
+                    logger.warning(
+                        "Ray: the cluster has room for %s on %d of its nodes: unless it grows, lower trainer.devices, "
+                        "trainer.num_nodes or hydra.launcher.cpus_per_task",
+                        shape.text,
+                        enough,
+                    )
             self._said = line
 
     def _stop(self) -> None:
-        """Let the running jobs write their checkpoints."""
+        """Let the running jobs write their checkpoints; those that wait are written as not begun."""
+        written = {outcome.number for outcome in self._folder.read()}
+        for attempt in (*self._attempts, *(held for held, _ in self._held)):
+            if attempt.job.outcome.number not in written:
+                self._folder.write(attempt.job.outcome)
         running = [attempt for attempt in self._attempts if attempt.results]
         with suppress(RayError):
             for agent in (agent for attempt in running for agent in attempt.agents):
@@ -324,13 +349,6 @@ def _collected(attempt: Attempt) -> tuple[list[int], str | None]:
     return codes, lost
 
 
-def _addresses(group: PlacementGroup) -> list[str]:
-    """The addresses of a placed group's nodes, in the order of its bundles."""
-    nodes = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in ray.nodes()}
-    places: Mapping[int, str] = ray.util.placement_group_table(group)["bundles_to_node_id"]
-    return [nodes[places[place]] for place in sorted(places)]
-
-
 def _group_variables(shape: Shape, place: int, local: int, meeting: str) -> dict[str, str]:
     """The variables of one rank, as torchrun sets them."""
     assert shape.ranks is not None
@@ -343,7 +361,7 @@ def _group_variables(shape: Shape, place: int, local: int, meeting: str) -> dict
         "GROUP_RANK": str(place),
         "MASTER_ADDR": address,
         "MASTER_PORT": port,
-        "TORCHELASTIC_RUN_ID": f"ray-{meeting}",
+        "TORCHELASTIC_RUN_ID": f"{processes.RAY_RUN}{meeting}",
     }
 
 
@@ -353,57 +371,3 @@ def _environment(shape: Shape) -> dict[str, str]:
     own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_") and key not in left_out}
     hidden = {} if shape.gpus else {"CUDA_VISIBLE_DEVICES": ""}
     return {**dict.fromkeys(THREAD_VARIABLES, str(shape.threads)), **own, **hidden}
-
-
-@contextmanager
-def connected(address: str | None) -> Iterator[None]:
-    """Connect to a cluster, unless this process is connected to one.
-
-    Args:
-        address: of the cluster; None: that of `RAY_ADDRESS`, or of the cluster on this host.
-
-    Raises:
-        UserError: there is none.
-    """
-    if ray.is_initialized():
-        yield
-        return
-    handlers = {number: signal.getsignal(number) for number in INTERRUPTING}
-    stated = address or os.environ.get("RAY_ADDRESS") or "auto"
-    try:
-        host, _, port = stated.rpartition(":")
-        if host and port.isdigit() and "/" not in host:  # Ray would try for minutes
-            socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
-        ray.init(address=stated, log_to_driver=False, logging_level=logging.CRITICAL)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        remedy = "ray start --head starts one; hydra.launcher.address or RAY_ADDRESS names another"
-        raise UserError(f"hydra/launcher=ray: no cluster at {stated} ({reason}): {remedy}") from None
-    finally:
-        for number, handler in handlers.items():  # Ray has its own for SIGTERM
-            signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        ray.shutdown()
-
-
-def check_folders(folders: Sequence[str]) -> None:
-    """Refuse a cluster of which a node lacks a folder, or this package; UserError."""
-    probe, asked = ray.remote(unseen), []
-    for node in ray.nodes():
-        if node["Alive"]:
-            place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-            answer = probe.options(num_cpus=0, max_retries=0, scheduling_strategy=place).remote(folders)
-            asked.append((node["NodeManagerAddress"], answer))
-    for address, answer in asked:
-        try:
-            missing = ray.get(answer, timeout=PROBE_SECONDS)
-        except RayError as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise UserError(f"hydra/launcher=ray: node {address} cannot run jobs: {reason}") from None
-        if missing:
-            raise UserError(
-                f"hydra/launcher=ray: node {address} has no folder {missing[0]}: paths.runs and the working directory "
-                "must be on a disk that all nodes share"
-            )

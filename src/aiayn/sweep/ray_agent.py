@@ -30,13 +30,16 @@ SHUTDOWN_SECONDS = 15.0
 
 POLL_SECONDS = 0.1
 
+ENDED_HERE = 1
+"""The exit code that stands for the end of a process by its agent."""
+
 SIOCGIFADDR = 0x8915
 """Linux: the address of a network interface."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What the processes of a job on one node need."""
+    """The processes of a job on one node, and their input."""
 
     payload: bytes
     """The pickled job."""
@@ -60,6 +63,7 @@ class Agent:
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._starting = threading.Lock()
         self._is_stopped = threading.Event()
         self._has_lost = threading.Event()
 
@@ -69,6 +73,10 @@ class Agent:
             found.bind((address, 0))
             return int(found.getsockname()[1])
 
+    def unseen(self, folders: Sequence[str]) -> list[str]:
+        """See `unseen`."""
+        return unseen(folders)
+
     def run(self, part: Part, address: str) -> list[int]:
         """Run processes to their ends.
 
@@ -77,12 +85,14 @@ class Agent:
             address: of this node.
 
         Returns:
-            Their exit codes; that of a process ended by a signal is negative.
+            Their exit codes: negative for a process ended by a signal, `ENDED_HERE` for one that was ended here because
+            another one had failed.
         """
         try:
             for group, log in zip(part.groups, part.logs, strict=True):
-                if not self._is_stopped.is_set():
-                    self._processes.append(_started(part, group, log, address))
+                with self._starting:
+                    if not self._is_stopped.is_set():
+                        self._processes.append(_started(part, group, log, address))
             return self._waited()
         finally:
             self._send(signal.SIGKILL)
@@ -91,7 +101,8 @@ class Agent:
 
     def stop(self) -> None:
         """Ask the processes to stop with a checkpoint, and start no more."""
-        self._is_stopped.set()
+        with self._starting:
+            self._is_stopped.set()
         self._send(signal.SIGTERM)
 
     def end_soon(self) -> None:
@@ -99,14 +110,15 @@ class Agent:
         self._has_lost.set()
 
     def _waited(self) -> list[int]:
-        ends = None
+        ends, ended_here = None, set[subprocess.Popen[bytes]]()
         while None in (codes := [process.poll() for process in self._processes]):
             if ends is None and (self._has_lost.is_set() or any(codes)):
                 ends = time.monotonic() + SHUTDOWN_SECONDS
             if ends is not None and time.monotonic() > ends:
+                ended_here |= {process for process in self._processes if process.poll() is None}
                 self._send(signal.SIGKILL)
             time.sleep(POLL_SECONDS)
-        return [process.wait() for process in self._processes]
+        return [ENDED_HERE if process in ended_here else process.wait() for process in self._processes]
 
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes:
@@ -119,7 +131,6 @@ def _started(part: Part, group: Mapping[str, str], log: str, address: str) -> su
     interface = interface_of(address)
     own = {name: os.environ[name] for name in NODES_OWN if name in os.environ}
     meeting = dict.fromkeys(INTERFACES, interface) if group and interface else {}
-    Path(log).parent.mkdir(parents=True, exist_ok=True)
     with Path(log).open("ab") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "aiayn.sweep.ray_job"],
@@ -127,11 +138,11 @@ def _started(part: Part, group: Mapping[str, str], log: str, address: str) -> su
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=part.folder,
-            env={**meeting, **part.environment, **own, **group, STARTER: str(os.getpid())},
+            env={**meeting, **own, **part.environment, **group, STARTER: str(os.getpid())},
             start_new_session=True,
         )
     assert process.stdin is not None
-    with suppress(BrokenPipeError), process.stdin as pipe:  # it has ended at once, and its exit code tells how
+    with suppress(BrokenPipeError), process.stdin as pipe:  # it has ended at once: its exit code is returned
         pipe.write(part.payload)
     return process
 

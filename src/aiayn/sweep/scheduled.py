@@ -1,4 +1,4 @@
-"""The jobs of a sweep that a scheduler places on other machines: what the launchers of Slurm and Ray share."""
+"""The jobs of a sweep that a scheduler places on other machines: the interface of Slurm and Ray."""
 
 import logging
 import signal
@@ -12,10 +12,11 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.singleton import Singleton
 from hydra.core.utils import run_job, setup_globals
 from hydra.types import HydraContext
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from aiayn.config import compose
 from aiayn.config.schema import TrainConfig
+from aiayn.config.values import check_values
 from aiayn.errors import UserError
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, is_finished, read_record, utc_now
@@ -25,6 +26,17 @@ from aiayn.system.signals import signals_as_interrupts
 
 Shape = TypeVar("Shape")
 """The resources of a job."""
+
+Settings = TypeVar("Settings")
+"""The dataclass of a launcher's settings."""
+
+
+def launcher_settings(composed: DictConfig, kind: type[Settings]) -> Settings:
+    """`hydra.launcher` as its dataclass; UserError if a value is out of range."""
+    settings = OmegaConf.to_object(composed.hydra.launcher)
+    assert isinstance(settings, kind)
+    check_values(settings, "hydra.launcher.")
+    return settings
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from submitit.core.utils import FailedJobError, FailedSubmissionError
 from submitit.slurm.slurm import SlurmExecutor
 
@@ -25,7 +25,7 @@ from aiayn.errors import UserError
 from aiayn.launch.slurm import run_command
 from aiayn.sweep.jobs import Task
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
-from aiayn.sweep.scheduled import Job, Starter, end
+from aiayn.sweep.scheduled import Job, Starter, end, launcher_settings
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
 from aiayn.system import processes
 from aiayn.system.processes import stated_devices
@@ -82,9 +82,7 @@ def scheduler_of(composed: DictConfig) -> SlurmScheduler:
     """The scheduler of a sweep's configuration; UserError if Slurm is not here."""
     if shutil.which("sbatch") is None:
         raise UserError("hydra/launcher=slurm: no sbatch here; start the command where jobs are submitted")
-    settings = OmegaConf.to_object(composed.hydra.launcher)
-    assert isinstance(settings, SlurmConfig)
-    return SlurmScheduler(settings)
+    return SlurmScheduler(launcher_settings(composed, SlurmConfig))
 
 
 def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:

@@ -54,11 +54,19 @@ class RayCluster:
         self.nodes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
-        self.start_head()
-        self.start_node()
+        try:
+            self.start_head()
+            self.start_node()
+        except BaseException:
+            self.stop()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End all nodes and remove their files."""
         for node in [*self.nodes]:
             self.lose(node)
         if self._network is not None:
@@ -70,7 +78,8 @@ class RayCluster:
     def environment(self) -> dict[str, str]:
         """Of commands that use the cluster."""
         own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
-        return {**own, "RAY_ADDRESS": f"{ADDRESS}:{self.port}", "RAY_USAGE_STATS_ENABLED": "0"}
+        options = {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}  # whatever token is in the home folder
+        return {**own, **options, "RAY_ADDRESS": f"{ADDRESS}:{self.port}"}
 
     def words(self, *command: str) -> list[str]:
         """A command line in the cluster's network."""
@@ -83,9 +92,9 @@ class RayCluster:
             CORES, "--head", f"--port={self.port}", "--include-dashboard=false", f"--temp-dir={self.folder}"
         )
 
-    def start_node(self) -> subprocess.Popen[bytes]:
-        """A further node."""
-        return self._start(MORE_CORES, f"--address={ADDRESS}:{self.port}")
+    def start_node(self, cores: int = MORE_CORES, *, without: Path | None = None) -> subprocess.Popen[bytes]:
+        """A further node; `without` is a folder whose content it does not see."""
+        return self._start(cores, f"--address={ADDRESS}:{self.port}", without=without)
 
     def lose(self, node: subprocess.Popen[bytes]) -> None:
         """Kill a node's processes, as a machine that fails does, and wait until they are gone."""
@@ -104,12 +113,13 @@ class RayCluster:
         """A node's processes but those of jobs, its own first."""
         return [node.pid, *(process for process in descendants(node.pid) if "aiayn" not in command_of(process))]
 
-    def _start(self, cores: int, *options: str) -> subprocess.Popen[bytes]:
+    def _start(self, cores: int, *options: str, without: Path | None = None) -> subprocess.Popen[bytes]:
         log = self.folder / f"node-{len(self.nodes)}.log"
         self.folder.mkdir(exist_ok=True)
         with log.open("wb") as output:
             node = subprocess.Popen(
                 self.words(
+                    *hiding(without),
                     sys.executable,
                     *("-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats", *options),
                     *(f"--node-ip-address={ADDRESS}", f"--num-cpus={cores}"),
@@ -126,6 +136,12 @@ class RayCluster:
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.2)
         return node
+
+
+def hiding(folder: Path | None) -> list[str]:
+    """What to put before a command that shall see an empty file system in place of a folder; only root may."""
+    script = 'mount -t tmpfs none "$0" && exec "$@"'
+    return [] if folder is None else ["unshare", "--mount", "sh", "-c", script, str(folder)]
 
 
 def descendants(process: int) -> list[int]:

@@ -120,6 +120,17 @@ def test_scoring_again_gives_the_same_scores(record: Path, say: Say, has_checkpo
     assert contents(record) == before
 
 
+def test_scoring_and_training_again_have_folders_of_their_own(record: Path, say: Say, tmp_path: Path) -> None:
+    assert "bit-identical: all hypotheses" in say("replay", f"record={record}", "mode=score").out
+    said = say("replay", f"record={record}")
+    assert "bit-identical: all 12 logged steps" in said.out, said.err
+    trained, scored = runs_below(tmp_path / "replays")
+    assert scored.name == f"{trained.name}-scored"
+    before = contents(trained)
+    assert say("replay", f"record={record}", "mode=score").code == 0
+    assert contents(trained) == before
+
+
 def test_changed_hypotheses_are_told(record: Path, say: Say) -> None:
     shutil.rmtree(record / "checkpoints")
     for path in record.glob("evaluations/*/dev.hypotheses.txt"):

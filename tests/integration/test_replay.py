@@ -210,9 +210,10 @@ def test_a_run_is_submitted_and_verified(record: Path, say: Say, tmp_path: Path)
 
 
 def test_the_verdict_as_json(record: Path, say: Say) -> None:
-    said = say("replay", f"record={record}", "mode=score", "format=json")
+    said = say("replay", f"record={record}", "mode=score", "format=json", "output=elsewhere")
     assert said.code == 0, said.err
     content = json.loads(said.out)
+    assert "/elsewhere/" in content["replay"], "of replay, output is no file of a report"
     assert (content["schema"], content["verdict"], content["first_step"]) == ("aiayn/replay/1", "bit-identical", None)
     schema = json.loads((SCHEMAS / "replay.json").read_text())
     assert content.keys() == {*schema["required"]} == schema["properties"].keys()

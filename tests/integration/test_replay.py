@@ -228,3 +228,13 @@ def test_the_verdict_as_json(record: Path, say: Say) -> None:
 def test_damaged_metrics_are_refused(record: Path, say: Say, content: str, complaint: str) -> None:
     (record / "metrics.jsonl").write_text(content)
     assert say("replay", f"record={record}").refuses_by(f"{record}/metrics.jsonl: {complaint}")
+
+
+@pytest.mark.parametrize("name", ["dev.sentences.jsonl", "dev.hypotheses.txt"])
+def test_a_damaged_evaluation_is_refused_before_training(record: Path, say: Say, tmp_path: Path, name: str) -> None:
+    path = next(record.glob(f"evaluations/*/{name}"))
+    path.write_text(path.read_text().partition("\n")[2] + ("garbage\n" if name.endswith(".jsonl") else ""))
+    said = say("replay", f"record={record}")
+    assert said.refuses_by(str(path)), said.err
+    assert said.err.endswith("; restore the file, or remove it\n")
+    assert not (tmp_path / "replays").exists()

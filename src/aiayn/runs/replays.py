@@ -15,6 +15,9 @@ from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import Record, json_text, read_record
 from aiayn.system import files
 
+REMEDY = "restore the file, or remove it"
+"""For a damaged file beside somebody else's record, which can be compared without it."""
+
 
 @dataclass(frozen=True)
 class RecordedRun:
@@ -49,7 +52,7 @@ class RecordedRun:
     @cached_property
     def evaluation(self) -> Evaluation:
         """The evaluation of the record."""
-        return Evaluation(self.directory, self.record, self.record.scores, str(self.directory.path))
+        return Evaluation(self.directory, self.record, self.record.scores, str(self.directory.path), REMEDY)
 
 
 def open_record(path: str, *, key: str = "record") -> RecordedRun:
@@ -69,6 +72,9 @@ def open_record(path: str, *, key: str = "record") -> RecordedRun:
         raise UserError(f"{key}={path}: the run is {record.status.value} and has no scores; name a finished run")
     run = RecordedRun(RunDirectory(file.parent), record)
     _check_metrics(run)
+    for split in record.scores:
+        run.sentences(split)
+        run.hypotheses(split)
     return run
 
 
@@ -77,7 +83,7 @@ def _check_metrics(run: RecordedRun) -> None:
     path = run.directory.metrics
     if not path.is_file():
         return
-    remedy = "restore the file, or remove it: the steps are then not compared"
+    remedy = f"{REMEDY}: the steps are then not compared"
     lines = path.read_bytes().splitlines()
     if not lines and run.record.steps:
         raise UserError(f"{path}: is empty, and the run has {run.record.steps:,} steps; {remedy}")

@@ -18,14 +18,14 @@ UNSTATED_GROUPS = ("logger", "callbacks", "paths", "hydra")
 
 OPTIONS_WITH_VALUE = ("--config-dir", "--config-path", "-cd", "-cp")
 
-SECRET_NAME = r"(?i:token|secret|passw(?:or)?d|api[_-]?key|credentials?)"
+PRIVATE_WORDS = r"(?i:token|secret|passw(?:or)?d|api[_-]?key|credentials?)"
 """The last words of a key that may hold a secret."""
 
-SECRET = re.compile(rf"(?:^|[_.-]){SECRET_NAME}$")
+SECRET = re.compile(rf"(?:^|[_.-]){PRIVATE_WORDS}$")
 """Keys of open arguments that may hold a secret."""
 
 SECRET_TEXT = re.compile(
-    rf"{SECRET_NAME}[\"']?\s*[:=]\s*[\"']?(?=[\w+/-]*\d)[\w+/-]{{8,}}"
+    rf"{PRIVATE_WORDS}[\"']?\s*[:=]\s*[\"']?(?=[\w+/-]*\d)[\w+/-]{{8,}}"
     r"|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|://[^/\s:@]+:[^/\s@]+@"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )

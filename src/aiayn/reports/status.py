@@ -18,7 +18,7 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.formats import console, print_grid, print_json, rich_tables
+from aiayn.reports.formats import console, print_grid, print_json, print_text, rich_tables
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.runs.directory import RunDirectory
@@ -58,7 +58,7 @@ def print_status(runs: Path, view: View) -> None:
         if isinstance(part, Grid):
             print_grid(part, output)
         else:
-            output.print(part, soft_wrap=True)
+            print_text(part, output)
 
 
 def _content(entries: Sequence[Entry], runs: Path) -> dict[str, Any]:

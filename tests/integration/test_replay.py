@@ -159,7 +159,7 @@ def test_a_replay_that_was_cut_goes_on(record: Path, say: Say, tmp_path: Path) -
 REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing to do": ((), "state record="),
     "the folder of the record": (("output=theirs",), "holds the record itself"),
-    "no such record": (("record=nowhere",), "nowhere: name a file run.json"),
+    "no such record": (("record=nowhere",), "nowhere: nothing is there; name a file run.json"),
 }
 
 
@@ -177,6 +177,12 @@ def test_a_configuration_of_another_hash_is_refused(record: Path, say: Say) -> N
     said = say("replay", f"record={record}")
     assert said.code == 2
     assert "config.yaml: has the hash" in said.err
+
+
+def test_another_seed_than_the_configurations_is_refused(record: Path, say: Say) -> None:
+    change(record, seed=5)
+    said = say("replay", f"record={record}")
+    assert said.refuses_by(f"{record}/config.yaml: has seed=1, and the record states seed=5"), said.err
 
 
 def test_other_data_are_different_before_training(record: Path, say: Say, tmp_path: Path) -> None:

@@ -83,10 +83,10 @@ def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[st
     first = overrides[0] if overrides else ""
     if first and "=" not in first:
         if first not in nouns:
-            raise UserError(f"aiayn {verb} {first}: {meant(first, nouns)}")
+            raise UserError(f"{verb} {first}: {meant(first, nouns)}")
         return [f"noun={first}", *overrides[1:]]
     if not any(word.startswith("noun=") for word in overrides):
-        raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
+        raise UserError(f"{verb}: of what? Choose from {', '.join(nouns)}")
     return overrides
 
 

@@ -63,6 +63,8 @@ def open_record(path: str, *, key: str = "record") -> RecordedRun:
     """
     named = Path(path).expanduser()
     file = named / "run.json" if named.is_dir() else named
+    if not named.exists():
+        raise UserError(f"{key}={path}: nothing is there; name a file run.json, or the run directory that holds it")
     if file.name != "run.json":
         raise UserError(f"{key}={path}: name a file run.json, or the run directory that holds it")
     record = read_record(file)
@@ -101,12 +103,18 @@ def content_hash(content: dict[str, Any]) -> str:
 
 
 def check_hash(run: RecordedRun) -> None:
-    """Refuse a configuration beside a record that is not the record's."""
-    found = content_hash(frozen_content(run.directory.config))
+    """Refuse a configuration beside a record that is not the record's, or has another seed."""
+    content = frozen_content(run.directory.config)
+    found, seed = content_hash(content), content.get("seed")
     if found != run.record.config_hash:
         raise UserError(
             f"{run.directory.config}: has the hash {found}, and the record states config_hash="
             f"{run.record.config_hash}: one of them was changed; restore it"
+        )
+    if seed != run.record.seed:
+        raise UserError(
+            f"{run.directory.config}: has seed={seed}, and the record states seed={run.record.seed}: one of them was "
+            "changed; restore it"
         )
 
 

@@ -31,6 +31,7 @@ def published(say: Say, trained_run: Path, tmp_path: Path) -> Path:
 
 def test_a_published_folder_is_used_like_its_run(say: Say, trained_run: Path, published: Path) -> None:
     assert {path.name for path in published.iterdir()} <= FILES
+    assert len({path.stat().st_mode for path in published.rglob("*") if path.is_file()}) == 1, "all by the umask"
     own = (f"run={trained_run}", "checkpoint=1")
     translations = say("translate", *own, given=TEXT)
     assert len({*translations.lines}) > 1, "with one answer to everything, the test would show nothing"

@@ -74,6 +74,14 @@ def test_the_model_is_loaded_once(trained_run: Path, tmp_path: Path, sources: li
         aiayn.load(copy).translate(sources)
 
 
+def test_numbers_of_numpy_are_settings(trained_run: Path, sources: list[str]) -> None:
+    own, numpys = (
+        aiayn.load(trained_run, checkpoint=RANDOM, decoding={"beam_size": beams, "length_penalty_alpha": alpha})
+        for beams, alpha in ((2, 0.5), (np.int64(2), np.float32(0.5)))
+    )
+    assert own.translate(sources) == numpys.translate(sources)
+
+
 def test_attention_is_a_distribution_over_what_a_position_may_see(
     run: aiayn.Run, sources: list[str], targets: list[str]
 ) -> None:
@@ -96,12 +104,15 @@ def test_attention_is_a_distribution_over_what_a_position_may_see(
     ("call", "complaint"),
     [
         (lambda run: run.translate("a line"), "lines='a line': must be a list"),
+        (lambda run: run.translate(["a", "b\ud800"]), r"lines\[1\]='b\\ud800': has half a character at 1, "),
         (lambda run: run.score(["one"], []), "sources, targets: have 1 and 0 lines"),
         (lambda run: run.attention(" "), "source=' ': has no words"),
         (lambda run: run.attention("word " * 5000), "source, target: one has more than"),
         (lambda run: run.attention("word", units="letters"), "units=letters: choose from words, tokens"),
         (lambda run: run.evaluate(["splits=[train]"]), "splits=train: choose from dev, test"),
         (lambda run: aiayn.load(run.path, decoding={"beam": 2}).translate(["a"]), "decoding.beam: no such key"),
+        (lambda run: aiayn.load(run.path, decoding={"beam_size": b"2"}), "decoding.beam_size=b'2': must be a text, a "),
+        (lambda run: aiayn.load(run.path, decoding={"beam_size": {1, 2}}), "decoding.beam_size={1, 2}: must be a text"),
         (lambda run: aiayn.load(run.path / "missing"), "run=.*: not a run directory"),
     ],
 )
@@ -142,6 +153,14 @@ def test_trials_and_unreadable_runs_are_marked(trained_run: Path, tmp_path: Path
     assert frame.trial[str(copy)] == "trainer.fast_dev_run=true"
 
 
+def test_a_folder_without_runs_has_the_columns_of_runs(tmp_path: Path, trained_run: Path) -> None:
+    frame = aiayn.list_runs(tmp_path)
+    assert len(frame) == 0
+    assert {*frame.columns} <= {*aiayn.list_runs(trained_run.parents[2]).columns}
+    for name in ("path", "state", "experiment", "seed", "steps", "seconds", "message"):
+        assert frame[name].tolist() == []
+
+
 def test_pandas_is_asked_for_where_it_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(aiayn.UserError, match=r"pandas is not installed.*\[pandas\]"):
@@ -172,6 +191,7 @@ def test_every_report_has_data_and_a_page(noun: str, trained_run: Path) -> None:
         ("tabel3", {}, "noun=tabel3: did you mean table3?"),
         ("page", {}, "noun=page: is no table of runs"),
         ("table3", {"table": 3}, "table=3: is for report paper"),
+        ("comparison", {"only": {"scale": b"x"}}, "only.scale=b'x': must be a text, a number, true or false"),
         ("table2", {"only": {"like": "here"}}, "only.like=here: report table2 chooses runs by"),
     ],
 )

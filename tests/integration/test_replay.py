@@ -120,6 +120,17 @@ def test_scoring_again_gives_the_same_scores(record: Path, say: Say, has_checkpo
     assert contents(record) == before
 
 
+def test_scoring_and_training_again_have_folders_of_their_own(record: Path, say: Say, tmp_path: Path) -> None:
+    assert "bit-identical: all hypotheses" in say("replay", f"record={record}", "mode=score").out
+    said = say("replay", f"record={record}")
+    assert "bit-identical: all 12 logged steps" in said.out, said.err
+    trained, scored = runs_below(tmp_path / "replays")
+    assert scored.name == f"{trained.name}-scored"
+    before = contents(trained)
+    assert say("replay", f"record={record}", "mode=score").code == 0
+    assert contents(trained) == before
+
+
 def test_changed_hypotheses_are_told(record: Path, say: Say) -> None:
     shutil.rmtree(record / "checkpoints")
     for path in record.glob("evaluations/*/dev.hypotheses.txt"):
@@ -148,7 +159,7 @@ def test_a_replay_that_was_cut_goes_on(record: Path, say: Say, tmp_path: Path) -
 REFUSALS: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing to do": ((), "state record="),
     "the folder of the record": (("output=theirs",), "holds the record itself"),
-    "no such record": (("record=nowhere",), "nowhere: name a file run.json"),
+    "no such record": (("record=nowhere",), "nowhere: nothing is there; name a file run.json"),
 }
 
 
@@ -166,6 +177,12 @@ def test_a_configuration_of_another_hash_is_refused(record: Path, say: Say) -> N
     said = say("replay", f"record={record}")
     assert said.code == 2
     assert "config.yaml: has the hash" in said.err
+
+
+def test_another_seed_than_the_configurations_is_refused(record: Path, say: Say) -> None:
+    change(record, seed=5)
+    said = say("replay", f"record={record}")
+    assert said.refuses_by(f"{record}/config.yaml: has seed=1, and the record states seed=5"), said.err
 
 
 def test_other_data_are_different_before_training(record: Path, say: Say, tmp_path: Path) -> None:
@@ -199,9 +216,10 @@ def test_a_run_is_submitted_and_verified(record: Path, say: Say, tmp_path: Path)
 
 
 def test_the_verdict_as_json(record: Path, say: Say) -> None:
-    said = say("replay", f"record={record}", "mode=score", "format=json")
+    said = say("replay", f"record={record}", "mode=score", "format=json", "output=elsewhere")
     assert said.code == 0, said.err
     content = json.loads(said.out)
+    assert "/elsewhere/" in content["replay"], "of replay, output is no file of a report"
     assert (content["schema"], content["verdict"], content["first_step"]) == ("aiayn/replay/1", "bit-identical", None)
     schema = json.loads((SCHEMAS / "replay.json").read_text())
     assert content.keys() == {*schema["required"]} == schema["properties"].keys()
@@ -216,3 +234,13 @@ def test_the_verdict_as_json(record: Path, say: Say) -> None:
 def test_damaged_metrics_are_refused(record: Path, say: Say, content: str, complaint: str) -> None:
     (record / "metrics.jsonl").write_text(content)
     assert say("replay", f"record={record}").refuses_by(f"{record}/metrics.jsonl: {complaint}")
+
+
+@pytest.mark.parametrize("name", ["dev.sentences.jsonl", "dev.hypotheses.txt"])
+def test_a_damaged_evaluation_is_refused_before_training(record: Path, say: Say, tmp_path: Path, name: str) -> None:
+    path = next(record.glob(f"evaluations/*/{name}"))
+    path.write_text(path.read_text().partition("\n")[2] + ("garbage\n" if name.endswith(".jsonl") else ""))
+    said = say("replay", f"record={record}")
+    assert said.refuses_by(str(path)), said.err
+    assert said.err.endswith("; restore the file, or remove it\n")
+    assert not (tmp_path / "replays").exists()

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from aiayn.api.words import texts
+from aiayn.api.words import folder, texts
 from aiayn.commands.composing import typed_configuration
 from aiayn.config.schema import PlanConfig, TrainConfig
 from aiayn.costs.plan import Plan, plan_run
@@ -36,9 +36,9 @@ def compose(overrides: Overrides = (), *, config_dir: str | PathLike[str] | None
     Raises:
         UserError: a mistake in the overrides, with the line that the command would print.
     """
-    words, folder = stated(overrides, config_dir)
-    config = ComposedConfig(**vars(typed_configuration("train", words, config_dir=folder)))
-    config.overrides, config.config_dir = tuple(words), folder
+    words, own = stated(overrides, config_dir)
+    config = ComposedConfig(**vars(typed_configuration("train", words, config_dir=own)))
+    config.overrides, config.config_dir = tuple(words), own
     return config
 
 
@@ -52,8 +52,8 @@ def plan(overrides: Overrides | TrainConfig = (), *, config_dir: str | PathLike[
     Raises:
         UserError: a mistake in the overrides; or the hardware is neither here nor described.
     """
-    words, folder = stated(overrides, config_dir)
-    config: PlanConfig = typed_configuration("plan", words, config_dir=folder)
+    words, own = stated(overrides, config_dir)
+    config: PlanConfig = typed_configuration("plan", words, config_dir=own)
     return plan_run(config, overrides=words)
 
 
@@ -62,10 +62,13 @@ def stated(overrides: Overrides | TrainConfig, config_dir: str | PathLike[str] |
 
     Raises:
         UserError: the configuration was not made by `compose`, or was changed since: its identity and the recorded
-            command would be those of another run.
+            command would be those of another run; or a folder was stated with it.
     """
     if not isinstance(overrides, TrainConfig):
-        return texts(overrides, "overrides", example=EXAMPLE), None if config_dir is None else Path(config_dir)
+        own = None if config_dir is None else Path(folder(config_dir, "config_dir"))
+        return texts(overrides, "overrides", example=EXAMPLE), own
+    if config_dir is not None:
+        raise UserError(f"config_dir={config_dir}: aiayn.compose has stated that of a configuration; leave it out")
     if not isinstance(overrides, ComposedConfig) or overrides.overrides is None:
         raise UserError("config: was not made by aiayn.compose; state overrides instead")
     if compose(overrides.overrides, config_dir=overrides.config_dir) != overrides:

@@ -32,7 +32,7 @@ def train(overrides: Overrides | TrainConfig = (), *, config_dir: str | PathLike
     return load(Path(config.paths.runs).expanduser() / config.identity.name)
 
 
-def train_sweep(overrides: Overrides, *, config_dir: str | PathLike[str] | None = None) -> list[Run]:
+def train_sweep(overrides: Overrides | TrainConfig, *, config_dir: str | PathLike[str] | None = None) -> list[Run]:
     """Train a run for each combination of values as `aiayn train -m <overrides>` does, and return the runs in order.
 
     As for `train`, finished runs are not repeated, and an interrupt lets the next call go on.

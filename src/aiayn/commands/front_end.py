@@ -235,7 +235,8 @@ def _conclude(verb: str, jobs: "Jobs") -> None:
         why = "a process of the launcher was killed, which ends all jobs"
         raise RunFailedError(f"{failed} begun: {why}; rerun the command to continue")
     if jobs.failed and jobs.show is None:
-        raise RunFailedError(f"{failed}; rerun the command to retry them; finished runs are not repeated")
+        retry = "rerun the command to retry them (a refused job needs another value)"
+        raise RunFailedError(f"{failed}; {retry}; finished runs are not repeated")
 
 
 def _complete(words: list[str]) -> int:

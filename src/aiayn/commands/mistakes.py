@@ -41,6 +41,8 @@ def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
         match cause:
             case UserError():
                 return str(cause)
+            case OverrideParseException() if "=" not in cause.override:
+                return f"{cause.override or repr('')}: not key=value; aiayn {verb} --help lists the keys"
             case OverrideParseException():
                 quoted = "put special characters in two pairs of quotes: 'key=\"a, b\"'"
                 return f"{cause.override}: not key=value as Hydra reads it; {quoted}"
@@ -60,7 +62,8 @@ def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
 
 def _plain(error: BaseException) -> str:
     if isinstance(error, STUMBLES):
-        return f"Hydra cannot compose these words ({type(error).__name__} {_first_line(error)}); see --help"
+        why = f"{type(error).__name__} {error}".splitlines()[0].rstrip()
+        return f"Hydra cannot compose these words ({why}); see --help"
     lines = str(error).splitlines() or [type(error).__name__]
     return " ".join(lines[: 2 if lines[0].endswith(":") else 1])
 
@@ -168,11 +171,13 @@ def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
 
 
 def _nearest(name: str, names: Sequence[str], *, otherwise: str) -> str:
-    """The name meant: one with the same last part, a similar neighbour, or one that is similar as a whole."""
+    """The name meant: one with the same last part, or the only one that begins with it, or a similar one."""
     folder, last = _split(name)
     same = [other for other in names if _split(other)[1] == last]
     close = sorted(same, key=lambda other: (not other.endswith(f".{name}"), not other.startswith(PREFERRED)))
     neighbours = {_split(other)[1]: other for other in names if _split(other)[0] == folder}
+    begun = [other for other in names if other.startswith(name)]
+    close = close or (begun if len(begun) == 1 else [])
     close = close or [neighbours[other] for other in difflib.get_close_matches(last, neighbours, n=1, cutoff=0.6)]
     if not close and not (folder and neighbours):  # where the group is right, no other one is meant
         alike = [other for other in names if bool(_split(other)[0]) == bool(folder)]

@@ -65,7 +65,7 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
     if nouns and not parsed.help:
         parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
     if has_json:
-        parsed.format, parsed.overrides = split_format(parsed.overrides)
+        parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     if parsed.config_dir:
         if not parsed.config_dir.is_dir():
             raise UserError(f"--config-dir {parsed.config_dir}: no such folder")
@@ -83,10 +83,10 @@ def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[st
     first = overrides[0] if overrides else ""
     if first and "=" not in first:
         if first not in nouns:
-            raise UserError(f"aiayn {verb} {first}: {meant(first, nouns)}")
+            raise UserError(f"{verb} {first}: {meant(first, nouns)}")
         return [f"noun={first}", *overrides[1:]]
     if not any(word.startswith("noun=") for word in overrides):
-        raise UserError(f"aiayn {verb}: of what? Choose from {', '.join(nouns)}")
+        raise UserError(f"{verb}: of what? Choose from {', '.join(nouns)}")
     return overrides
 
 
@@ -101,8 +101,8 @@ SAME_OUTPUT = ("output=", "publish=", "watch=true", "noun=page")
 """Starts of words that say otherwise than format=json what standard output gets."""
 
 
-def split_format(overrides: Sequence[str]) -> tuple[Format, list[str]]:
-    """The format of standard output, and the other words."""
+def split_format(overrides: Sequence[str], *, has_folder: bool = False) -> tuple[Format, list[str]]:
+    """The format of standard output, and the other words; `has_folder`: output= is a folder, and not the result."""
     stated = [word for word in overrides if word.startswith("format=")]
     others = [word for word in overrides if word not in stated]
     if not stated:
@@ -111,7 +111,7 @@ def split_format(overrides: Sequence[str]) -> tuple[Format, list[str]]:
     if value not in list(Format):
         raise UserError(f"format={value}: choose from {', '.join(Format)}")
     for word in others if value == Format.json else ():
-        if word.startswith(SAME_OUTPUT) and word != "output=null":
+        if word.startswith(SAME_OUTPUT) and word != "output=null" and not (has_folder and word.startswith("output=")):
             shown = word.replace("noun=", "report ", 1)
             raise UserError(f"format=json: prints one document, and {shown} does not; leave one of them out")
     return Format(value), others

@@ -38,8 +38,12 @@ def _fields(row: SentenceScores) -> dict[str, Any]:
     return fields
 
 
-def read_sentence_scores(path: Path) -> list[SentenceScores]:
-    """The rows of a file.
+EVALUATE_AGAIN = "evaluate the run again"
+"""The remedy for a damaged file of one's own run."""
+
+
+def read_sentence_scores(path: Path, *, remedy: str = EVALUATE_AGAIN) -> list[SentenceScores]:
+    """The rows of a file; errors name the remedy.
 
     Raises:
         UserError: the file is missing, or a line of it is not a sentence's scores.
@@ -49,11 +53,11 @@ def read_sentence_scores(path: Path) -> list[SentenceScores]:
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; evaluate the run to write its sentence scores") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: not the scores of sentences ({error}); evaluate the run again") from None
-    return [_parse(line, f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+        raise UserError(f"{path}: not the scores of sentences ({error}); {remedy}") from None
+    return [_parse(line, f"{path}:{number}", remedy) for number, line in enumerate(lines, start=1)]
 
 
-def _parse(line: str, place: str) -> SentenceScores:
+def _parse(line: str, place: str, remedy: str) -> SentenceScores:
     try:
         fields = json.loads(line)
         brackets = fields.get("brackets")
@@ -67,5 +71,5 @@ def _parse(line: str, place: str) -> SentenceScores:
             brackets=brackets,
         )
     except (AttributeError, ValueError, KeyError, TypeError) as error:
-        msg = f"{place}: not a sentence's scores ({type(error).__name__}: {error}); evaluate the run again"
+        msg = f"{place}: not a sentence's scores ({type(error).__name__}: {error}); {remedy}"
         raise UserError(msg) from error

@@ -73,7 +73,7 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
     """Write weights, tokenizer, configuration, record and evaluations to an empty folder, without what is private."""
     if importlib.util.find_spec("safetensors") is None:
         raise UserError("aiayn publish: safetensors is not installed; pip install -e '.[hub]' in the checkout")
-    from safetensors.torch import save_file
+    from safetensors.torch import save
 
     published, tokenizer = RunDirectory(folder), run.tokenizer()
     tokenizer.save(published.tokenizer)
@@ -82,7 +82,7 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
     )
     own, averaged = _apart(weights), steps_averaged(run.checkpoint)
     known = PublishedWeights(run.checkpoint_name, run.step, averaged, run.record.provenance, weights_digest(own))
-    save_file(own, published.weights, known.metadata())
+    files.write_bytes(published.weights, save(own, known.metadata()))
     config = public_config(frozen_content(run.directory.config))
     files.write_text(published.config, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     record = public_record(asdict(run.record) | {"scores": {split: asdict(each) for split, each in scores.items()}})

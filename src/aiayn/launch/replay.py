@@ -30,6 +30,9 @@ from aiayn.system import files, machine, processes
 
 logger = logging.getLogger("aiayn")
 
+SCORED = "-scored"
+"""End of the name of a run directory that mode=score fills: a run that was not trained is no end of mode=train."""
+
 
 def reinstated(run: RecordedRun, composed: TrainConfig | None, *, output: str, paths: PathsConfig) -> TrainConfig:
     """The configuration of a recorded run, with the folders of this machine and without a tracker.
@@ -78,9 +81,9 @@ def with_seed(config: TrainConfig, seed: int) -> None:
     identity.name = f"{identity.experiment}/{identity.scale}-seed{seed}-{identity.hash}"
 
 
-def replay_directory(run: RecordedRun, config: TrainConfig) -> RunDirectory:
+def replay_directory(run: RecordedRun, config: TrainConfig, *, suffix: str = "") -> RunDirectory:
     """The run directory of a replay, marked as such; UserError if it is the record's own, or another run's."""
-    directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
+    directory = RunDirectory(Path(config.paths.runs) / f"{config.identity.name}{suffix}")
     if directory.path.resolve() == run.directory.path.resolve():
         raise UserError(f"output={config.paths.runs}: holds the record itself; state another folder")
     mark_replay(directory, run)
@@ -112,13 +115,13 @@ def _set_threads(run: RecordedRun, config: TrainConfig) -> None:
 
 
 def rescore(run: RecordedRun, config: TrainConfig) -> RecordedRun:
-    """Score the stored checkpoint again, or, without one, the stored hypotheses.
+    """Score the stored checkpoint again, or, without one, the stored hypotheses; beside the replay that trains.
 
     Raises:
         UserError: neither lies beside the record, or the corpus differs.
     """
     validate(config)
-    directory = replay_directory(run, config)
+    directory = replay_directory(run, config, suffix=SCORED)
     record = dataclasses.replace(run.record, versions=provenance.versions(), hardware=provenance.hardware())
     record.hardware["processes"] = 1
     record.commit, record.dirty, record.patch, _ = provenance.code_version()

@@ -58,7 +58,8 @@ def _fitted(grid: Grid, width: int, gap: int) -> list[Fitted]:
     found = []
     for number, part in enumerate(parts):
         title = f"{grid.title}, continued" if number and grid.title else grid.title
-        widths = _widths([least[each] for each in part], [natural[each] for each in part], width, gap)
+        narrow = _narrowed(grid, [least[each] for each in part], width, gap)
+        widths = _widths(narrow, [natural[each] for each in part], width, gap)
         found.append(Fitted(_part(grid, part, title), widths, gap))
     return found
 
@@ -74,8 +75,11 @@ def _least(grid: Grid, place: int, natural: int) -> int:
     headed = max(map(cell_len, heading.split()), default=0)
     if not is_left:
         return max([headed, *map(cell_len, _cells(grid, place))])
-    words = (cell_len(word) for cell in _cells(grid, place) for word in cell.split(" "))
-    return max(headed, min(natural, LEAST_TEXT), *words, 1)
+    return max(headed, min(natural, LEAST_TEXT), _longest_word(grid, place))
+
+
+def _longest_word(grid: Grid, place: int) -> int:
+    return max((cell_len(word) for cell in _cells(grid, place) for word in cell.split(" ")), default=1)
 
 
 def _names(grid: Grid, least: Sequence[int], width: int, gap: int) -> range:
@@ -85,6 +89,15 @@ def _names(grid: Grid, least: Sequence[int], width: int, gap: int) -> range:
         if len({line[:count] for line in lines}) == len(lines):
             return range(count) if _total(least[:count], gap) <= width * SHARE_OF_NAMES else range(1)
     return range(1)
+
+
+def _narrowed(grid: Grid, least: Sequence[int], width: int, gap: int) -> list[int]:
+    """The least widths; if one word is too wide to stand beside the names, these are wrapped at every word first."""
+    narrow = list(least)
+    for place, end in ((0, _longest_word(grid, 0)), (-1, 1)):
+        excess = max(0, _total(narrow, gap) - width)
+        narrow[place] = min(narrow[place], max(end, narrow[place] - excess))
+    return narrow
 
 
 def _widths(least: Sequence[int], natural: Sequence[int], width: int, gap: int) -> tuple[int, ...]:

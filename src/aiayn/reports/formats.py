@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -106,11 +107,11 @@ def show(document: Document, output: Path | None) -> None:
         return
     terminal = console()
     if document.lead:
-        terminal.print(document.lead)
+        print_text(document.lead, terminal)
     for grid in document.terminal_grids or document.grids:
         print_grid(grid, terminal)
     for line in document.remarks:
-        terminal.print(line, soft_wrap=not terminal.is_terminal)
+        print_text(line, terminal)
     if document.command:
         terminal.print(f"\n{document.command}", soft_wrap=True)
 
@@ -183,6 +184,13 @@ def console() -> Console:
     if not output.is_terminal:
         output.width = WIDTH_OF_A_FILE
     return output
+
+
+def print_text(text: str, terminal: Console) -> None:
+    """Print lines: a terminal wraps them between words, of which long ones such as paths stay whole, to be copied."""
+    for line in text.splitlines():
+        wrapped = textwrap.wrap(line, terminal.width, break_long_words=False, break_on_hyphens=False)
+        terminal.print("\n".join(wrapped) if terminal.is_terminal else line, soft_wrap=True)
 
 
 def print_grid(grid: Grid, terminal: Console) -> None:

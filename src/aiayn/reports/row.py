@@ -4,10 +4,11 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
+from rich.console import Console
 from rich.table import Table
 
 from aiayn.paper.tables import Row, load_table3
-from aiayn.reports.formats import console, print_json
+from aiayn.reports.formats import console, print_json, print_text
 from aiayn.reports.numbers import duration, millions
 from aiayn.runs.record import Record, SplitScores, Status
 from aiayn.system.output_format import Format, output_format
@@ -28,10 +29,10 @@ def print_row(record: Record, directory: Path) -> None:
         return
     output = console()
     if record.status is not Status.finished or not record.scores:
-        output.print(f"{record.experiment}: {record.status.value}; {directory}", soft_wrap=True)
+        print_text(f"{record.experiment}: {record.status.value}; {directory}", output)
         return
-    for part in (row_table(record), footer(record), f"run: {directory}"):
-        output.print(part, soft_wrap=True)
+    print_table(row_table(record), output)
+    print_text(f"{footer(record)}\nrun: {directory}", output)
 
 
 def print_record(record: Record, directory: Path) -> None:
@@ -39,6 +40,11 @@ def print_record(record: Record, directory: Path) -> None:
     paper = paper_row(record.experiment)
     printed = None if paper is None else {"row": paper.id, "ppl": paper.ppl.value, "bleu": paper.bleu.value}
     print_json("run/1", {"run": str(directory), "record": dataclasses.asdict(record), "paper": printed})
+
+
+def print_table(table: Table, output: Console) -> None:
+    """Print a table; a terminal wraps its title between words."""
+    output.print(table, soft_wrap=not output.is_terminal, crop=False)
 
 
 def row_table(record: Record) -> Table:
@@ -98,7 +104,7 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
     if output_format() is Format.json:
         print_json("evaluate/1", {"run": run, "scores": {name: dataclasses.asdict(of) for name, of in scores.items()}})
         return
-    table = Table(title=title or run)
+    table = Table()
     any_split = next(iter(scores.values()))
     in_table = slice(2 if len(any_split.shown) <= 2 else 1)  # the other scores do not fit 80 columns
     for heading in ("split", "PPL", *[*any_split.shown][in_table], "sentences", "step"):
@@ -111,5 +117,6 @@ def print_scores(scores: Mapping[str, SplitScores], *, run: str, title: str | No
         others = [f"{name} {value}" for name, value in zip(result.shown, values, strict=True)][in_table.stop :]
         lines += [f"{split}: {', '.join(others)}"] if others else []
     output = console()
-    for part in (table, *lines, f"{any_split.quality_name}: {any_split.quality.signature}"):
-        output.print(part, soft_wrap=True)
+    print_text(title or run, output)
+    print_table(table, output)
+    print_text("\n".join([*lines, f"{any_split.quality_name}: {any_split.quality.signature}"]), output)

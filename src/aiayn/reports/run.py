@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aiayn.errors import UserError
-from aiayn.reports.formats import console, markdown_table
+from aiayn.reports.formats import console, markdown_table, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.matrix import definitions
 from aiayn.reports.numbers import counted, duration, hours, millions
-from aiayn.reports.row import compared_row, footer, paper_cells, print_record, row_table
+from aiayn.reports.row import compared_row, footer, paper_cells, print_record, print_table, row_table
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import Record, read_record
@@ -29,10 +29,12 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
         return
     if output is None:
         terminal = console()
-        for part in (row_table(record), footer(record)) if record.scores else ():
-            terminal.print(part, soft_wrap=True)
-        for line in (f"status: {_status(record)}", f"command: {record.command}", f"code: {_code(record)}"):
-            terminal.print(line, soft_wrap=True)
+        if record.scores:
+            print_table(row_table(record), terminal)
+            print_text(footer(record), terminal)
+        print_text(f"status: {_status(record)}", terminal)
+        terminal.print(f"command: {record.command}", soft_wrap=True)
+        print_text(f"code: {_code(record)}", terminal)
         return
     copy = _path_of_record(output)
     config = directory.config.read_text(encoding="utf-8").replace(f"{Path.cwd()}/", "")  # relative, as typed here

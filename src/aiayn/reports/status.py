@@ -18,7 +18,7 @@ from aiayn.config.freeze import frozen_content
 from aiayn.config.identity import result_leaves
 from aiayn.errors import UserError
 from aiayn.paper.tables import load_table3
-from aiayn.reports.formats import console, print_grid, print_json, rich_tables
+from aiayn.reports.formats import console, print_grid, print_json, print_text, rich_tables
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.runs.directory import RunDirectory
@@ -58,7 +58,7 @@ def print_status(runs: Path, view: View) -> None:
         if isinstance(part, Grid):
             print_grid(part, output)
         else:
-            output.print(part, soft_wrap=True)
+            print_text(part, output)
 
 
 def _content(entries: Sequence[Entry], runs: Path) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _parts(entries: Sequence[Entry], runs: Path, view: View, *, is_short: bool =
     variants = _variants(entries)
     unfinished = [entry for entry in entries if entry.state is not State.finished]
     listed = unfinished if is_short else entries
-    if view is View.rows or (view is View.auto and _has_seeds(entries)):
+    if view is View.rows or (view is View.auto and _has_seeds(entries, variants)):
         yield from _seed_grids(entries, variants)
         listed = unfinished
     if listed:
@@ -172,7 +172,7 @@ def count_states(states: Iterable[str], order: Iterable[str] = State) -> str:
 
 
 def _variants(entries: Iterable[Entry]) -> dict[Path, str]:
-    """The settings in which runs of one row and seed differ, and the reason of a trial, by run directory."""
+    """The settings in which runs of one row differ, and the reason of a trial, by run directory."""
     rows: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
     variants: dict[Path, str] = {}
     for entry in entries:
@@ -180,14 +180,13 @@ def _variants(entries: Iterable[Entry]) -> dict[Path, str]:
             variants[entry.directory.path] = entry.record.trial
         elif entry.record is not None:
             rows[_row(entry.record)].append(entry)
-    for runs in rows.values():
-        if len({run.record.seed for run in runs if run.record}) < len(runs):
-            settings = {run.directory.path: run_settings(run) for run in runs}
-            keys = dict.fromkeys(key for each in settings.values() for key in each)
-            differing = [key for key in keys if len({str(each.get(key)) for each in settings.values()}) > 1]
-            for path, each in settings.items():
-                named = (f"{key.rpartition('.')[2]} {each[key]}" for key in differing if each.get(key) is not None)
-                variants[path] = ", ".join(named)
+    for runs in (runs for runs in rows.values() if len(runs) > 1):
+        settings = {run.directory.path: found for run in runs if (found := run_settings(run))}
+        keys = dict.fromkeys(key for each in settings.values() for key in each)
+        differing = [key for key in keys if len({str(each.get(key)) for each in settings.values()}) > 1]
+        for path, each in settings.items():
+            named = (f"{key.rpartition('.')[2]} {each[key]}" for key in differing if each.get(key) is not None)
+            variants[path] = ", ".join(named)
     return variants
 
 
@@ -210,9 +209,13 @@ def _settings(path: Path, config_hash: str) -> Mapping[str, Any]:
     return {key: value for key, value in settings.items() if key != "seed"}
 
 
-def _has_seeds(entries: Iterable[Entry]) -> bool:
-    """Whether any row has several seeds."""
-    runs = {(_row(entry.record), entry.record.seed) for entry in entries if entry.record is not None}
+def _has_seeds(entries: Iterable[Entry], variants: Mapping[Path, str]) -> bool:
+    """Whether any row has several seeds of the same settings."""
+    runs = {
+        ((*_row(entry.record), variants.get(entry.directory.path, "")), entry.record.seed)
+        for entry in entries
+        if entry.record is not None
+    }
     return len(runs) > len({row for row, _ in runs})
 
 

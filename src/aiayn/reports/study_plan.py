@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.costs.plan import Plan
-from aiayn.reports.formats import console, print_grid, print_json
+from aiayn.reports.formats import console, print_grid, print_json, print_text
 from aiayn.reports.numbers import counted
 from aiayn.reports.plan import plain_totals, print_costs
 from aiayn.reports.power import ClaimPower, Pilots, power_grid
@@ -48,9 +48,9 @@ def print_study_plan(
     output = console()
     print_grid(power_grid(powers), output)
     if frozen:
-        output.print(frozen, soft_wrap=True)
+        print_text(frozen, output)
     for line in (pilots.in_words(), *pilots.failed_gates([each.claim for each in powers])):
-        output.print(line, soft_wrap=True)
+        print_text(line, output)
     if pilots.unfinished:
         output.print(f"{counted(len(pilots.unfinished), 'pilot')} not finished: {command}", soft_wrap=True)
 

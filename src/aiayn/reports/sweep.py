@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aiayn.reports.formats import console, print_grid, print_json
+from aiayn.reports.formats import console, print_grid, print_json, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import duration
 from aiayn.reports.status import count_states, plain_counts, plain_entry, scores_of, steps_of
@@ -64,8 +64,8 @@ def print_sweep(jobs: Sequence[SweptJob], *, best: Best | None = None) -> None:
     output.print(count_states(states, (*State, REFUSED, NOT_BEGUN)))
     if best is not None:
         score = f"{best.objective.upper()} {best.value:.2f} (dev)"
-        for line in (f"best: {score}, {best.job.directory.path}", best.command):
-            output.print(line, soft_wrap=True)
+        print_text(f"best: {score}, {best.job.directory.path}", output)
+        output.print(best.command, soft_wrap=True)
 
 
 def _plain(job: SweptJob, entry: Entry | None, state: str) -> dict[str, Any]:

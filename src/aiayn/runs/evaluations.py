@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from aiayn.data.lines import file_lines
 from aiayn.errors import UserError
-from aiayn.evaluation.sentences import SentenceScores, read_sentence_scores
+from aiayn.evaluation.sentences import EVALUATE_AGAIN, SentenceScores, read_sentence_scores
 from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.record import Record, SplitScores, read_record, split_scores
 
@@ -27,6 +27,8 @@ class Evaluation:
     """By split."""
     name: str
     """As the user named it."""
+    remedy: str = EVALUATE_AGAIN
+    """For a damaged file."""
 
     def of(self, split: str, *, key: str) -> SplitScores:
         """The scores of a split, dev or test; UserError about the configuration `key` if it has none."""
@@ -43,7 +45,7 @@ class Evaluation:
     def sentences(self, split: str) -> list[SentenceScores]:
         """The scores of each sentence of an evaluated split; UserError if their file is missing or damaged."""
         path = self.sentences_path(split)
-        return self._counted(split, path, read_sentence_scores(path))
+        return self._counted(split, path, read_sentence_scores(path, remedy=self.remedy))
 
     def sentences_path(self, split: str) -> Path:
         """The file of the scores of each sentence of an evaluated split."""
@@ -52,7 +54,7 @@ class Evaluation:
     def _counted(self, split: str, path: Path, lines: list[Line]) -> list[Line]:
         expected = self.scores[split].sentences
         if len(lines) != expected:
-            raise UserError(f"{path}: {len(lines)} lines where {expected} were scored; evaluate the run again")
+            raise UserError(f"{path}: {len(lines)} lines where {expected} were scored; {self.remedy}")
         return lines
 
     def _path(self, split: str) -> Path:

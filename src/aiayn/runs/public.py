@@ -13,16 +13,26 @@ from typing import Any
 
 from aiayn.errors import UserError
 
-PRIVATE_GROUPS = ("logger", "callbacks")
-"""Groups of the configuration that are published empty."""
-
-UNSTATED_GROUPS = (*PRIVATE_GROUPS, "paths", "hydra")
+UNSTATED_GROUPS = ("logger", "callbacks", "paths", "hydra")
 """Groups whose words are left out of a published command."""
 
 OPTIONS_WITH_VALUE = ("--config-dir", "--config-path", "-cd", "-cp")
 
-SECRET = re.compile(r"(?i)(^|[_.-])(token|secret|password|passwd|api_?key|credentials?)$")
+PRIVATE_WORDS = r"(?i:token|secret|passw(?:or)?d|api[_-]?key|credentials?)"
+"""The last words of a key that may hold a secret."""
+
+SECRET = re.compile(rf"(?:^|[_.-]){PRIVATE_WORDS}$")
 """Keys of open arguments that may hold a secret."""
+
+SECRET_TEXT = re.compile(
+    rf"{PRIVATE_WORDS}[\"']?\s*[:=]\s*[\"']?(?=[\w+/-]*\d)[\w+/-]{{8,}}"
+    r"|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|://[^/\s:@]+:[^/\s@]+@"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+"""In any text: a value with a digit under the name of a secret, or a token, address or key of a known form."""
+
+HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[\w.-]+|/root/[\w.-]+")
+"""The beginning of a path in a user's home, on any system."""
 
 PATH = re.compile(r"(?:file:|(?<![\w./~-])(?!(?<=:)//))(?:~|\.\.?(?=/)|/)[^\s,;:'\"(){}\[\]]+")
 """A path from the root, the home folder or the working directory inside other text."""
@@ -38,8 +48,12 @@ def public_config(content: Mapping[str, Any]) -> dict[str, Any]:
     """A frozen configuration to publish; it is read back as the original is."""
     public: dict[str, Any] = _public(content)
     trainer = {key: value for key, value in public.get("trainer", {}).items() if not isinstance(value, dict | list)}
-    groups: dict[str, Any] = {group: {} for group in PRIVATE_GROUPS}
-    return {**public, **groups, "trainer": trainer, "paths": {"runs": "runs", "cache": "cache"}}
+    return {**without_folders(public), "callbacks": {}, "trainer": trainer}
+
+
+def without_folders(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A frozen configuration without its folders and tracker, and with the same hash."""
+    return {**content, "logger": {}, "paths": {"runs": "runs", "cache": "cache"}}
 
 
 def public_record(content: Mapping[str, Any]) -> dict[str, Any]:

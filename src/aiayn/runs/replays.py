@@ -15,6 +15,9 @@ from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import Record, json_text, read_record
 from aiayn.system import files
 
+REMEDY = "restore the file, or remove it"
+"""For a damaged file beside somebody else's record, which can be compared without it."""
+
 
 @dataclass(frozen=True)
 class RecordedRun:
@@ -49,7 +52,7 @@ class RecordedRun:
     @cached_property
     def evaluation(self) -> Evaluation:
         """The evaluation of the record."""
-        return Evaluation(self.directory, self.record, self.record.scores, str(self.directory.path))
+        return Evaluation(self.directory, self.record, self.record.scores, str(self.directory.path), REMEDY)
 
 
 def open_record(path: str, *, key: str = "record") -> RecordedRun:
@@ -60,6 +63,8 @@ def open_record(path: str, *, key: str = "record") -> RecordedRun:
     """
     named = Path(path).expanduser()
     file = named / "run.json" if named.is_dir() else named
+    if not named.exists():
+        raise UserError(f"{key}={path}: nothing is there; name a file run.json, or the run directory that holds it")
     if file.name != "run.json":
         raise UserError(f"{key}={path}: name a file run.json, or the run directory that holds it")
     record = read_record(file)
@@ -69,6 +74,9 @@ def open_record(path: str, *, key: str = "record") -> RecordedRun:
         raise UserError(f"{key}={path}: the run is {record.status.value} and has no scores; name a finished run")
     run = RecordedRun(RunDirectory(file.parent), record)
     _check_metrics(run)
+    for split in record.scores:
+        run.sentences(split)
+        run.hypotheses(split)
     return run
 
 
@@ -77,7 +85,7 @@ def _check_metrics(run: RecordedRun) -> None:
     path = run.directory.metrics
     if not path.is_file():
         return
-    remedy = "restore the file, or remove it: the steps are then not compared"
+    remedy = f"{REMEDY}: the steps are then not compared"
     lines = path.read_bytes().splitlines()
     if not lines and run.record.steps:
         raise UserError(f"{path}: is empty, and the run has {run.record.steps:,} steps; {remedy}")
@@ -95,12 +103,18 @@ def content_hash(content: dict[str, Any]) -> str:
 
 
 def check_hash(run: RecordedRun) -> None:
-    """Refuse a configuration beside a record that is not the record's."""
-    found = content_hash(frozen_content(run.directory.config))
+    """Refuse a configuration beside a record that is not the record's, or has another seed."""
+    content = frozen_content(run.directory.config)
+    found, seed = content_hash(content), content.get("seed")
     if found != run.record.config_hash:
         raise UserError(
             f"{run.directory.config}: has the hash {found}, and the record states config_hash="
             f"{run.record.config_hash}: one of them was changed; restore it"
+        )
+    if seed != run.record.seed:
+        raise UserError(
+            f"{run.directory.config}: has seed={seed}, and the record states seed={run.record.seed}: one of them was "
+            "changed; restore it"
         )
 
 

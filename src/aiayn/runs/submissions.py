@@ -21,6 +21,7 @@ from aiayn.evaluation.sentences import SentenceScores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import read_scores
 from aiayn.runs.provenance import digest
+from aiayn.runs.public import HOME, SECRET_TEXT, public_command, without_folders
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.replays import RecordedRun, content_hash
 from aiayn.system import files
@@ -30,17 +31,6 @@ CHECKSUMS = "checksums.txt"
 
 ACCURACY = 1e-9
 """Largest relative difference of a score that is computed again, by another order of sums."""
-
-SECRET = re.compile(
-    r"(?i:(?:api[_-]?key|secret|passw(?:or)?d|access[_-]?token|auth[_-]?token)[\"']?\s*[:=]\s*[\"']?"
-    r"(?=[\w+/-]*\d)[\w+/-]{8,})"
-    r"|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}|\bAKIA[0-9A-Z]{16}\b|://[^/\s:@]+:[^/\s@]+@"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-"""A value with a digit under the name of a secret, or a token, address or key of a known form."""
-
-HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:\\+Users\\+)[\w.-]+|/root/[\w.-]+")
-"""The beginning of a path in a user's home, on any system."""
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
@@ -52,7 +42,8 @@ class _Broken(Exception):  # noqa: N818 (a finding, not an error)
 def submit(run: RecordedRun, folder: Path) -> Path:
     """Copy a run's record below the folder and verify the copy; return its folder.
 
-    The paths and the tracker of its configuration, which do not change results, are left out, and of its command.
+    The folders and the tracker of its configuration, which do not change results, are left out, and of its command
+    all that is private.
 
     Raises:
         UserError: the place is taken, or the record is not as a submitted one should be; nothing is left there.
@@ -69,12 +60,11 @@ def submit(run: RecordedRun, folder: Path) -> Path:
     with files.new_folder(target) as made:
         for path in (path for path in copied if path.is_file() and not path.name.startswith(".")):
             files.write_bytes(made / path.relative_to(own.path), path.read_bytes())
-        config = {**frozen_content(own.config), "logger": {}, "paths": {"runs": "runs", "cache": "cache"}}
+        config = without_folders(frozen_content(own.config))
         files.write_text(made / own.config.name, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
         record = json.loads(own.record.read_text(encoding="utf-8"))
-        words = record["command"].split(" ")
-        kept = (word for word in words if not word.startswith(("paths.", "logger")))
-        files.write_text(made / own.record.name, json_text({**record, "command": " ".join(kept)}))
+        record["command"] = public_command(record["command"])
+        files.write_text(made / own.record.name, json_text(record))
         files.write_text(made / CHECKSUMS, checksums(made))
         found = findings(made, name=run.record.name)
         if found:
@@ -275,7 +265,7 @@ def _of_text(folder: Path) -> Iterator[str]:
         if name.endswith((".hypotheses.txt", ".trees", CHECKSUMS)):
             continue
         text = (folder / name).read_text(encoding="utf-8", errors="replace")
-        if found := SECRET.search(text):
+        if found := SECRET_TEXT.search(text):
             yield f"{folder / name}: has what looks like a secret ({found[0][:12]}...); remove it"
         if found := HOME.search(text):
             yield f"{folder / name}: has a path of a user's home ({found[0]}); remove it"

@@ -12,6 +12,7 @@ NOISE = (
     r".*[Cc]heckpoint directory .* exists and is not empty.*",  # a resumed run's
     r".*`srun` command is available on your system but is not used.*",  # Slurm is chosen by hydra/launcher=slurm
     r".*is smaller than the logging interval.*",  # short runs are tests
+    r"`broadcast_buffers` is deprecated.*",  # its successor sends the buffers at the start, as no rank needs
     r"Guards may run slower on Python 3\.13\.0.*",  # of compiled runs
 )
 

@@ -63,6 +63,7 @@ def test_a_mistake_has_the_command_lines_words(word: str, capsys: pytest.Capture
     [
         ("scale=nano", "overrides='scale=nano': must be a list"),
         ([3], "overrides: 3 is no text"),
+        (["seed=1", "data.name=\ud800"], r"overrides\[1\]='data.name=\\ud800': has half a character at 10"),
         (["--multirun"], "--multirun: flags are for the command line"),
         (["sweeps=table3"], "sweeps=table3: has many runs"),
     ],
@@ -79,6 +80,11 @@ def test_a_folder_of_ones_own(tmp_path: Path) -> None:
     assert aiayn.compose(["experiment=mine"], config_dir=tmp_path).identity.experiment == "mine"
     with pytest.raises(aiayn.UserError, match="no such folder"):
         aiayn.compose(config_dir=tmp_path / "missing")
+    for call in (aiayn.compose, aiayn.plan, aiayn.train, aiayn.train_sweep):
+        with pytest.raises(aiayn.UserError, match=r"^config_dir=3: must be the path of a folder"):
+            call(["seed=1"], config_dir=3)  # type: ignore[arg-type]
+    with pytest.raises(aiayn.UserError, match=r"^config_dir=/nope: aiayn\.compose has stated"):
+        aiayn.plan(aiayn.compose(["scale=nano"]), config_dir="/nope")
 
 
 def test_composing_leaves_the_hydra_of_the_program_alone() -> None:

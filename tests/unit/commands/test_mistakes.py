@@ -16,15 +16,17 @@ NOUNS = ", ".join(COMMANDS["report"].nouns)
 MISTAKES = {
     # the grammar
     "trian": "trian: no such verb; did you mean train?",
-    "report": f"aiayn report: of what? Choose from {NOUNS}",
-    "report paramters": "aiayn report paramters: did you mean parameters?",
+    "report": f"report: of what? Choose from {NOUNS}",
+    "report paramters": "report paramters: did you mean parameters?",
     "xyzzy": "xyzzy: no such verb; choose from " + ", ".join(COMMANDS),
     "plan format=yaml": "format=yaml: choose from text, json",
     "report page format=json": "format=json: prints one document, and report page does not",
     "report cost format=json output=cost.json": "format=json: prints one document, and output=cost.json does not",
     "check -m seed=1,2 format=json": "format=json: the jobs of aiayn check -m would print a document each",
     "train --model.d_ff=3": "--model.d_ff=3: no such flag; an override has no dashes",
-    "train seed = 3": "seed: not key=value as Hydra reads it",
+    "train seed = 3": "seed: not key=value; aiayn train --help lists the keys",
+    "status foo": "foo: not key=value; aiayn status --help lists the keys",
+    "train seed=[1": "seed=[1: not key=value as Hydra reads it",
     "train seed=1,2": "seed=1,2: several values need -m",
     "train --cfg": "argument --cfg/-c: expected one argument; see --help",
     "train --package model": "--package: chooses what --cfg shows; state --cfg job as well",
@@ -45,6 +47,7 @@ MISTAKES = {
     "train data=text_files data.train.sourc=x": "data.train.sourc: no such key; did you mean data.train.source?",
     "status hydra.run.dri=x": "hydra.run.dri: no such key",
     "train experiment=a_h1": "experiment=a_h1: no such option; did you mean table3/a_h1?",
+    "train experiment=baselines/lstm": "experiment=baselines/lstm: no such option; did you mean baselines/lstm_fixed?",
     "train experiment=table3/nope": "experiment=table3/nope: no such option; choose from attention/additive, ",
     "train data=qwxyz": f"data=qwxyz: no such option; choose from {', '.join(options('data'))}\n",
     "train -m hydra/launcher=jobib": "hydra/launcher=jobib: no such option; did you mean joblib?",
@@ -116,6 +119,10 @@ def check(said: Any, answer: str = "") -> None:
 def test_a_mistake_is_one_line_and_leaves_nothing(aiayn: CommandLine, line: str, tmp_path: Path) -> None:
     check(aiayn(*line.split()), MISTAKES[line])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_word_is_named(aiayn: CommandLine) -> None:
+    check(aiayn("status", ""), "'': not key=value; aiayn status --help lists the keys")
 
 
 def test_a_cache_that_cannot_be_made_is_refused_when_the_run_has_its_folder(aiayn: CommandLine) -> None:

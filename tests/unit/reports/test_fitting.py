@@ -55,6 +55,16 @@ def test_every_part_names_the_rows(data: st.DataObject) -> None:
     assert [heading for part in parts for heading in part.grid.headings[1:]] == [*"abcdefghijkl"]
 
 
+def test_a_word_wider_than_the_table_breaks_no_name() -> None:
+    signature = "nrefs:1|case:mixed|tok:moses-de|smooth:none|sacremoses:0.2.0"
+    names = ("multi-bleu.perl on tokens, compounds split", "multi-bleu.perl, words as they came")
+    lines = ((names[0], "70.1", "70.2", signature + 30 * "x"), (names[1], "70.1", "70.2", signature))
+    text = printed(Grid("", ("<definition", "dev", "test", "<signature"), (lines,)), 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert signature in text.split()
+    assert all(text.split().count(word) >= 2 for word in " ".join(names).split()), "in both tables"
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_real_tables_fit(make_run: Callable[..., Path], tmp_path: Path, width: int) -> None:
     for row in ("base", "big", "a_h1"):

@@ -1,16 +1,19 @@
 """A run's page is made of its record and configuration alone, in any state of the run."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from aiayn.config.command_schema import View
 from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.paper.tables import load_table3
-from aiayn.reports.row import paper_cells
+from aiayn.reports.row import footer, paper_cells, print_row, print_scores
 from aiayn.reports.run import markdown, report_run
+from aiayn.reports.status import print_status
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, Status, read_record
 
@@ -118,3 +121,38 @@ def test_other_definitions_have_a_table_of_their_own(make_record: MakeRecord, sc
     page = markdown(make_record(scores=with_matrix), "seed: 7")
     assert ["sacreBLEU intl", "31.50", "31.50"] in [row[:3] for row in rows(page)]
     assert plain.splitlines()[:12] == page.splitlines()[:12]  # the columns of BLEU are as they were
+
+
+def test_no_word_breaks_on_a_terminal(
+    make_record: MakeRecord,
+    scores: Scores,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Sentences are wrapped between words; commands and long paths stay whole, to be copied."""
+    reason = (
+        "interrupted at step 300 by SIGTERM, as the queue's limit was near; rerun the command to resume exactly there"
+    )
+    command = f"aiayn train {' '.join(f'data.key{number}=[{number},' for number in range(20))}"
+    record = make_record(
+        scores=scores,
+        status=Status.interrupted,
+        message=reason,
+        command=command,
+        difference="model.num_layers=3 model.d_model=192 optimization.learning_rate_factor=0.25",
+    )
+    directory = a_run(record, tmp_path / "table3/base" / ("nano-seed1-" + 70 * "0"))
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "80", "TERM": "dumb"}.items():
+        monkeypatch.setenv(name, value)
+    report_run(directory, None)
+    print_status(tmp_path, View.runs)
+    print_row(record, directory.path)
+    print_scores(scores, run=str(directory.path))
+    shown = re.sub("\x1b[^m]*m", "", capsys.readouterr().out)
+    words = {*shown.split()}
+    expected = f"{reason} {record.difference}, {footer(record)} grammar {directory.path}".split()
+    assert {*expected} <= words, {*expected} - words
+    assert f"\ncommand: {command}\n" in shown
+    long = [line for line in shown.splitlines() if len(line) > 80]
+    assert all(line.startswith("command: ") or " " not in line.strip() for line in long), long

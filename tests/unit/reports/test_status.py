@@ -12,6 +12,7 @@ from aiayn.config.command_schema import View
 from aiayn.reports.status import print_status
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, RecordedBrackets, SplitScores, Status
+from aiayn.system.output_format import Format, printed_as
 
 MakeRecord = Callable[..., Record]
 Show = Callable[..., list[list[str]]]
@@ -118,6 +119,24 @@ def test_variants_of_a_row_are_named_by_their_differences(
         "table3/base, learning_rate_factor 1.0",
         "table3/a_h1",
     ]
+
+
+def test_another_system_is_no_seed_of_its_row(
+    make_run: Callable[..., Path], show: Show, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for seed in (1, 2):
+        make_run("base", seed=seed)
+    make_run("base", "model.dropout=0.3", seed=3)
+    heading, *lines = show()[1:4]
+    assert heading[0:4] == ["experiment", "seed 1", "seed 2", "seed 3"]
+    assert [(line[0], [bool(cell) for cell in line[1:]]) for line in lines] == [
+        ("table3/base, dropout 0.1", [True, True, False]),
+        ("table3/base, dropout 0.3", [False, False, True]),
+    ]
+    with printed_as(Format.json):
+        print_status(tmp_path, View.auto)
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert {run["seed"]: run["settings"] for run in runs}[3] == "dropout 0.3"
 
 
 def test_a_variant_is_named_by_the_settings_that_it_has(make_run: Callable[..., Path], show: Show) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aiayn.runs.submissions import CHECKSUMS, checksums, findings, records_below
+from aiayn.runs.replays import open_record
+from aiayn.runs.submissions import CHECKSUMS, checksums, findings, records_below, submit
 
 RECORDS = Path(__file__).parents[3] / "records"
 SUBMITTED = records_below(RECORDS)
@@ -146,6 +148,14 @@ def test_any_changed_byte_is_found_by_its_file(record: Path, data: st.DataObject
         else []
     )
     assert any(line.startswith((str(path), *named)) for line in found), found
+
+
+def test_a_submitted_record_keeps_no_folder_of_its_command(record: Path, tmp_path: Path) -> None:
+    private = ["paths.runs='/tmp/my runs'", "logger.entity='my team'", "--config-dir", "/tmp/my conf"]
+    public = ["aiayn", "train", "experiment=table3/base", "scale=demo"]
+    edited("run.json", command=shlex.join([*public, *private]))(record)
+    submitted = submit(open_record(str(record)), tmp_path / "records")
+    assert shlex.split(json.loads((submitted / "run.json").read_text())["command"]) == public
 
 
 def test_files_that_are_missing_or_not_listed_are_named(record: Path) -> None:

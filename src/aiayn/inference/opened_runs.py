@@ -25,6 +25,7 @@ from aiayn.runs.record import Record, read_record
 from aiayn.runs.weights_file import published_weights
 from aiayn.system.allocator import keep_memory
 from aiayn.system.quiet import quiet_libraries
+from aiayn.system.tf32 import allow_tf32
 from aiayn.training.scoring import AnyModel
 
 
@@ -135,6 +136,8 @@ def open_for_use(
 ) -> OpenedRun:
     """Open a run directory with a checkpoint (last, best, average or a step) and changes of its search settings.
 
+    From then on, this process uses TensorFloat-32 if the run was trained with it.
+
     Raises:
         UserError: the run, the checkpoint or a setting cannot be used.
     """
@@ -147,6 +150,7 @@ def open_for_use(
         config.decoding = merge_decoding(config.decoding, decoding)
     validate_constrained(config)
     step, path = directory.checkpoint(checkpoint)
+    allow_tf32(bool(record.tf32))
     return OpenedRun(directory, record, config, step, path)
 
 
@@ -157,10 +161,12 @@ def open_all(
     launch: ProcessConfig,
     decoding: SearchOverridesConfig | TunedOverridesConfig | None = None,
 ) -> OpenedRuns:
-    """Open a run directory, or a list of them, as `open_for_use` does."""
-    return OpenedRuns(
+    """Open a run directory, or a list of them, as `open_for_use` does; the first one decides on TensorFloat-32."""
+    opened = OpenedRuns(
         [open_for_use(name, checkpoint=checkpoint, launch=launch, decoding=decoding) for name in named_runs(runs)]
     )
+    allow_tf32(bool(opened.first.record.tf32))
+    return opened
 
 
 def merge_decoding(decoding: DecodingConfig, overrides: SearchOverridesConfig | TunedOverridesConfig) -> DecodingConfig:

@@ -27,6 +27,7 @@ from aiayn.runs.directory import RunDirectory, average_name
 from aiayn.runs.record import SplitScores, Status, utc_now
 from aiayn.runs.replays import RecordedRun, check_hash, mark_replay
 from aiayn.system import files, machine, processes
+from aiayn.system.tf32 import allow_tf32
 
 logger = logging.getLogger("aiayn")
 
@@ -160,6 +161,7 @@ def _decoded(
 ) -> dict[str, SplitScores]:
     """Decode and score with the weights of the checkpoint, in the directory of the replay."""
     data, device, record = prepare_data(config), device_of(config), run.record
+    allow_tf32(bool(record.tf32))
     model = build_model(config, vocabulary_size=data.tokenizer.vocabulary_size)
     load_weights(model, checkpoint, key="record", provenance=record.provenance)
     scores = next(iter(record.scores.values()))

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-import torch
-
 from aiayn.builders.models import device_of
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
@@ -30,6 +28,7 @@ from aiayn.system.progress import LineHandler
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.system.signals import signals_as_interrupts
+from aiayn.system.tf32 import allow_tf32
 from aiayn.training.process_group import LostRankError, joined
 
 logger = logging.getLogger("aiayn")
@@ -40,7 +39,7 @@ def run(config: TrainConfig, directory: RunDirectory, *, command: str) -> Record
     quiet_libraries()
     if config.launch.keep_allocator_memory:
         keep_memory()
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = config.launch.tf32
+    allow_tf32(config.launch.tf32)
     is_leader = processes.rank() == 0
     if is_leader and processes.is_rank():
         clear_failures(directory)

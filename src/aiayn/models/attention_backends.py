@@ -26,6 +26,9 @@ torch.backends.cuda.enable_cudnn_sdp(False)
 VARLEN_HAS_FLAG = varlen_attention is not None and "is_causal" in inspect.signature(varlen_attention).parameters
 """Whether the kernel has a flag for causal attention; later versions take a window instead."""
 
+VARLEN_DEVICE, VARLEN_TYPES = "cuda", (torch.float16, torch.bfloat16)
+"""The device and the types of the kernel for flat tensors."""
+
 VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""
 
@@ -179,7 +182,7 @@ def local_attention(
 def takes_flat(function: AttentionFunction, query: Tensor, values: Tensor, *, dropout: float) -> bool:
     """Whether `flat_attention` takes these: dot products on GPUs, half precision, equal widths, no dropout."""
     widths = query.shape[-1], values.shape[-1]
-    return query.device.type == "cuda" and has_flat_kernel(function, query.dtype, widths=widths, dropout=dropout)
+    return query.device.type == VARLEN_DEVICE and has_flat_kernel(function, query.dtype, widths=widths, dropout=dropout)
 
 
 def has_flat_kernel(
@@ -188,7 +191,7 @@ def has_flat_kernel(
     """Whether a GPU has a kernel for flat tensors, given d_k and d_v as `widths`."""
     return (
         function.scale is not None
-        and dtype in (torch.float16, torch.bfloat16)
+        and dtype in VARLEN_TYPES
         and widths[0] == widths[1] <= VARLEN_WIDTH
         and widths[0] % VARLEN_MULTIPLE == 0
         and dropout == 0.0

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import aiayn
+
 if TYPE_CHECKING:
     import torch
 
@@ -25,7 +27,6 @@ LARGEST_PATCH = 2**20
 DISTRIBUTION = "aiayn"
 
 PACKAGES = (
-    DISTRIBUTION,
     "torch",
     "pytorch-lightning",
     "hydra-core",
@@ -41,7 +42,8 @@ def versions() -> dict[str, str]:
     import torch
 
     packages = {name: importlib.metadata.version(name) for name in PACKAGES}
-    return {"python": platform.python_version(), **packages, "torch": str(torch.__version__)}
+    own = {"python": platform.python_version(), DISTRIBUTION: aiayn.__version__}
+    return {**own, **packages, "torch": str(torch.__version__)}
 
 
 def checkout() -> Path | None:
@@ -60,7 +62,7 @@ class Code(NamedTuple):
     patch: str | None
     """The digest of these changes; None if there are none, or they cannot be read."""
     version: str | None = None
-    """Version of the installed package; None in a checkout, which has a commit."""
+    """Version of the package, installed or not; None in a checkout, which has a commit."""
 
     @property
     def text(self) -> str:
@@ -112,7 +114,7 @@ def code_version(folders: tuple[str, ...] = SOURCES) -> Code:
         None if commit is None else commit.decode().strip(),
         None if patch is None else bool(patch),
         digest(patch) if patch else None,
-        importlib.metadata.version(DISTRIBUTION) if commit is None else None,
+        aiayn.__version__ if commit is None else None,
     )
 
 

@@ -1,12 +1,17 @@
 """The stages of `make gpu` with tiny sizes, on the CPU and where there is a GPU."""
 
+import os
 import shutil
+import subprocess
+import sysconfig
+import venv
 from pathlib import Path
 
 import numpy as np
 import pytest
 from gpu_bench import kept, measure, shown
 
+import gpu
 import one_gpu
 from aiayn.data.batches.epoch_plan import plan_epoch
 from gpu_stages import SHORT, TOKENS, made_up_text
@@ -36,6 +41,27 @@ def test_experiments_a_profile_and_a_search_are_measured(tmp_path: Path) -> None
     assert page.count("\n  ") > 10, "the operations, one on a line"
     (searched,) = kept(tmp_path, "decoding").values()
     assert searched["target tokens/s"] > searched["sentences/s"] > 0
+
+
+def test_an_interpreter_without_an_installed_aiayn_is_enough(tmp_path: Path) -> None:
+    """As on a machine without an index, where only the packages that aiayn requires are installed."""
+    venv.create(tmp_path / "venv", symlinks=True)
+    (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "aiayn" not in path.name:
+            (packages / path.name).symlink_to(path)
+    python, root = tmp_path / "venv" / "bin" / "python", Path(gpu.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(root / name) for name in ("src", "benchmarks"))}
+    metadata = "import importlib.metadata as found; found.version('torch'); found.version('aiayn')"
+    absent = subprocess.run([python, "-c", metadata], env=environment, capture_output=True, text=True, check=False)
+    assert "PackageNotFoundError: No package metadata was found for aiayn" in absent.stderr
+    folders = [f"--{name}={tmp_path / name}" for name in ("output", "work")]
+    words = ["experiments", "--device=cpu", "--tiny", *folders]
+    done = subprocess.run(
+        [python, gpu.__file__, *words], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(each["test ppl"] > 1 for each in kept(tmp_path, "experiments").values())
 
 
 @has_compiler

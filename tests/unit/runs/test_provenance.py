@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import aiayn
 from aiayn.runs import provenance
 
 TELL = "import json; from aiayn.runs.provenance import code_version; print(json.dumps(code_version()))"
@@ -49,9 +50,9 @@ def checkout(copy: Path) -> Path:
 
 
 def run(root: Path, program: str, *words: str) -> bytes:
-    """The output of a program that imports the package from a folder."""
+    """The output of a program that imports the package from a folder, where no package is installed."""
     environment = {**CLEAN, "PYTHONPATH": str(root / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-c", program, *words]
+    command = [sys.executable, "-S", "-c", program, *words]
     return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
 
@@ -91,7 +92,7 @@ def test_the_commit_and_uncommitted_changes_are_stated(copy: Path, checkout: Pat
 
 
 def test_an_unpacked_archive_has_the_version_and_no_commit(copy: Path) -> None:
-    assert told(copy) == [None, None, None, importlib.metadata.version("aiayn")]
+    assert told(copy) == [None, None, None, aiayn.__version__]
     assert run(copy, SHOW) == b""
 
 

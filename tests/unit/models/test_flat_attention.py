@@ -1,0 +1,88 @@
+"""Attention without padding, by a plain form of the kernel that only GPUs have, gives what attention with it gives."""
+
+import inspect
+from typing import Any
+
+import pytest
+import torch
+from reference_varlen import reference_varlen
+from tiny_models import build, filled
+from torch import Tensor
+
+from aiayn.flat_tokens import FlatTokens, Layout
+from aiayn.models import attention_backends
+from aiayn.models.attention_functions import DotProductAttention
+from aiayn.models.transformer import Transformer
+
+FULL = [[3, 4, 5], [6, 7], [8]], [[1, 5], [1, 6, 7, 9], [1]]
+WITH_EMPTY = [[3, 4, 5], [], [6, 7], []], [[1, 5], [], [1, 6, 7, 9], []]
+"""Sources and targets; batches of static shape have empty sentences."""
+
+
+@pytest.fixture
+def lengths_taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Replaces torch's kernel by a plain one for CPUs; the tokens of queries and keys at each of its calls."""
+    taken: list[tuple[int, int]] = []
+
+    def kernel(query: Tensor, key: Tensor, *others: Any, **settings: Any) -> Tensor:
+        taken.append((len(query), len(key)))
+        return reference_varlen(query, key, *others, **settings)
+
+    monkeypatch.setattr(attention_backends, "varlen_attention", kernel)
+    monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
+    return taken
+
+
+def states_and_gradients(model: Transformer, source: FlatTokens, target: FlatTokens) -> list[Tensor]:
+    """Of the tokens of sentences: nothing else is in the loss."""
+    count = len(target.ids) - target.layout.fillers
+    states = model.states(source, target)[:count]
+    loss = (states * torch.linspace(1, 2, states.numel(), dtype=states.dtype).view_as(states)).sum()
+    return [states, *torch.autograd.grad(loss, list(model.parameters()))]
+
+
+@pytest.mark.parametrize("has_flag", [True, False])
+@pytest.mark.parametrize(("sources", "targets"), [FULL, WITH_EMPTY], ids=["full", "with empty sentences"])
+@pytest.mark.parametrize("changes", [{}, {"attention": "general"}, {"positions": "rotary"}, {"norm": "pre"}], ids=str)
+def test_states_and_gradients_are_those_with_padding_whatever_fills_the_batch(
+    lengths_taken: list[tuple[int, int]],
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    sources: list[list[int]],
+    targets: list[list[int]],
+    has_flag: bool,
+) -> None:
+    monkeypatch.setattr(attention_backends, "VARLEN_HAS_FLAG", has_flag)
+    torch.manual_seed(0)
+    model = build(d_k=8, d_v=8, **changes).double()
+    source, target = FlatTokens.of(sources), FlatTokens.of(targets)
+    expected = states_and_gradients(model, source, target)
+    assert not lengths_taken, "the kernel is for half precision"
+    monkeypatch.setattr(attention_backends, "VARLEN_TYPES", (torch.float64,))
+    for of_source, of_target in ((0, 0), (5, 3), (0, 3), (5, 0), (40, 40)):
+        found = states_and_gradients(model, filled(source, of_source), filled(target, of_target))
+        own, read = len(target.ids) + of_target, len(source.ids) + of_source
+        uses = [(read, read)] * 2 + [(own, own), (own, read)] * 2  # of two layers each
+        assert lengths_taken == uses
+        lengths_taken.clear()
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_the_installed_torch_takes_the_arguments(monkeypatch: pytest.MonkeyPatch, is_causal: bool) -> None:
+    varlen = pytest.importorskip("torch.nn.attention.varlen", reason="torch before 2.10 has no such kernel")
+    signature = inspect.signature(varlen.varlen_attn)
+
+    def kernel(*arguments: Any, **settings: Any) -> Tensor:
+        names = [*signature.bind(*arguments, **settings).arguments]
+        assert names[:7] == ["query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"]
+        return reference_varlen(*arguments, **settings)
+
+    monkeypatch.setattr(attention_backends, "varlen_attention", kernel)
+    torch.manual_seed(0)
+    heads, layout = torch.randn(6, 2, 8), Layout.of([3, 1], fillers=2)
+    found = attention_backends.flat_attention(
+        DotProductAttention(scale=0.3), heads, heads, heads, layout, layout, is_causal=is_causal
+    )
+    assert torch.equal(found[0], heads[0]) == is_causal, "the first token of three"
+    assert torch.equal(found[3], heads[3]), "the only one of its sentence"

@@ -45,7 +45,7 @@ def test_attention_without_padding_is_compared_with_padded_attention(
     (found,) = kept(tmp_path, "agreement").values()
     assert found["gradients, relative"] == 0.0
     assert 0 < found["bf16 without padding: loss"] < 1e-3
-    assert 0 < found["bf16 without padding: gradients"] < 0.1
+    assert 0 < found["bf16 without padding: gradients"] < 0.2
 
 
 class Device:

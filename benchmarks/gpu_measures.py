@@ -4,11 +4,13 @@ import dataclasses
 import gc
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from aiayn.builders.architecture import architecture_of
 from aiayn.builders.models import build_model
@@ -17,6 +19,7 @@ from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.flat_tokens import FlatTokens
+from aiayn.models import attention_backends
 from aiayn.models.architecture import Architecture
 from aiayn.training.loss import output_losses
 from aiayn.training.scoring import search_all
@@ -44,7 +47,11 @@ def wait(device: str) -> None:
 
 
 def agreement(experiment: str, device: str) -> dict[str, float]:
-    """The largest differences of loss and gradients, relative to the largest value of each gradient."""
+    """The largest differences of loss and gradients, relative to the largest value of each gradient.
+
+    In single precision the device is compared with the CPU, in bf16 attention without padding with attention on padded
+    tensors; those are the same where `attention_backends` has no kernel for the former.
+    """
     config = _config(f"experiment={experiment}", "scale=small", "model.dropout=0")
     torch.backends.cuda.matmul.allow_tf32 = False
     model = build_model(config, vocabulary_size=4000).train()
@@ -53,19 +60,44 @@ def agreement(experiment: str, device: str) -> dict[str, float]:
         FlatTokens.of([[draw.randrange(3, 4000) for _ in range(draw.randint(5, 40))] for _ in range(24)])
         for _ in range(2)
     )
-    found = []
-    for place in ("cpu", device):
+
+    def loss_and_gradients(place: str, *, is_half: bool = False) -> tuple[float, list[Tensor]]:
         model.to(place)
-        states = model.states(source.to(place), target.to(place))
-        loss = output_losses(states, model.output_weight, target.ids.to(place), label_smoothing=0.1).smoothed
+        with torch.autocast(place, torch.bfloat16, enabled=is_half):
+            states = model.states(source.to(place), target.to(place))
+            loss = output_losses(states, model.output_weight, target.ids.to(place), label_smoothing=0.1).smoothed
         gradients = torch.autograd.grad(loss, list(model.parameters()))
-        found.append((float(loss.detach()), [each.cpu() for each in gradients]))
-    (loss_here, here), (loss_there, there) = found
+        return float(loss.detach()), [each.cpu() for each in gradients]
+
+    single = _differences(loss_and_gradients("cpu"), loss_and_gradients(device))
+    with _always_padded():
+        padded = loss_and_gradients(device, is_half=True)
+    half = _differences(padded, loss_and_gradients(device, is_half=True))
+    return {
+        "loss, relative": single[0],
+        "gradients, relative": single[1],
+        "bf16 without padding: loss": half[0],
+        "bf16 without padding: gradients": half[1],
+    }
+
+
+def _differences(one: tuple[float, list[Tensor]], other: tuple[float, list[Tensor]]) -> tuple[float, float]:
+    """Of two losses, relative to the first, and of gradients, the largest one, relative to the gradient's largest."""
     worst = max(
-        float((own - other).abs().max() / own.abs().max().clamp(min=1e-12))
-        for own, other in zip(here, there, strict=True)
+        float((own - its).abs().max() / own.abs().max().clamp(min=1e-12))
+        for own, its in zip(one[1], other[1], strict=True)
     )
-    return {"loss, relative": abs(loss_there - loss_here) / loss_here, "gradients, relative": worst}
+    return abs(other[0] - one[0]) / one[0], worst
+
+
+@contextmanager
+def _always_padded() -> Iterator[None]:
+    """Without the kernel for flat tensors."""
+    types, attention_backends.VARLEN_TYPES = attention_backends.VARLEN_TYPES, ()
+    try:
+        yield
+    finally:
+        attention_backends.VARLEN_TYPES = types
 
 
 def search(

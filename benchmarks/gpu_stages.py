@@ -159,7 +159,7 @@ class Bench:
         return self.train(" ".join(("short", experiment, *(["compiled"] if more else []))), words)[-1]
 
     def agreement(self) -> Iterator[Measurement]:
-        """Loss and gradients in single precision: this device beside the CPU."""
+        """Loss and gradients: this device beside the CPU in single precision, its two kinds of attention in bf16."""
         for name in AGREEING[: 1 if self.is_tiny else None]:
             yield name, partial(agreement, name, self.device)
 

@@ -20,3 +20,5 @@ def test_the_gpu_agrees_with_the_cpu(tmp_path: Path) -> None:
     (found,) = kept(tmp_path, "agreement").values()
     assert found["loss, relative"] < 1e-5
     assert found["gradients, relative"] < 1e-3
+    assert found["bf16 without padding: loss"] < 1e-3
+    assert 0 < found["bf16 without padding: gradients"] < 0.2

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import build, loss_and_gradients, sentences
+from reference_varlen import reference_varlen
+from tiny_models import build, filled, loss_and_gradients, sentences, states_and_gradients
 from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.flat_tokens import FlatTokens
+from aiayn.models import attention_backends
 from aiayn.models.transformer import Transformer
 
 # Libraries may warn on a GPU of what no CPU has shown.
@@ -57,13 +59,38 @@ def test_bf16_is_finite_and_near_single_precision(device: str) -> None:
 
 
 @on_both
+@pytest.mark.parametrize("fillers", [(0, 0), (5, 3), (0, 40)])
+@pytest.mark.parametrize("changes", [{}, {"attention": "general"}, {"positions": "rotary"}])
+def test_bf16_without_padding_agrees_with_padded_attention(
+    device: str, changes: dict[str, Any], fillers: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the CPU, by a plain form of the kernel that only GPUs have."""
+    if device == "cpu":
+        monkeypatch.setattr(attention_backends, "varlen_attention", reference_varlen)
+        monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
+    model = model_of(**changes).eval().to(device)
+    own = [filled(each, count).to(device) for each, count in zip(batch("cpu"), fillers, strict=True)]
+    with torch.autocast(device, dtype=torch.bfloat16):
+        found = states_and_gradients(model, *own)
+        monkeypatch.setattr(attention_backends, "VARLEN_TYPES", ())
+        expected = states_and_gradients(model, *batch(device))
+    states, gradients = (
+        [torch.cat([each.double().flatten() for each in side]) for side in (found[part], expected[part])]
+        for part in (slice(1), slice(1, None))
+    )
+    for (ours, padded), most in ((states, 0.02), (gradients, 0.04)):
+        assert 0 < (ours - padded).norm() < most * padded.norm()
+
+
+@on_both
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary"])
 @pytest.mark.parametrize(
     ("is_half", "attention_dropout", "is_flat"), [(True, 0.0, True), (True, 0.1, False), (False, 0.0, False)]
 )
 def test_attention_takes_the_intended_kernel(
-    device: str, is_half: bool, attention_dropout: float, is_flat: bool
+    device: str, positions: str, is_half: bool, attention_dropout: float, is_flat: bool
 ) -> None:
-    model = model_of(attention_dropout=attention_dropout).to(device)
+    model = model_of(attention_dropout=attention_dropout, positions=positions).to(device)
     autocast = torch.autocast(device, dtype=torch.bfloat16, enabled=is_half)
     with profile(activities=[ProfilerActivity.CPU]) as profiled, autocast:
         loss_and_gradients(model, *batch(device))

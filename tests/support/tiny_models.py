@@ -61,3 +61,10 @@ def loss_and_gradients(
     weight, bias = model.output_weight, model.output_bias
     loss = output_losses(states, weight, target.ids, label_smoothing=0.1, bias=bias).smoothed
     return loss, torch.autograd.grad(loss, list(model.parameters()))
+
+
+def states_and_gradients(model: TranslationModel[Any], source: FlatTokens, target: FlatTokens) -> list[Tensor]:
+    """The decoder's states of the tokens of sentences, and gradients of a weighted sum of these states."""
+    states = model.states(source, target)[: len(target.ids) - target.layout.fillers]
+    weights = torch.linspace(1, 2, states.numel(), dtype=states.dtype, device=states.device).view_as(states)
+    return [states.detach(), *torch.autograd.grad((states * weights).sum(), list(model.parameters()))]

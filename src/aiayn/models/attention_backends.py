@@ -26,8 +26,11 @@ torch.backends.cuda.enable_cudnn_sdp(False)
 VARLEN_HAS_FLAG = varlen_attention is not None and "is_causal" in inspect.signature(varlen_attention).parameters
 """Whether the kernel has a flag for causal attention; later versions take a window instead."""
 
-VARLEN_DEVICE, VARLEN_TYPES = "cuda", (torch.float16, torch.bfloat16)
-"""The device and the types of the kernel for flat tensors."""
+VARLEN_DEVICE = "cuda"
+"""The type of device that has the kernel for flat tensors."""
+
+VARLEN_TYPES: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
+"""The types that the kernel takes."""
 
 VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 import torch
 from reference_varlen import reference_varlen
-from tiny_models import build, filled
+from tiny_models import build, filled, states_and_gradients
 from torch import Tensor
 
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models import attention_backends
 from aiayn.models.attention_functions import DotProductAttention
-from aiayn.models.transformer import Transformer
 
 FULL = [[3, 4, 5], [6, 7], [8]], [[1, 5], [1, 6, 7, 9], [1]]
 WITH_EMPTY = [[3, 4, 5], [], [6, 7], []], [[1, 5], [], [1, 6, 7, 9], []]
@@ -31,14 +30,6 @@ def lengths_taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     monkeypatch.setattr(attention_backends, "varlen_attention", kernel)
     monkeypatch.setattr(attention_backends, "VARLEN_DEVICE", "cpu")
     return taken
-
-
-def states_and_gradients(model: Transformer, source: FlatTokens, target: FlatTokens) -> list[Tensor]:
-    """Of the tokens of sentences: nothing else is in the loss."""
-    count = len(target.ids) - target.layout.fillers
-    states = model.states(source, target)[:count]
-    loss = (states * torch.linspace(1, 2, states.numel(), dtype=states.dtype).view_as(states)).sum()
-    return [states, *torch.autograd.grad(loss, list(model.parameters()))]
 
 
 @pytest.mark.parametrize("has_flag", [True, False])

@@ -41,6 +41,18 @@ def test_turned_products_know_distances_alone(shift: int) -> None:
     assert not torch.allclose(product(places), query[0] @ key[0])
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_rotated_heads_keep_their_type(dtype: torch.dtype) -> None:
+    """The kernel for flat tensors takes half precision alone."""
+    heads = torch.randn(5, 2, 6).to(dtype)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert RotaryPositions(6)(heads, torch.arange(5)).dtype == dtype
+    rotated = RotaryPositions(6)(heads, torch.arange(5))
+    assert rotated.dtype == dtype
+    exact = RotaryPositions(6)(heads.float(), torch.arange(5))
+    torch.testing.assert_close(rotated.float(), exact, rtol=2**-8, atol=2**-8)
+
+
 def test_rotary_positions_tell_the_order_of_words() -> None:
     model = build(positions="rotary").eval()
     first, second = (model(FlatTokens.of([words]), FlatTokens.of([[1]])) for words in ([4, 5, 6], [6, 5, 4]))

@@ -10,8 +10,9 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 kept=$here/docs/results/lab/runs
-lab=$(mkdir -p "$1" && cd "$1" && pwd)
+lab=$(mkdir -p "$1/tmp" && cd "$1" && pwd)
 runs=$lab/runs
+export TMPDIR=$lab/tmp # where sweeps lease cores: others do not wait for the lab, which yields to them anyway
 
 restore() {
   local file

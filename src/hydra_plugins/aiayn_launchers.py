@@ -15,6 +15,8 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 from aiayn.errors import UserError
+from aiayn.sweep.launchers import UNDER_TORCHRUN
+from aiayn.system import processes
 
 if TYPE_CHECKING:
     from aiayn.sweep.scheduled import Scheduler
@@ -42,6 +44,8 @@ class ScheduledLauncher(Launcher):
         Raises:
             UserError: a package or the scheduler is missing, or it does not take the jobs.
         """
+        if processes.by_torchrun():
+            raise UserError(UNDER_TORCHRUN)
         scheduler = self.scheduler()
         from aiayn.sweep.jobs import Task
         from aiayn.sweep.scheduled import Starter, launch

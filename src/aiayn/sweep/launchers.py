@@ -62,14 +62,17 @@ def sweeper_of(hydra: HydraConf) -> str:
     return str(hydra.sweeper._target_).rpartition(".")[2]
 
 
+UNDER_TORCHRUN = (
+    "a multirun under torchrun: its jobs start processes of their own: start each run by itself, or the multirun "
+    "without torchrun (docs/distributed.md)"
+)
+
+
 def refusal_of(hydra: HydraConf) -> UserError | None:
     """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
     if is_multirun and processes.by_torchrun() and not processes.by_ray():
-        reason = (
-            "a multirun under torchrun: its jobs start processes of their own: start each run by itself, or "
-            "the multirun without torchrun (docs/distributed.md)"
-        )
+        reason = UNDER_TORCHRUN
     elif not is_multirun and launcher_of(hydra) != BASIC:  # Hydra would ignore it
         name = hydra.runtime.choices.get("hydra/launcher")
         reason = f"hydra/launcher={name}: launchers run the jobs of a multirun; add -m, for one job too"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from commands import AIAYN, SECONDS, Said, Say
-from run_files import only_run, runs_below
+from commands import AIAYN, SECONDS, Said, Say, signal_at
+from run_files import assert_same_end, only_run, runs_below
 from tiny import TINY
 
 from aiayn.runs.record import Status, read_record
@@ -138,6 +138,18 @@ def test_a_run_is_trained_scored_and_shown(trained: Path) -> None:
         said = called(trained, *words)
         assert said.code == 0, said.err
         assert "base" in said.out
+
+
+@pytest.mark.long
+def test_an_interrupted_run_resumes_exactly(trained: Path, tmp_path: Path) -> None:
+    interrupted = called(tmp_path, *tiny(*ATTENTION), signal_at(7), ideas=trained)
+    assert interrupted.code == 1, interrupted.err
+    run = only_run(tmp_path / "runs")
+    stopped = read_record(run / "run.json")
+    assert (stopped.status, stopped.steps) == (Status.interrupted, 8)
+    resumed = called(tmp_path, *tiny(*ATTENTION), ideas=trained)
+    assert resumed.code == 0, resumed.err
+    assert_same_end(run, only_run(trained / "runs"))
 
 
 @pytest.mark.long

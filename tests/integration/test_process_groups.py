@@ -1,5 +1,6 @@
 """Multiruns start fresh processes, several devices start a group; the results are those of one process."""
 
+import json
 import signal
 import subprocess
 from pathlib import Path
@@ -28,6 +29,18 @@ def test_a_multirun_does_every_job_and_a_failing_one_stops_no_other(tmp_path: Pa
     again = command_line("-m", "optimization.divergence_factor=3.0,4.0", "optimization.max_steps=3")
     assert again.returncode == 0, again.stderr
     assert {path: path.read_bytes() for path in before} == before, "finished runs are shown, not done again"
+
+
+def test_ranks_exchange_no_constants_and_keep_one_copy_of_the_gradients(
+    tmp_path: Path, command_line: CommandLine
+) -> None:
+    """The model's buffers are equal on all ranks; DDP would broadcast them before each step."""
+    settings = tmp_path / "settings"
+    recorder = f"+callbacks.recorder={{_target_: observers.DataParallelSettings, folder: {settings}}}"
+    result = command_line("trainer.devices=2", "optimization.max_steps=1", recorder)
+    assert result.returncode == 0, result.stderr
+    found = [json.loads(path.read_text()) for path in settings.iterdir()]
+    assert found == [{"broadcast_buffers": False, "gradient_as_bucket_view": True}] * 2
 
 
 def test_a_signal_while_decoding_ends_the_run_as_interrupted(tmp_path: Path, tiny: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ from urllib.request import urlopen
 
 import torch
 from pytorch_lightning import Callback, LightningModule, Trainer
+from torch.nn.parallel import DistributedDataParallel
 
 from aiayn.data.batches.collation import TranslationBatch
 
@@ -84,6 +85,21 @@ class BroadcastCounter(Callback):
     def on_train_batch_end(self, trainer: Trainer, pl_module: LightningModule, *arguments: Any) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / f"rank-{trainer.global_rank}.json").write_text(json.dumps(self.count))
+
+
+class DataParallelSettings(Callback):
+    """Each rank writes the settings of the module in which DDP has wrapped the model."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        wrapped = trainer.model
+        assert isinstance(wrapped, DistributedDataParallel)
+        names = ("broadcast_buffers", "gradient_as_bucket_view")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        found = json.dumps({name: getattr(wrapped, name) for name in names})
+        (self.folder / f"rank-{trainer.global_rank}.json").write_text(found)
 
 
 class SignalAt(Callback):

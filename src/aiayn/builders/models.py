@@ -38,12 +38,12 @@ def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
     if config.trainer.get("accelerator") not in ("auto", "gpu", "cuda") or not torch.cuda.is_available():
         return torch.device("cpu")
     devices = stated_devices(config.trainer)
-    index = devices[local_rank] if isinstance(devices, list) else local_rank
-    if index >= torch.cuda.device_count():
+    index, count = devices[local_rank] if isinstance(devices, list) else local_rank, torch.cuda.device_count()
+    if index >= count:
         if processes.group_size() > 1:
             raise UserError(
-                f"trainer.devices={config.trainer.get('devices')}: torch finds {torch.cuda.device_count()} GPUs here; "
-                "ask for what there is"
+                f"trainer.devices={config.trainer.get('devices')}: torch finds {count} GPU{'s' if count > 1 else ''} "
+                "here; ask for what there is"
             )
         index = 0  # of a run that is evaluated on a machine with fewer
     return torch.device("cuda", index)

@@ -105,8 +105,8 @@ def gpus_to_choose_from(trainer: Mapping[str, Any]) -> tuple[tuple[str, ...], in
         )
     if max(indices) >= len(visible):
         raise UserError(
-            f"trainer.devices={trainer.get('devices')}: this machine shows {len(visible)} GPUs "
-            f"({', '.join(visible)}); ask for what it has"
+            f"trainer.devices={trainer.get('devices')}: this machine shows {len(visible)} "
+            f"GPU{'s' if len(visible) > 1 else ''} ({', '.join(visible)}); ask for what it has"
         )
     return tuple(visible[index] for index in indices) if isinstance(stated, list) else tuple(visible), len(indices)
 

@@ -102,7 +102,8 @@ def test_a_run_asks_for_no_more_gpus_than_there_are(visible: int, asked: int) ->
         if asked <= visible:
             processes.check_group_size({"devices": asked, "accelerator": "gpu"})
         else:
-            with pytest.raises(UserError, match=rf"^trainer\.devices={asked}: this machine shows {visible} GPUs"):
+            shown = f"{visible} GPU{'s' if visible > 1 else ''}"
+            with pytest.raises(UserError, match=rf"^trainer\.devices={asked}: this machine shows {shown} \(0"):
                 processes.check_group_size({"devices": asked, "accelerator": "gpu"})
 
 

@@ -197,8 +197,9 @@ def test_jobs_of_a_killed_command_end_and_are_resumed(start: Start, tmp_path: Pa
 def refusal(sweep: Sweep) -> str:
     """The only line of a command that was refused."""
     code, out, err = ended(sweep)
-    assert (code, out, len(err.splitlines())) == (2, "", 1), err
-    return err.removeprefix("aiayn: ")
+    lines = [line for line in err.splitlines() if "network_util.cc" not in line]  # Ray's, where no route leads out
+    assert (code, out, len(lines)) == (2, "", 1), err
+    return lines[0].removeprefix("aiayn: ")
 
 
 def test_mistakes_are_one_line(start: Start) -> None:
@@ -217,7 +218,7 @@ def test_mistakes_are_one_line(start: Start) -> None:
 def test_a_node_without_the_shared_folder_gets_no_job(start: Start, cluster: RayCluster, tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     assert re.fullmatch(
-        rf"hydra/launcher=ray: node 127.0.0.1 has no folder {tmp_path}/runs/\S+: paths.runs, .*\n",
+        rf"hydra/launcher=ray: node 127.0.0.1 has no folder {tmp_path}/runs/\S+: paths.runs, .*",
         refusal(start("seed=1,2", before=hiding(tmp_path / "runs"))),
     )
     more = MORE_CORES + 1

@@ -1,4 +1,4 @@
-"""Equation 1, `attention.attention`, by the fastest code for the device, the type and the attention function."""
+"""Fast forms of equation 1 (`attention.attention`), chosen by device, type and attention function."""
 
 import inspect
 from collections.abc import Callable
@@ -20,8 +20,8 @@ try:
 except ImportError:
     varlen_attention = None
 
+# cuDNN's attention builds a plan for each new shape, which takes longer than a training step; no two batches are alike.
 torch.backends.cuda.enable_cudnn_sdp(False)
-"""cuDNN's attention builds a plan for each new shape, which takes longer than the step; no two batches are alike."""
 
 VARLEN_HAS_FLAG = varlen_attention is not None and "is_causal" in inspect.signature(varlen_attention).parameters
 """Whether the kernel has a flag for causal attention; later versions take a window instead."""
@@ -36,7 +36,7 @@ VARLEN_WIDTH = 256
 """The widest head of the kernel for flat tensors."""
 
 VARLEN_MULTIPLE = 8
-"""Widths that the kernel takes; unlike `scaled_dot_product_attention` it does not pad others."""
+"""The kernel takes multiples of this width; unlike `scaled_dot_product_attention` it does not pad others."""
 
 
 def padded_attention(
@@ -58,7 +58,7 @@ def padded_attention(
         keys: see above.
         values: see above.
         is_token: bool `[batch, keys]`, False at pads, which follow a sentence's tokens; None without pads.
-        is_causal: a query sees the keys up to its own position alone, of the same sentences.
+        is_causal: a query sees only keys at its own and earlier positions; both are of the same sentences.
         reach: the largest distance of a key that a query sees, for dot products; None: any.
         dropout: probability that a weight is set to zero.
 
@@ -95,7 +95,7 @@ def _fused(
     dropout: float,
     is_causal: bool = False,
 ) -> Tensor:
-    """The fused kernel; on CPUs in single precision: in bf16, its backward pass takes up to eight times as long."""
+    """The fused kernel, under CPU autocast in float32: a backward pass in bf16 takes up to eight times as long."""
     if query.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
         query, keys, values = query.float(), keys.float(), values.float()
         with torch.autocast("cpu", enabled=False):
@@ -131,7 +131,7 @@ def attend_few(function: AttentionFunction, query: Tensor, keys: Tensor, values:
     ms instead of 0.9. `bias` is added to the scores and broadcast to `[sentences, num_heads, few, keys]`.
     """
     scores = function.scores(query, keys)
-    if bias is not None:  # in place only where the scores are a tensor of their own
+    if bias is not None:  # in place only for dot products: other functions may return a view
         scores = scores + bias if function.scale is None else scores.add_(bias)
     return torch.matmul(torch.softmax(scores, dim=-1), values)
 
@@ -223,7 +223,7 @@ def flat_attention(
         values,
         queries.offsets,
         sources.offsets,
-        max(queries.longest, queries.fillers),
+        max(queries.longest, queries.fillers),  # for the kernel, the fillers are one more sentence
         max(sources.longest, sources.fillers),
         scale=function.scale,
         **causal,

@@ -12,7 +12,7 @@ from aiayn.models.padded_view import PaddedView
 
 
 class SentenceContext:
-    """Queries of a flat tensor `[tokens, ...]` attend to the keys of their sentence, all or up to their position."""
+    """Each query of a flat tensor `[tokens, ...]` attends to its sentence's keys, up to its own position if causal."""
 
     def __init__(
         self, queries: PaddedView, keys: PaddedView, *, is_causal: bool = False, reach: int | None = None
@@ -26,7 +26,7 @@ class SentenceContext:
         return self.queries.layout.positions
 
     def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """See `keys_values.Context`; without padding where the kernel for flat tensors takes it."""
+        """See `keys_values.Context`. Uses the kernel for flat tensors if `takes_flat`; otherwise pads the tensors."""
         if self.reach is None and takes_flat(function, query, memory.values, dropout=dropout):
             layouts = self.queries.layout, self.keys.layout
             return flat_attention(function, query, *memory, *layouts, is_causal=self.is_causal)

@@ -1,7 +1,8 @@
 """The scores of section 3.2.1, for all heads at once: Q K^T / sqrt(d_k) in equation 1, and others.
 
-Mask, softmax and the sum of the values are in `attention.attention`. A new function is a class with one method,
-`scores`: named as `model.attention=my_module:MyAttention`, or added here.
+Masking, softmax and the sum of values are in `attention.attention`, in fused kernels where `scale` is set, and in
+`attention_backends.attend_few` in a search. A new function is a class with one method, `scores`: named as
+`model.attention=my_module:MyAttention`, or added here.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +19,7 @@ class AttentionFunction(nn.Module, ABC):
     """Scores of keys for queries; the values are weighted by their softmax."""
 
     scale: float | None = None
-    """If it is set, the scores are scale * f(Q) K^T, and fused kernels compute them instead of `scores`."""
+    """If set, `scores` must equal scale * f(Q) K^T; `padded_attention` and `flat_attention` then do not call it."""
 
     def transform(self, query: Tensor) -> Tensor:
         """f(Q), of the same shape `[..., num_heads, queries, d_k]`."""
@@ -33,7 +34,7 @@ class AttentionFunction(nn.Module, ABC):
 
 
 class DotProductAttention(AttentionFunction):
-    """s Q K^T: with s = 1 / sqrt(d_k) equation 1; with s = 1 not scaled."""
+    """s Q K^T: s = 1 / sqrt(d_k) gives equation 1, s = 1 the unscaled product."""
 
     def __init__(self, *, scale: float) -> None:
         super().__init__()
@@ -63,7 +64,7 @@ class GeneralAttention(AttentionFunction):
 
 
 class AdditiveAttention(AttentionFunction):
-    """v^T tanh(q + k) with a vector v for each head (Bahdanau et al. 2015), whose matrices are the projections."""
+    """v^T tanh(q + k), a vector v for each head (Bahdanau et al. 2015); W_i^Q and W_i^K serve as its matrices."""
 
     def __init__(self, *, num_heads: int, d_k: int) -> None:
         super().__init__()
@@ -94,7 +95,7 @@ def attention_function(
 ) -> AttentionFunction:
     """The function of `model.attention`, initialised with torch's generator.
 
-    `arguments` are further ones of a class of the user's own, named as `module:Class`.
+    `arguments` are further keyword arguments of a user's class, which `name` gives as `module:Class`.
     """
     match name:
         case "scaled_dot" | "restricted":

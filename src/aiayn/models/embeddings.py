@@ -9,7 +9,7 @@ from aiayn.models.initialization import table
 
 
 class TokenEmbedding(nn.Module):
-    """One matrix `[vocabulary_size, d_model]` for source, target and the projection before the softmax."""
+    """Embedding matrix `[vocabulary_size, d_model]`; `Transformer.output_weight` shares it by default."""
 
     def __init__(self, *, vocabulary_size: int, d_model: int, is_scaled: bool = True) -> None:
         super().__init__()

@@ -23,5 +23,8 @@ class Context(Protocol):
         ...
 
     def attend(self, function: AttentionFunction, query: Tensor, memory: KeysValues, *, dropout: float) -> Tensor:
-        """Equation 1 for queries `[..., num_heads, d_k]`: `[..., num_heads, d_v]`; `dropout` is on the weights."""
+        """Equation 1 for queries `[..., num_heads, d_k]`: `[..., num_heads, d_v]`; `dropout` is on the weights.
+
+        The context defines the layout of `memory`; that of a search stores new keys and values, too.
+        """
         ...

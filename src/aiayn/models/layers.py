@@ -33,7 +33,7 @@ class Residual(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two biased projections with a ReLU between them: max(0, x W1 + b1) W2 + b2 (equation 2).
+    """Two linear maps with biases and a ReLU between them: max(0, x W1 + b1) W2 + b2 (equation 2).
 
     `activation="swish"` replaces the ReLU by x sigmoid(x) (Ramachandran et al. 2017). The paper has no dropout after
     the activation; the authors' later code has it.
@@ -47,9 +47,9 @@ class FeedForward(nn.Module):
         self.output = projection(d_ff, d_model, bias=True)
 
     def forward(self, states: Tensor) -> Tensor:
-        """Map every position alone, `[..., d_model]` to `[..., d_model]`."""
+        """Apply the network to each position separately, `[..., d_model]` to `[..., d_model]`."""
         inner = self.inner(states)
-        # In place, since this is the model's widest activation: ReLU's gradient needs only the values after it.
+        # In place, which saves a tensor of width d_ff: ReLU's gradient needs only its output.
         active = F.silu(inner) if self.is_swish else F.relu(inner, inplace=True)
         result: Tensor = self.output(self.dropout(active))
         return result
@@ -66,13 +66,13 @@ class EncoderLayer(nn.Module):
         self.self_attention_residual, self.feed_forward_residual = residual(), residual()
 
     def forward(self, states: Tensor, own: Context) -> Tensor:
-        """Map source states `[tokens, d_model]` to the same shape."""
-        states = self.self_attention_residual(states, lambda each: self.self_attention(each, own))
+        """Map source states `[tokens, d_model]` to the same shape; `own` is the context of self-attention."""
+        states = self.self_attention_residual(states, lambda x: self.self_attention(x, own))
         return cast("Tensor", self.feed_forward_residual(states, self.feed_forward))
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to earlier positions, attention to the encoder's output, then a feed-forward network."""
+    """Self-attention to positions up to its own, attention to the encoder's output, then a feed-forward network."""
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class DecoderLayer(nn.Module):
     def forward(self, states: Tensor, own: Context, source: Context, memory: KeysValues) -> Tensor:
         """Map target states `[..., d_model]` to the same shape: all of a batch, or in a search those of new tokens.
 
-        `memory` are this layer's keys and values of the encoder's output; `source` selects those of a state's sentence.
+        `memory` are this layer's keys and values of the encoder's output; `source` hides those of other sentences.
         """
-        states = self.self_attention_residual(states, lambda each: self.self_attention(each, own))
-        states = self.cross_attention_residual(states, lambda each: self.cross_attention(each, source, memory))
+        states = self.self_attention_residual(states, lambda x: self.self_attention(x, own))
+        states = self.cross_attention_residual(states, lambda x: self.cross_attention(x, source, memory))
         return cast("Tensor", self.feed_forward_residual(states, self.feed_forward))

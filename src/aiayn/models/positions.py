@@ -14,21 +14,21 @@ Formula: TypeAlias = Callable[[Tensor, int], Tensor]
 
 
 class PositionalEncoding(nn.Module, ABC):
-    """Adds or joins the positions of tokens to their embeddings."""
+    """Combines the embeddings of tokens with their positions."""
 
     end: int | None = None
     """The most tokens of a sentence; None: any number."""
 
     @abstractmethod
     def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:
-        """Embeddings `[..., d_model]` with their positions, int64 that broadcast to `[...]`, all below `longest`."""
+        """Combine embeddings `[..., d_model]` with `positions`: int64, less than `longest`, broadcast to `[...]`."""
 
 
 class SinusoidalPositions(PositionalEncoding):
     """Adds sinusoids of wavelengths from 2 pi to 10000 * 2 pi, for any number of positions and without parameters.
 
-    Rows beyond `max_positions` are computed on demand and not kept: a buffer that grew on one rank alone would differ
-    from the others. Sentences begin at `offset`. `formula` computes the rows, with the shapes of `sinusoids`.
+    Rows beyond `max_positions` are computed on demand and not kept: each rank's buffer must keep the same shape. The
+    first token of a sentence has position `offset`. `formula` replaces `sinusoids`, with the same shapes.
     """
 
     def __init__(self, *, max_positions: int, d_model: int, offset: int = 0, formula: Formula | None = None) -> None:
@@ -57,7 +57,7 @@ def sinusoids(positions: Tensor, d_model: int) -> Tensor:
     Float32 `[..., d_model]` of integers `[...]`; `d_model` is even. Interleaved as printed; the authors' code has all
     sines before all cosines.
     """
-    # In float64 and rounded once: in float32 the angles of late positions alone lose four digits.
+    # Computed in float64, then rounded once: in float32, the angles of late positions would lose four digits.
     angles = positions.double().unsqueeze(-1) / wavelengths(d_model).to(positions.device)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).float()
 

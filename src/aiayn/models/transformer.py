@@ -30,9 +30,9 @@ class Memory(NamedTuple):
 
 
 class Transformer(TranslationModel[DecoderState]):
-    """Encoder and decoder, for training by `forward` and for searching by `begin` and `step`.
+    """Encoder and decoder. Training calls `states`; a search calls `begin` and `step`; `project` computes the logits.
 
-    The arguments are the settings of `model` in the configuration, which explains them; the defaults are the paper's.
+    The arguments are the fields of `config.model_schema.TransformerConfig`, explained there; defaults are the paper's.
     UserError if sinusoids are requested with an odd d_model.
     """
 
@@ -136,7 +136,7 @@ class Transformer(TranslationModel[DecoderState]):
     def decode(self, target_input: FlatTokens, memory: Memory) -> Tensor:
         """Run the decoder over all positions at once: its states, `[tokens, d_model]`."""
         view = PaddedView(target_input.layout)
-        # The uses of attention (section 3.2.3): to earlier positions, and to the encoder's output; to all in `encode`.
+        # Section 3.2.3: `own` for the decoder's self-attention, `source` for attention to the encoder's output.
         own = SentenceContext(view, view, is_causal=True, reach=self.reach)
         source = SentenceContext(view, memory.view)
         layout = target_input.layout
@@ -165,7 +165,7 @@ class Transformer(TranslationModel[DecoderState]):
         return logits, log_sum_exp(logits)
 
     def _embed(self, tokens: Tensor, positions: Tensor, *, longest: int, is_target: bool = False) -> Tensor:
-        """Dropout on the sums of embeddings and positions (3.4, 3.5, 5.4), `[..., d_model]` of ids `[...]`."""
+        """Embed ids `[...]`, add positions and apply dropout (sections 3.4, 3.5 and 5.4): `[..., d_model]`."""
         untied = self.untied_target_embedding if is_target else None
         embedded: Tensor = (untied or self.embedding)(tokens)
         if is_target and self.starts_with_zeros:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import Layout
-from aiayn.models.attention_backends import attend_few, local_attention
+from aiayn.models.attention import attention
+from aiayn.models.attention_backends import allowed_keys, attend_few, local_attention, padded_attention
 from aiayn.models.attention_context import SentenceContext
 from aiayn.models.attention_functions import AttentionFunction, attention_function
 from aiayn.models.keys_values import KeysValues
@@ -328,3 +329,18 @@ def test_a_restricted_neighbourhood_never_makes_a_square() -> None:
     with Watch():
         local_attention(query, keys, values, reach=reach)
     assert 0 < largest <= 8 * length * reach
+
+
+@pytest.mark.parametrize("name", ["scaled_dot", "dot", "general"])
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_fused_kernels_compute_equation_1(name: str, is_causal: bool) -> None:
+    function = made(name, num_heads=2, d_k=4)
+    query, keys, values = (torch.randn(3, 2, 5, width, dtype=torch.float64) for width in (4, 4, 3))
+    is_token = torch.arange(5) < torch.tensor([[5], [3], [1]])
+    allowed = allowed_keys(5, 5, is_token, is_causal=is_causal, device=query.device)
+    stated = attention(function, query, keys, values, allowed=allowed, dropout=0.0)
+    fused = padded_attention(
+        function, query, keys, values, is_token=is_token, is_causal=is_causal, reach=None, dropout=0.0
+    )
+    real = is_token[:, None, :, None].expand_as(fused)
+    torch.testing.assert_close(fused[real], stated[real])

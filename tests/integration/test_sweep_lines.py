@@ -33,10 +33,10 @@ def job_lines(screen: list[str]) -> dict[str, str]:
     return {match[1]: f"{match[2]}: {match[3]}" for match in found if match}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "launcher",
-    [(), pytest.param(("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"), marks=pytest.mark.long)],
+    [(), ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2")],
     ids=["one by one", "side by side"],
 )
 def test_a_terminal_has_one_line_for_each_job_and_the_table(

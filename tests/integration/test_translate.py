@@ -208,7 +208,7 @@ def start(trained_run: Path, tmp_path: Path) -> Iterator[Start]:
         process.communicate()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_window_is_answered_before_more_is_asked_and_a_reader_that_leaves_ends_it_quietly(
     start: Start, translate: Translate
 ) -> None:
@@ -229,7 +229,7 @@ def test_each_window_is_answered_before_more_is_asked_and_a_reader_that_leaves_e
     assert process.wait(timeout=60) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_on_a_terminal_every_line_is_answered_at_once_and_a_signal_ends_it_without_a_traceback(
     start: Start, translate: Translate
 ) -> None:

@@ -37,7 +37,7 @@ WORDS = st.tuples(
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=WORDS)
 def test_a_program_composes_as_the_command_line(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
     code = main(["train", *words, "--cfg", "job", "--resolve"])

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HYDRA = {"hydra", "omegaconf", "yaml", "antlr4"}
 HEAVY = {"torch", "pytorch_lightning", "lightning", "wandb", "datasets", "tokenizers", "sacrebleu", "numpy", "rich"}
 
@@ -42,6 +44,7 @@ for line in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.slow
 def test_no_heavy_package_is_imported(tmp_path: Path) -> None:
     """All lines in one process: a process takes half a second."""
     (tmp_path / "runs").mkdir()

@@ -177,6 +177,7 @@ def test_runs_in_bfloat16(norm: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
+@pytest.mark.slow
 def test_compiles_to_one_graph() -> None:
     torch.manual_seed(0)
     model = build()

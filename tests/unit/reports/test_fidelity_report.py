@@ -35,6 +35,7 @@ def test_profiles_are_different_runs() -> None:
     assert len({*hashes.values()}) == len(hashes)
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "fidelity", "profiles=[paper,tensor2tensor_2017]"]) == 0
     assert "sinusoidal_blocks" in capsys.readouterr().out

@@ -63,7 +63,7 @@ def test_a_job_with_too_many_devices_is_refused_in_its_process(aiayn: Any, tmp_p
     assert not list(tmp_path.rglob(".jobs-*"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_return_values_come_back_from_other_processes(aiayn: Any, tmp_path: Path) -> None:
     words = ["plan", "-m", "experiment=table3/base,table3/a_h1", "scale=paper"]
     alone = aiayn(*words).out

@@ -311,11 +311,7 @@ class _Sweep:
             self._said = line
 
     def _stop(self) -> None:
-        """Let the running jobs write their checkpoints; those that wait are written as not begun."""
-        written = {outcome.number for outcome in self._folder.read()}
-        for attempt in (*self._attempts, *(held for held, _ in self._held)):
-            if attempt.job.outcome.number not in written:
-                self._folder.write(attempt.job.outcome)
+        """Let the running jobs write their checkpoints."""
         running = [attempt for attempt in self._attempts if attempt.results]
         with suppress(RayError):
             for agent in (agent for attempt in running for agent in attempt.agents):

@@ -66,11 +66,11 @@ def connected(address: str | None) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():  # Ray has its own for SIGTERM
             signal.signal(number, handler)
-    try:
-        with redirect_stdout(sys.stderr):  # Ray prints there what becomes of nodes
+    with redirect_stdout(sys.stderr):  # Ray prints there what becomes of nodes
+        try:
             yield
-    finally:
-        ray.shutdown()
+        finally:
+            ray.shutdown()
 
 
 def check_folders(folders: Sequence[str]) -> None:

@@ -1,7 +1,5 @@
 """Attention within the sentences of flat tensors, as in training: which keys a query may attend to."""
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -44,7 +42,8 @@ class SentenceContext:
     def scores(self, function: AttentionFunction, query: Tensor, memory: KeysValues) -> Tensor:
         """The softmax's logits `[sentences, num_heads, queries, keys]`, -inf at hidden keys, for inspection."""
         scores = function.scores(self.queries.pad(query).transpose(1, 2), self.keys.pad(memory.keys).transpose(1, 2))
-        shown: dict[str, Any] = {"is_causal": self.is_causal, "reach": self.reach, "device": scores.device}
         queries, keys = scores.shape[-2:]
-        allowed = allowed_keys(queries, keys, self.keys.mask, **shown)
+        allowed = allowed_keys(
+            queries, keys, self.keys.mask, is_causal=self.is_causal, reach=self.reach, device=scores.device
+        )
         return scores if allowed is None else scores.masked_fill(~allowed, -torch.inf)

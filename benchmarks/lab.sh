@@ -43,11 +43,18 @@ keep() {
   done
 }
 
-# The scheduler's idle class acts within a session alone where the kernel groups processes by sessions.
+# The scheduler's idle class acts within a session alone where the kernel groups processes by sessions, and each run is a
+# session of its own.
+yield() {
+  local process
+  while sleep 15; do
+    for process in $(pgrep -f "$lab/clone/"); do echo 19 >"/proc/$process/autogroup" || true; done
+  done 2>/dev/null
+}
+
 study() { # sweep, stage
   (
     cd "$lab"
-    if [[ -w /proc/self/autogroup ]]; then echo 19 >/proc/self/autogroup || true; fi
     exec chrt --idle 0 nice -n 19 clone/.venv/bin/aiayn train "sweeps=$1" "hydra.sweeper.stage=$2" "paths.runs=$runs" \
       "paths.cache=$lab/cache" logger=none hydra/launcher=joblib
   )
@@ -59,7 +66,13 @@ if (($# == 1)); then
   keep
   exit
 fi
-trap keep EXIT
+if [[ -w /proc/self/autogroup ]]; then
+  yield &
+  yielding=$!
+  trap 'kill "$yielding"; keep' EXIT
+else
+  trap keep EXIT
+fi
 ln -sfn "${AIAYN_DATA:?names the folder of real text}/multi30k" "$lab/multi30k"
 if [[ ! -d $lab/clone ]]; then git clone --quiet "$here" "$lab/clone"; fi
 git -C "$lab/clone" checkout --quiet --detach "$2"

@@ -1,6 +1,6 @@
-"""The launchers of `hydra/launcher=slurm` and `hydra/launcher=ray`; Hydra finds launchers in this namespace only.
+"""The launchers of `hydra/launcher=joblib`, `slurm` and `ray`; Hydra finds launchers in this namespace only.
 
-Hydra imports this file with every command; submitit and Ray are imported when jobs are launched.
+Hydra imports this file with every command; joblib, submitit and Ray are imported when jobs are launched.
 """
 
 from abc import abstractmethod
@@ -30,7 +30,7 @@ class ScheduledLauncher(Launcher):
     task: TaskFunction
 
     def __init__(self, **_: Any) -> None:
-        """Take no settings: they are read from the configuration, as `SlurmConfig` and `RayConfig` in the schema."""
+        """Take no settings: they are read from the configuration, as `SlurmConfig` is in the schema."""
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         """Take the parts that Hydra hands to a launcher."""
@@ -58,6 +58,16 @@ class ScheduledLauncher(Launcher):
     @abstractmethod
     def scheduler(self) -> "Scheduler[Any]":
         """That of the configuration."""
+
+
+class JoblibJobsLauncher(ScheduledLauncher):
+    """Runs the jobs of a sweep in processes of this machine."""
+
+    def scheduler(self) -> "Scheduler[Any]":
+        """Processes here, with the settings of the sweep."""
+        from aiayn.sweep.local import scheduler_of
+
+        return scheduler_of(self.composed)
 
 
 class SlurmJobsLauncher(ScheduledLauncher):

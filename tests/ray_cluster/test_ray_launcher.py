@@ -174,13 +174,35 @@ def test_ctrl_c_leaves_a_checkpoint_and_no_process(start: Start, tmp_path: Path)
 
 
 def test_a_third_ctrl_c_ends_at_once_and_nothing_is_left(start: Start, tmp_path: Path) -> None:
-    sweep = start(*ENDLESS)
+    (tmp_path / "slow.py").write_text(SLOW)
+    path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    sweep = start(*ENDLESS, "model.attention=slow:Slow", **path)
     until(lambda: steps_in(tmp_path / "runs") > 3)
+    (tmp_path / "sleeps").touch()
+    time.sleep(1)
     for _ in range(3):
         os.killpg(sweep.pid, signal.SIGINT)
         time.sleep(0.3)  # signals that wait together are one
     assert sweep.wait(timeout=20) != 0
     until(lambda: not job_processes(["aiayn"], tmp_path), seconds=90)
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+import torch
+from aiayn.models.attention_functions import AttentionFunction
+
+class Slow(AttentionFunction):
+    def __init__(self, *, num_heads: int, d_k: int) -> None:
+        super().__init__()
+
+    def scores(self, query, keys):
+        if Path("sleeps").exists():
+            time.sleep(600)  # a step that is longer than the wait for a checkpoint
+        return torch.matmul(query, keys.transpose(-1, -2))
+"""
 
 
 def test_jobs_of_a_killed_command_end_and_are_resumed(start: Start, tmp_path: Path, undisturbed: RunDirectory) -> None:
@@ -192,6 +214,26 @@ def test_jobs_of_a_killed_command_end_and_are_resumed(start: Start, tmp_path: Pa
     code, _, err = ended(start(*LONG))
     assert code == 0, err
     assert curve(only_run(tmp_path / "runs")) == curve(undisturbed)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give nodes on one machine folders of their own for jobs")
+def test_a_command_may_be_a_job_of_the_cluster(cluster: RayCluster, tmp_path: Path, cache: Path) -> None:
+    (tmp_path / "sent").mkdir()
+    words = [*SMALL, "hydra/launcher=ray", "hydra.launcher.cpus_per_task=1", f"paths.runs={tmp_path}/runs", "seed=1,2"]
+    job = [sys.executable, "-m", "aiayn", "train", "-m", *words, f"paths.cache={cache}"]
+    submit = [sys.executable, "-m", "ray.scripts.scripts", "job", "submit", "--address", cluster.jobs_address]
+    submitted = subprocess.run(
+        cluster.words(*submit, "--working-dir", str(tmp_path / "sent"), "--", *job),
+        env=cluster.environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert submitted.returncode == 0, submitted.stdout + submitted.stderr + output_of(tmp_path / "runs")
+    assert "\n2 finished\n" in submitted.stdout
+    records = [read_record(path) for path in tmp_path.glob("runs/*/*/*/run.json")]
+    assert [record.status for record in records] == [Status.finished] * 2
 
 
 def refusal(sweep: Sweep) -> str:
@@ -234,6 +276,24 @@ def test_a_node_without_the_shared_folder_gets_no_job(start: Start, cluster: Ray
     assert code == 1, out
     assert f"Ray: node 127.0.0.1 has no folder {tmp_path}/runs/" in err
     assert not list(tmp_path.glob("runs/*/*/*/metrics.jsonl")), "nothing was trained"
+
+
+def test_a_node_that_has_just_been_lost_refuses_no_sweep(start: Start, cluster: RayCluster, tmp_path: Path) -> None:
+    cluster.lose(cluster.nodes[-1])  # Ray lists it for some seconds more
+    try:
+        code, out, err = ended(start())
+    finally:
+        cluster.start_node()
+    assert code == 0, err + output_of(tmp_path / "runs")
+    assert out.endswith("\n1 finished\n")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may hide a folder")
+def test_a_node_that_lacks_a_new_cache_is_named(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    new = tmp_path / "disk/cache"
+    said = refusal(start(f"paths.cache={new}", before=hiding(tmp_path / "disk")))
+    assert said.startswith(f"hydra/launcher=ray: node 127.0.0.1 has no folder {new}: ")
 
 
 def test_a_row_that_fails_by_itself_is_not_tried_again(start: Start, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
 from aiayn.config.store import COMMANDS, JOBLIB, RAY, SLURM, SWEEPS, conf_directory, sweeps_directory
-from aiayn.config.sweep_schema import RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
+from aiayn.config.sweep_schema import JoblibConfig, RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
 
 
 @cache
@@ -36,10 +36,11 @@ def register() -> None:
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
     Plugins.instance()  # registers the launchers' own options, which the following replace
-    # A file hydra/launcher/joblib.yaml would have to fit the launcher's own schema, which lacks some of its arguments.
-    launcher = OmegaConf.load(conf_directory() / JOBLIB)
-    store.store(group="hydra/launcher", name="joblib", node=launcher, provider=JOBLIB)
-    for name, schema, file in (("slurm", SlurmConfig, SLURM), ("ray", RayConfig, RAY)):
+    for name, schema, file in (
+        ("joblib", JoblibConfig, JOBLIB),
+        ("slurm", SlurmConfig, SLURM),
+        ("ray", RayConfig, RAY),
+    ):
         launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(conf_directory() / file))
         store.store(group="hydra/launcher", name=name, node=launcher, provider=file)
 

@@ -74,6 +74,15 @@ class RegisteredConfig:
 
 
 @dataclass
+class JoblibConfig:
+    """`hydra.launcher` of hydra/launcher=joblib; conf/hydra/joblib_launcher.yaml holds the values."""
+
+    _target_: str = "hydra_plugins.aiayn_launchers.JoblibJobsLauncher"
+    n_jobs: Count = MISSING
+    """Jobs at once; ${jobs_at_once:}: as many as the machine has GPUs or cores for."""
+
+
+@dataclass
 class SlurmConfig:
     """`hydra.launcher` of hydra/launcher=slurm; conf/hydra/slurm_launcher.yaml holds the values."""
 

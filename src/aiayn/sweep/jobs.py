@@ -226,6 +226,10 @@ class Jobs:
         """The jobs of a multirun that failed, or whose process was killed."""
         return [outcome for outcome in self.outcomes if outcome.failure is not None or not outcome.has_ended]
 
+    def outcome_of(self, number: int) -> Outcome:
+        """That of a job that has begun, by its number in the sweep."""
+        return next(outcome for outcome in self._read() if outcome.number == number)
+
     def begin_multirun(self, config: DictConfig) -> None:
         """Make the folder of outcomes and start the lines; `config` is that of the multirun itself."""
         loader = GlobalHydra.instance().config_loader()
@@ -240,7 +244,6 @@ class Jobs:
         # A pool that is ended at once leaves semaphores; the process that removes them would print a warning.
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]
         os.environ["PYTHONWARNINGS"] = ",".join(filter(None, ignored))
-        logging.getLogger("hydra_plugins").setLevel(logging.WARNING)  # joblib's logs its arguments
         for number in (signal.SIGINT, *ENDING):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._stop)

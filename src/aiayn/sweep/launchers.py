@@ -19,7 +19,7 @@ BASIC_SWEEPER = "BasicSweeper"
 REGISTERED_SWEEPER = "RegisteredSweeper"
 """Runs a pre-registered study."""
 
-JOBLIB = "JoblibLauncher"
+JOBLIB = "JoblibJobsLauncher"
 """Runs the jobs in processes of this machine."""
 
 SLURM = "SlurmJobsLauncher"

@@ -128,10 +128,14 @@ class RayScheduler:
         """See `Scheduler`; an interrupt stops the jobs with a checkpoint.
 
         Raises:
-            UserError: there is no cluster, or a node does not see the folder of the runs.
+            UserError: there is no cluster, or a node does not see the folder of the runs, or that of the cache.
         """
         assert starter.task.folder is not None
-        folders = [starter.task.folder.path, Path.cwd(), *([self.cache] if self.cache.is_dir() else [])]
+        try:
+            self.cache.mkdir(parents=True, exist_ok=True)  # so that nodes can be asked for it
+        except OSError as error:
+            raise UserError(f"paths.cache={self.cache}: {error.strerror}; name a folder that can be written") from None
+        folders = [starter.task.folder.path, Path.cwd(), self.cache]
         with connected(self.settings.address):
             check_folders([str(folder) for folder in folders])
             self.logs.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The jobs of a sweep that a scheduler places on other machines: the interface of Slurm and Ray."""
+"""The jobs of a sweep in other processes: the interface of the schedulers that place them, here or elsewhere."""
 
 import logging
 import signal
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.singleton import Singleton
-from hydra.core.utils import run_job, setup_globals
+from hydra.core.utils import JobReturn, run_job, setup_globals
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict
 
@@ -54,7 +54,7 @@ class Job(Generic[Shape]):
 
 @dataclass(frozen=True)
 class Starter:
-    """Composes and runs a job, here or in a process of the scheduler; pickled on the way there."""
+    """Composes and runs a job, in this process or one of the scheduler; pickled on the way there."""
 
     composed: DictConfig
     """The configuration of the sweep."""
@@ -63,7 +63,11 @@ class Starter:
     state: dict[type, Singleton]
 
     def __call__(self, words: Sequence[str], index: int) -> None:
-        """Called in each process of a job, in which nothing has been set up."""
+        """Run a job in a process of a scheduler, in which nothing has been set up."""
+        _ = self.returned(words, index).return_value  # raises what the job raised
+
+    def returned(self, words: Sequence[str], index: int) -> JobReturn:
+        """The same, with what the job returned or raised."""
         logging.getLogger("submitit").setLevel(logging.WARNING)
         compose.register()
         Singleton.set_state(self.state)
@@ -71,18 +75,17 @@ class Starter:
         for number in (signal.SIGTERM, signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(number, signal.SIG_DFL)  # submitit's handlers would requeue the job without a checkpoint
         with signals_as_interrupts():
-            self.run(words, index)
+            return self.run(words, index)
 
-    def run(self, words: Sequence[str], index: int) -> None:
+    def run(self, words: Sequence[str], index: int) -> JobReturn:
         """Run a job in this process."""
-        returned = run_job(
+        return run_job(
             hydra_context=self.context,
             task_function=self.task,
             config=self._compose(words, index),
             job_dir_key="hydra.sweep.dir",
             job_subdir_key="hydra.sweep.subdir",
         )
-        _ = returned.return_value  # raises what the job raised
 
     @contextmanager
     def composed_job(self, words: Sequence[str], index: int) -> Iterator[tuple[DictConfig, HydraConf]]:
@@ -102,7 +105,7 @@ class Starter:
 
 
 class Scheduler(Protocol[Shape]):
-    """Places jobs on machines."""
+    """Places jobs: `aiayn.sweep.local` on this machine, `aiayn.sweep.slurm` and `aiayn.sweep.ray` on others."""
 
     def shape_of(self, config: TrainConfig | None) -> Shape:
         """The resources of a run, or of a job of another command; UserError if they cannot be had."""
@@ -134,7 +137,7 @@ def _prepare(starter: Starter, scheduler: Scheduler[Shape], words: Sequence[str]
             if hydra.job.config_name == "train":
                 assert outcome.swept is not None
                 if is_finished(outcome.swept.directory) and not composed.force:
-                    starter.run(words, index)
+                    _ = starter.run(words, index).return_value
                     return None
                 config = checked("train", composed)
             shape = scheduler.shape_of(config)

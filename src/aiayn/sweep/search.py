@@ -190,13 +190,11 @@ class Search:
             self._run(new.number, new.params)
 
     def _run(self, number: int, values: Mapping[str, Any]) -> None:
-        (job,) = self.launcher.launch([job_words(self.fixed, values)], initial_job_idx=number)
-        _ = job.return_value  # raises the exception of a defect
-        assert job.hydra_cfg is not None
-        assert job.cfg is not None
-        hydra = job.hydra_cfg.hydra
-        run = os.path.relpath(hydra.runtime.output_dir, self.runs)
-        place = {"run": run, "experiment": hydra.runtime.choices.experiment, "seed": job.cfg.seed}
+        for returned in self.launcher.launch([job_words(self.fixed, values)], initial_job_idx=number):
+            _ = returned.return_value  # raises the exception of a defect
+        job = JOBS.get().outcome_of(number).swept
+        assert job is not None
+        place = {"run": os.path.relpath(job.directory.path, self.runs), "experiment": job.experiment, "seed": job.seed}
         self.study.set_user_attr(str(number), place)
         self.settle()
 

@@ -29,8 +29,11 @@ START_SECONDS = 120.0
 
 
 def missing() -> list[str]:
-    """What a cluster needs and is not here."""
-    return [] if importlib.util.find_spec("ray") else ["the package ray: pip install -e '.[ray]' in the checkout"]
+    """What a cluster that takes jobs needs and is not here."""
+    remedy = "pip install -e '.[ray]' 'ray[default]' in the checkout"
+    return [
+        f"the package {name}: {remedy}" for name in ("ray", "aiohttp_cors") if importlib.util.find_spec(name) is None
+    ]
 
 
 class RayCluster:
@@ -48,9 +51,7 @@ class RayCluster:
             assert self._network.stdout is not None
             self._network.stdout.readline()
             self._network.stdout.close()
-        with socket.socket() as found:
-            found.bind((ADDRESS, 0))
-            self.port = int(found.getsockname()[1])
+        self.port, self.jobs_port = free_port(), free_port()
         self.nodes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -75,6 +76,11 @@ class RayCluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
+    def jobs_address(self) -> str:
+        """Where `ray job submit` sends jobs."""
+        return f"http://{ADDRESS}:{self.jobs_port}"
+
+    @property
     def environment(self) -> dict[str, str]:
         """Of commands that use the cluster."""
         own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
@@ -89,12 +95,17 @@ class RayCluster:
     def start_head(self) -> subprocess.Popen[bytes]:
         """The first node, with the cluster's own services."""
         return self._start(
-            CORES, "--head", f"--port={self.port}", "--include-dashboard=false", f"--temp-dir={self.folder}"
+            CORES,
+            *("--head", f"--port={self.port}", f"--temp-dir={self.folder}"),
+            *("--include-dashboard=true", f"--dashboard-host={ADDRESS}", f"--dashboard-port={self.jobs_port}"),
         )
 
     def start_node(self, cores: int = MORE_CORES, *, without: Path | None = None) -> subprocess.Popen[bytes]:
         """A further node; `without` is a folder whose content it does not see."""
-        return self._start(cores, f"--address={ADDRESS}:{self.port}", without=without)
+        hidden = [without] if without is not None else []
+        if self._network is not None:  # the folder into which each node unpacks the files of jobs
+            hidden.append((self.folder / "session_latest/runtime_resources").resolve())
+        return self._start(cores, f"--address={ADDRESS}:{self.port}", without=hidden)
 
     def lose(self, node: subprocess.Popen[bytes]) -> None:
         """Kill a node's processes, as a machine that fails does, and wait until they are gone."""
@@ -113,13 +124,13 @@ class RayCluster:
         """A node's processes but those of jobs, its own first."""
         return [node.pid, *(process for process in descendants(node.pid) if "aiayn" not in command_of(process))]
 
-    def _start(self, cores: int, *options: str, without: Path | None = None) -> subprocess.Popen[bytes]:
+    def _start(self, cores: int, *options: str, without: Sequence[Path] = ()) -> subprocess.Popen[bytes]:
         log = self.folder / f"node-{len(self.nodes)}.log"
         self.folder.mkdir(exist_ok=True)
         with log.open("wb") as output:
             node = subprocess.Popen(
                 self.words(
-                    *hiding(without),
+                    *hiding(*without),
                     sys.executable,
                     *("-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats", *options),
                     *(f"--node-ip-address={ADDRESS}", f"--num-cpus={cores}"),
@@ -138,10 +149,17 @@ class RayCluster:
         return node
 
 
-def hiding(folder: Path | None) -> list[str]:
-    """What to put before a command that shall see an empty file system in place of a folder; only root may."""
+def free_port() -> int:
+    """A port that nothing listens at."""
+    with socket.socket() as found:
+        found.bind((ADDRESS, 0))
+        return int(found.getsockname()[1])
+
+
+def hiding(*folders: Path) -> list[str]:
+    """What to put before a command that shall see empty file systems in place of folders; only root may."""
     script = 'mount -t tmpfs none "$0" && exec "$@"'
-    return [] if folder is None else ["unshare", "--mount", "sh", "-c", script, str(folder)]
+    return [word for folder in folders for word in ("unshare", "--mount", "sh", "-c", script, str(folder))]
 
 
 def descendants(process: int) -> list[int]:

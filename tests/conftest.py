@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+from parts import is_in_part, read_part
 
 from aiayn.system.torch_environment import set_torch_environment
 
@@ -43,7 +44,7 @@ if not {"PYTEST_DEBUG_TEMPROOT", "TMPDIR"} & os.environ.keys() and are_files_kep
 
 # The same everywhere: new examples in each run, also under CI=true, where Hypothesis has settings of its own. How long
 # an example takes says more about the machine than about the code.
-# .ci/run chooses the thorough profile.
+# `make test PYTEST_ARGS=--hypothesis-profile=thorough` draws more.
 for profile, examples in (("quick", 40), ("thorough", 100)):
     settings.register_profile(
         profile,
@@ -70,9 +71,21 @@ def chromium() -> str:
     pytest.skip(reason)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--part` runs a part of the tests that are chosen."""
+    parser.addoption("--part", default="1/1", metavar="N/PARTS", help="run the N-th part of the tests, as in 2/3")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever takes the fixture `browser` carries its marker: no such test is forgotten by `-m browser`."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out other parts' tests; whatever takes the fixture `browser` carries its marker, for `-m browser`."""
+    try:
+        part, parts = read_part(config.getoption("--part"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    others = [item for item in items if not is_in_part(item.nodeid, part, parts)]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if is_in_part(item.nodeid, part, parts)]
     for item in items:
         if isinstance(item, pytest.Function) and "browser" in item.fixturenames:
             item.add_marker("browser")

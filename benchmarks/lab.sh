@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The lab of docs/results/lab: its pre-registered studies, in order, one process a core, at the lowest priority.
+# The lab of docs/results/lab: its pre-registered studies and a published number (docs/oracles.md), in order, one process a
+# core, at the lowest priority.
 #
 #   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER
 #   benchmarks/lab.sh FOLDER           only keep the runs that have finished
@@ -52,13 +53,18 @@ yield() {
   done 2>/dev/null
 }
 
-study() { # sweep, stage
+train() { # overrides
   (
     cd "$lab"
-    exec chrt --idle 0 nice -n 19 clone/.venv/bin/aiayn train "sweeps=$1" "hydra.sweeper.stage=$2" "paths.runs=$runs" \
-      "paths.cache=$lab/cache" logger=none hydra/launcher=joblib
+    exec chrt --idle 0 nice -n 19 clone/.venv/bin/aiayn train "$@" "paths.runs=$runs" "paths.cache=$lab/cache" logger=none \
+      hydra/launcher=joblib
   )
   keep
+}
+
+study() { # sweep
+  train "sweeps=$1" hydra.sweeper.stage=pilots
+  train "sweeps=$1" hydra.sweeper.stage=runs
 }
 
 restore
@@ -77,11 +83,9 @@ ln -sfn "${AIAYN_DATA:?names the folder of real text}/multi30k" "$lab/multi30k"
 if [[ ! -d $lab/clone ]]; then git clone --quiet "$here" "$lab/clone"; fi
 git -C "$lab/clone" checkout --quiet --detach "$2"
 make -C "$lab/clone" .venv/.installed
-study table3_lab_capacity pilots
-study table3_lab_capacity runs
-study table3_lab_overfitting pilots
-study table3_lab_overfitting runs
-study lab_scaling pilots
-study lab_scaling runs
-study lab_baselines pilots
-study lab_baselines runs
+study table3_lab_capacity
+study table3_lab_overfitting
+if [[ ! -d $lab/Revisit-MMT ]]; then git clone --quiet https://github.com/LividWo/Revisit-MMT "$lab/Revisit-MMT"; fi
+train -m experiment=multi30k/transformer_tiny seed=1,2,3
+study lab_scaling
+study lab_baselines

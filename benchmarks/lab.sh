@@ -5,8 +5,8 @@
 #   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER
 #   benchmarks/lab.sh FOLDER           only keep the runs that have finished
 #
-# Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, one file a run, so that a lab that loses its
-# machine goes on elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew
+# Finished runs are kept without checkpoints in docs/results/lab/runs/*.tar.xz, so that a lab that loses its machine goes on
+# elsewhere: an empty FOLDER gets them first. An interrupted run resumes in the same FOLDER, and begins anew
 # elsewhere. SIGINT ends the lab as it ends `aiayn`: with a checkpoint of each run. AIAYN_DATA names the folder of real text.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -15,33 +15,29 @@ lab=$(mkdir -p "$1/tmp" && cd "$1" && pwd)
 runs=$lab/runs
 export TMPDIR=$lab/tmp # where sweeps lease cores: others do not wait for the lab, which yields to them anyway
 
-restore() {
+restore() { # the newest archive has the newest plans
   local file
   mkdir -p "$runs"
-  for file in "$kept"/*.tar.xz; do
+  for file in $(printf '%s\n' "$kept"/*.tar.xz | sort --reverse); do
     if [[ -e $file ]]; then tar --extract --xz --skip-old-files --directory "$runs" --file "$file"; fi
   done
 }
 
-# Each archive is whole or absent; a run's changes only if the run has been done again. Plans are kept as they are.
-pack() { # name, paths below runs
-  local file=$kept/$1.tar.xz
-  shift
-  tar --create --xz --directory "$runs" --sort=name --owner=0 --group=0 --exclude=checkpoints --exclude='.*' \
-    --file "$file.new" "$@"
-  mv "$file.new" "$file"
-}
-
+# Runs of one archive share much of their text: one archive for all that have finished since the last one.
 keep() {
-  local record folder name
+  local record file known new=()
   mkdir -p "$kept"
-  if [[ -d $runs/registrations ]]; then pack registrations registrations; fi
+  known=$(for file in "$kept"/*.tar.xz; do if [[ -e $file ]]; then tar --list --xz --file "$file"; fi; done)
   for record in "$runs"/*/*/*/run.json; do
     if ! grep -q '"status": "finished"' "$record" 2>/dev/null; then continue; fi
-    folder=$(realpath --relative-to="$runs" "$(dirname "$record")")
-    name=${folder//\//-}
-    if [[ ! -e $kept/$name.tar.xz || $record -nt $kept/$name.tar.xz ]]; then pack "$name" "$folder"; fi
+    record=$(realpath --relative-to="$runs" "$record")
+    if ! grep -qxF "$record" <<<"$known"; then new+=("$(dirname "$record")"); fi
   done
+  if ((!${#new[@]})); then return; fi
+  file=$kept/$(date --utc +%Y-%m-%dT%H%M%S).tar.xz
+  tar --create --xz --directory "$runs" --sort=name --owner=0 --group=0 --exclude=checkpoints --exclude='.*' \
+    --file "$file.new" registrations "${new[@]}"
+  mv "$file.new" "$file"
 }
 
 # The scheduler's idle class acts within a session alone where the kernel groups processes by sessions, and each run is a
@@ -75,7 +71,7 @@ fi
 if [[ -w /proc/self/autogroup ]]; then
   yield &
   yielding=$!
-  trap 'kill "$yielding"; keep' EXIT
+  trap 'kill "$yielding" || true; keep' EXIT
 else
   trap keep EXIT
 fi

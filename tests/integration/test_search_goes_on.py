@@ -64,7 +64,7 @@ def test_a_search_goes_on_where_it_was_left(command_line: CommandLine, tmp_path:
     assert sorted(trial.value or 0 for trial in known) == sorted(ppl)
     assert f"best: PPL {min(ppl):.2f} (dev), " in two.stdout
 
-    three = command_line(*words, "hydra.sweeper.trials=3")
+    three = command_line(*words, "hydra.sweeper.trials=3", "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
     assert three.returncode == 0, three.stderr
     after = records(tmp_path)
     assert len(after) == 3

@@ -161,6 +161,22 @@ def test_jobs_end_with_the_command_and_leave_checkpoints(start: Start, tmp_path:
         assert not list(tmp_path.glob("runs/.jobs-*"))
 
 
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_command_that_waits_for_another_one_ends_by_a_signal(
+    start: Start, tmp_path: Path, tiny: tuple[str, ...], at_once: int
+) -> None:
+    held = RunDirectory(tmp_path / "runs" / compose_command("train", [*tiny, "logger=none"]).identity.name)
+    with held.locked():
+        sweep = start("seed=1", f"hydra.launcher.n_jobs={at_once}")
+        assert sweep.stderr is not None
+        assert any(line.startswith("waiting for runs of other processes") for line in sweep.stderr)
+        sweep.terminate()
+        _, err = sweep.communicate(timeout=SECONDS)
+    assert (sweep.returncode, err.splitlines()[-1]) == (1, "aiayn: interrupted")
+    assert not list(tmp_path.glob("runs/.jobs-*"))
+    until(lambda: not processes_in(tmp_path), seconds=15)
+
+
 def test_a_launcher_that_loses_a_process_is_one_line(start: Start, tmp_path: Path) -> None:
     sweep = start("seed=1,2", *ENDLESS)
     until(lambda: len(runs_with_steps(tmp_path)) == 2)

@@ -124,6 +124,28 @@ def test_rows_of_a_table_are_jobs_with_the_results_of_one_machine(start: Start, 
     assert len(list(tmp_path.glob("runs/.ray/*"))) == 1, "finished runs are no jobs"
 
 
+def test_trials_of_a_search_are_jobs(start: Start, tmp_path: Path) -> None:
+    code, out, err = ended(start("sweeps=search", "hydra.sweeper.trials=2", "model.dropout=interval(0.0, 0.4)"))
+    assert code == 0, err + output_of(tmp_path / "runs")
+    assert "\nbest: PPL" in out
+    assert len(list(tmp_path.glob("runs/table3/base/*/run.json"))) == 2
+
+
+def test_a_finished_run_that_is_held_is_shown_later_and_stops_no_other(start: Start, tmp_path: Path) -> None:
+    assert ended(start())[0] == 0
+    with only_run(tmp_path / "runs").locked():
+        sweep = start("seed=1,2")
+        until(lambda: steps_in_seed(tmp_path / "runs", 2) == 12)
+    code, out, err = ended(sweep)
+    assert code == 0, err
+    assert out.endswith("\n2 finished\n")
+
+
+def steps_in_seed(runs: Path, seed: int) -> int:
+    found = [path for path in runs.glob("*/*/*/metrics.jsonl") if f"-seed{seed}-" in str(path)]
+    return max((row["step"] for path in found for row in map(json.loads, path.read_text().splitlines())), default=0)
+
+
 def test_ranks_on_two_nodes_agree_with_those_on_one(start: Start, tmp_path: Path) -> None:
     apart = ended(start("trainer.num_nodes=2", "paths.runs=apart"))
     assert apart[0] == 0, apart[2] + output_of(tmp_path / "apart")

@@ -130,6 +130,13 @@ def test_rows_are_jobs_and_an_unresponsive_controller_is_waited_for(
     assert set(queued(cluster, "--states=all")) == known, "finished runs submit no job"
 
 
+def test_trials_of_a_search_are_jobs(start: Start, tmp_path: Path) -> None:
+    code, out, err = ended(start("sweeps=search", "hydra.sweeper.trials=2", "model.dropout=interval(0.0, 0.4)"))
+    assert code == 0, err
+    assert "\nbest: PPL" in out
+    assert len(list(tmp_path.glob("runs/table3/base/*/run.json"))) == 2
+
+
 def test_jobs_differ_in_shape_and_share_a_run(start: Start, cluster: Cluster, tmp_path: Path) -> None:
     sweep = start("trainer.devices=1,2")
     until(lambda: len(queued(cluster)) == 2)

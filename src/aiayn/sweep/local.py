@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from omegaconf import DictConfig
 
 from aiayn.config.schema import TrainConfig
@@ -27,8 +27,10 @@ class LocalScheduler:
         Raises:
             TerminatedWorkerError: a process of the pool was killed.
         """
-        pool = Parallel(self.settings.n_jobs, backend="loky", batch_size=1, initializer=begin_launcher_process)
-        for returned in pool(delayed(starter.returned)(job.words, job.index) for job in jobs):
+        count = self.settings.n_jobs
+        run = starter.returned if effective_n_jobs(count) > 1 else starter.run  # one at a time runs in this process
+        pool = Parallel(count, backend="loky", batch_size=1, initializer=begin_launcher_process)
+        for returned in pool(delayed(run)(job.words, job.index) for job in jobs):
             _ = returned.return_value  # raises what the job raised, after the others have ended
 
 

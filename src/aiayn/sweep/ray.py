@@ -138,7 +138,7 @@ class RayScheduler:
         folders = [starter.task.folder.path, Path.cwd(), self.cache]
         with connected(self.settings.address):
             check_folders([str(folder) for folder in folders])
-            self.logs.mkdir(parents=True)
+            self.logs.mkdir(parents=True, exist_ok=True)
             logger.info("jobs of Ray: %d; output in %s", len(jobs), self.logs)
             _Sweep(self, starter, starter.task.folder, jobs, [*map(str, folders)]).run()
 

@@ -21,6 +21,7 @@ from aiayn.errors import UserError
 from aiayn.runs.directory import HeldDirectoryError, RunDirectory
 from aiayn.runs.record import Status, is_finished, read_record, utc_now
 from aiayn.sweep.jobs import Task, checked
+from aiayn.sweep.launchers import jobs_of
 from aiayn.sweep.outcomes import Outcome
 from aiayn.system.signals import signals_as_interrupts
 
@@ -115,7 +116,7 @@ class Scheduler(Protocol[Shape]):
 
 
 def launch(starter: Starter, scheduler: Scheduler[Shape], jobs: Sequence[Sequence[str]], *, first: int) -> None:
-    """Run the jobs of a sweep by a scheduler; runs that have finished are shown without it.
+    """Run the jobs of a sweep by a scheduler; runs that have finished are shown without a queue.
 
     Args:
         starter: composes and runs a job.
@@ -136,8 +137,9 @@ def _prepare(starter: Starter, scheduler: Scheduler[Shape], words: Sequence[str]
         try:
             if hydra.job.config_name == "train":
                 assert outcome.swept is not None
-                if is_finished(outcome.swept.directory) and not composed.force:
-                    _ = starter.run(words, index).return_value
+                if is_finished(outcome.swept.directory) and not composed.force and not jobs_of(hydra).are_here:
+                    with suppress(SystemExit):  # another process holds it: it is shown later
+                        _ = starter.run(words, index).return_value
                     return None
                 config = checked("train", composed)
             shape = scheduler.shape_of(config)

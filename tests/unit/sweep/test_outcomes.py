@@ -51,7 +51,7 @@ def test_outcomes_of_a_killed_command_are_not_read(tmp_path: Path) -> None:
     assert OutcomeFolder.make(tmp_path).read() == []
 
 
-def test_a_job_with_too_many_devices_is_refused_in_its_process(aiayn: Any, tmp_path: Path) -> None:
+def test_a_job_with_too_many_devices_is_refused(aiayn: Any, tmp_path: Path) -> None:
     words = ("trainer=cpu", "trainer.devices=4096", "logger=none", "hydra/launcher=joblib")
     said = aiayn("train", "-m", *words)
     assert said.code == 1

@@ -39,7 +39,7 @@ test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; sa
 	@$(BIN)/python tests/slurm/loopback/cluster.py
 	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
 
-test-ray: $(INSTALLED)  ## run those on a Ray of two nodes, started here; installs the extra, and what takes jobs
+test-ray: $(INSTALLED)  ## run those on a Ray of two nodes, started here; installs the extra and ray[default]
 	@$(BIN)/python tests/ray_cluster/loopback/nodes.py 2>/dev/null || \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]' 'ray[default]'
 	@AIAYN_REQUIRE_RAY=1 $(BIN)/pytest -m ray $(PYTEST_ARGS)

@@ -15,8 +15,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
 from aiayn.errors import UserError
-from aiayn.sweep.launchers import UNDER_TORCHRUN
-from aiayn.system import processes
+from aiayn.sweep.launchers import check_no_torchrun
 
 if TYPE_CHECKING:
     from aiayn.sweep.scheduled import Scheduler
@@ -44,8 +43,7 @@ class ScheduledLauncher(Launcher):
         Raises:
             UserError: a package or the scheduler is missing, or it does not take the jobs.
         """
-        if processes.by_torchrun():
-            raise UserError(UNDER_TORCHRUN)
+        check_no_torchrun()
         scheduler = self.scheduler()
         from aiayn.sweep.jobs import Task
         from aiayn.sweep.scheduled import Starter, launch
@@ -65,7 +63,7 @@ class JoblibJobsLauncher(ScheduledLauncher):
 
     def scheduler(self) -> "Scheduler[Any]":
         """Processes here, with the settings of the sweep."""
-        from aiayn.sweep.local import scheduler_of
+        from aiayn.sweep.joblib import scheduler_of
 
         return scheduler_of(self.composed)
 

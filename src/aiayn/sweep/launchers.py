@@ -68,10 +68,20 @@ UNDER_TORCHRUN = (
 )
 
 
+def check_no_torchrun() -> None:
+    """Refuse a multirun in a process that torchrun has started; UserError."""
+    if _is_under_torchrun():
+        raise UserError(UNDER_TORCHRUN)
+
+
+def _is_under_torchrun() -> bool:
+    return processes.by_torchrun() and not processes.by_ray()
+
+
 def refusal_of(hydra: HydraConf) -> UserError | None:
     """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
-    if is_multirun and processes.by_torchrun() and not processes.by_ray():
+    if is_multirun and _is_under_torchrun():
         reason = UNDER_TORCHRUN
     elif not is_multirun and launcher_of(hydra) != BASIC:  # Hydra would ignore it
         name = hydra.runtime.choices.get("hydra/launcher")

@@ -106,7 +106,7 @@ class Starter:
 
 
 class Scheduler(Protocol[Shape]):
-    """Places jobs: `aiayn.sweep.local` on this machine, `aiayn.sweep.slurm` and `aiayn.sweep.ray` on others."""
+    """Places jobs: `aiayn.sweep.joblib` on this machine, `aiayn.sweep.slurm` and `aiayn.sweep.ray` on others."""
 
     def shape_of(self, config: TrainConfig | None) -> Shape:
         """The resources of a run, or of a job of another command; UserError if they cannot be had."""
@@ -116,7 +116,7 @@ class Scheduler(Protocol[Shape]):
 
 
 def launch(starter: Starter, scheduler: Scheduler[Shape], jobs: Sequence[Sequence[str]], *, first: int) -> None:
-    """Run the jobs of a sweep by a scheduler; runs that have finished are shown without a queue.
+    """Run the jobs of a sweep by a scheduler; finished runs are not queued on other machines, but shown here.
 
     Args:
         starter: composes and runs a job.

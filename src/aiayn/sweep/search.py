@@ -37,9 +37,8 @@ from aiayn.reports.sweep import Best, print_sweep
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import State, SweptJob, read_entry
 from aiayn.sweep.jobs import JOBS
-from aiayn.sweep.launchers import UNDER_TORCHRUN
+from aiayn.sweep.launchers import check_no_torchrun
 from aiayn.sweep.words import folder_words
-from aiayn.system import processes
 
 logger = logging.getLogger("aiayn")
 
@@ -61,8 +60,7 @@ def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoad
     Raises:
         UserError: the search is invalid, or runs under torchrun.
     """
-    if processes.by_torchrun() and not processes.by_ray():
-        raise UserError(UNDER_TORCHRUN)
+    check_no_torchrun()
     settings = OmegaConf.to_object(composed.hydra.sweeper)
     assert isinstance(settings, SweeperConfig)
     verb = composed.hydra.job.config_name

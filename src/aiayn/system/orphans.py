@@ -37,7 +37,7 @@ def end_with_parent() -> None:
 
 
 def begin_launcher_process() -> None:
-    """Initialize a process of a launcher's pool (aiayn.sweep.local).
+    """Initialize a process of a launcher's pool (aiayn.sweep.joblib).
 
     In a session of its own it gets no signals of the terminal: if one idle process died, the pool would kill the
     others before their checkpoints. The parent stops the jobs one by one.

@@ -103,7 +103,7 @@ class RayCluster:
     def start_node(self, cores: int = MORE_CORES, *, without: Path | None = None) -> subprocess.Popen[bytes]:
         """A further node; `without` is a folder whose content it does not see."""
         hidden = [without] if without is not None else []
-        if self._network is not None:  # the folder into which each node unpacks the files of jobs
+        if os.geteuid() == 0:  # the folder into which each node unpacks the files of jobs
             hidden.append((self.folder / "session_latest/runtime_resources").resolve())
         return self._start(cores, f"--address={ADDRESS}:{self.port}", without=hidden)
 
@@ -157,7 +157,7 @@ def free_port() -> int:
 
 
 def hiding(*folders: Path) -> list[str]:
-    """What to put before a command that shall see empty file systems in place of folders; only root may."""
+    """Words before a command that replace folders by empty file systems for it; only root may."""
     script = 'mount -t tmpfs none "$0" && exec "$@"'
     return [word for folder in folders for word in ("unshare", "--mount", "sh", "-c", script, str(folder))]
 

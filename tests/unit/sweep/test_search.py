@@ -207,4 +207,4 @@ def test_no_search_begins_under_torchrun(aiayn: Any, monkeypatch: pytest.MonkeyP
     said = aiayn("train", "sweeps=search", "logger=none", "model.dropout=interval(0.0, 0.4)")
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith("aiayn: a multirun under torchrun")
-    assert not list(tmp_path.rglob("search.db")), "no trial waits for ever"
+    assert not list(tmp_path.rglob("search.db")), "no trial is left unfinished"

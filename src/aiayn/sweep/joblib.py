@@ -13,7 +13,7 @@ from aiayn.system.orphans import begin_launcher_process
 
 
 @dataclass(frozen=True)
-class LocalScheduler:
+class JoblibScheduler:
     """Runs jobs in a pool of processes; each leases its devices or cores itself."""
 
     settings: JoblibConfig
@@ -28,12 +28,14 @@ class LocalScheduler:
             TerminatedWorkerError: a process of the pool was killed.
         """
         count = self.settings.n_jobs
-        run = starter.returned if effective_n_jobs(count) > 1 else starter.run  # one at a time runs in this process
+        run = (
+            starter.returned if effective_n_jobs(count) > 1 else starter.run
+        )  # joblib runs one at a time in this process
         pool = Parallel(count, backend="loky", batch_size=1, initializer=begin_launcher_process)
         for returned in pool(delayed(run)(job.words, job.index) for job in jobs):
             _ = returned.return_value  # raises what the job raised, after the others have ended
 
 
-def scheduler_of(composed: DictConfig) -> LocalScheduler:
+def scheduler_of(composed: DictConfig) -> JoblibScheduler:
     """The scheduler of a sweep's configuration."""
-    return LocalScheduler(launcher_settings(composed, JoblibConfig))
+    return JoblibScheduler(launcher_settings(composed, JoblibConfig))

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from omegaconf import OmegaConf
 from run_files import runs_below
 from tiny import TINY
 
+import lab_results
 from aiayn.commands.front_end import main
 from aiayn.runs.record import read_record
 from aiayn.runs.registrations import read_registration
@@ -102,6 +104,25 @@ def test_a_study_is_reported_as_it_was_planned(copied: Path, say: Say) -> None:
     assert registration.sha256 in said.out
     assert read_document(say("report", "hypotheses", "study=mine", "format=json").out) == content
     assert not (copied / "runs/registrations/mine.looks").exists(), "no look before the end"
+
+
+def test_the_index_of_published_studies_has_verdicts_and_costs(copied: Path, say: Say) -> None:
+    assert say("report", "hypotheses", "study=mine", "publish=published").code == 0
+    (claim,) = reported(say)["claims"]
+    page = Path("index.md")
+    page.write_text("before\n<!-- lab -->\nold\n<!-- end of lab -->\nafter\n")
+    root = Path(lab_results.__file__).parents[1]
+    command = [sys.executable, str(root / "benchmarks/lab_results.py"), "index.md", "published"]
+    subprocess.run(command, check=True, timeout=SECONDS)
+    written = page.read_text()
+    assert written.startswith("before\n<!-- lab -->\n")
+    assert written.endswith("\n<!-- end of lab -->\nafter\n")
+    assert "old" not in written
+    cells = ["[published](published/README.md)", claim["statement"], claim["verdict"], f"{claim['power']:.0%}"]
+    assert f"| {' | '.join(cells)} | PPL of rotary < base: −0.030 | " in written
+    assert f"sha256 {read_registration(copied / 'runs', 'mine').sha256[:12]} | 3 of 3, 2 pilots | " in written
+    subprocess.run(command, check=True, timeout=SECONDS)
+    assert page.read_text() == written
 
 
 def test_the_plan_says_that_it_is_frozen_and_whether_the_file_still_states_it(copied: Path, say: Say) -> None:

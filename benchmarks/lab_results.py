@@ -2,8 +2,8 @@
 
 Run: python benchmarks/lab_results.py docs/results.md docs/results/lab/*/
 
-Each folder has the published data of one study (`aiayn report hypotheses study=... publish=<folder>`). The tables take
-the place of all lines between `<!-- lab -->` and `<!-- end of lab -->`.
+A folder with the published data of a study (`aiayn report hypotheses study=... publish=<folder>`) gives its rows;
+others are ignored. The tables take the place of all lines between `<!-- lab -->` and `<!-- end of lab -->`.
 """
 
 import argparse
@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from aiayn.reports.claim_grids import DECIMALS, claimed, effect_assumed
-from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.formats import markdown_table
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, effect_text, millions
-from aiayn.reports.power import finished_run
-from aiayn.reports.publication import published_runs
+from aiayn.reports.publication import ARCHIVE, RUNS, unpacked
 from aiayn.reports.registered import RegisteredStudy, read_registered
 from aiayn.runs.cost import Total
 from aiayn.runs.registrations import HASH_DIGITS, registered_names
@@ -30,7 +29,7 @@ def main() -> None:
     """Write the tables into the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("page", type=Path)
-    parser.add_argument("folders", type=Path, nargs="+", help="each with the published data of a study")
+    parser.add_argument("folders", type=Path, nargs="+", help="with published data of studies")
     chosen = parser.parse_args()
     page = chosen.page.read_text(encoding="utf-8")
     if not MARKS.search(page):
@@ -38,11 +37,11 @@ def main() -> None:
             f"{chosen.page}: has no lines <!-- lab --> and <!-- end of lab -->; write both where the tables go"
         )
     claims, costs = [], []
-    for folder in chosen.folders:
+    for folder in (each for each in chosen.folders if (each / ARCHIVE).is_file()):
         link = f"[{folder.name}]({(folder / 'README.md').relative_to(chosen.page.parent)})"
-        with published_runs(str(folder.resolve())) as runs:
-            for name in registered_names(Path(runs)):
-                study = read_registered(Path(runs), name)
+        with unpacked(folder.resolve(), str(folder)):
+            for name in registered_names(Path(RUNS)):
+                study = read_registered(Path(RUNS), name)
                 claims.append(tuple(_claims(study, link)))
                 costs.append((_cost(study, link),))
     headings = ("<study", "<claim", "<verdict", "power", "<assumed", "<measured, with its interval")

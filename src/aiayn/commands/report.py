@@ -44,7 +44,7 @@ REPORTS = {
     "fidelity": Report(("profiles",)),
     "hypotheses": Report(("study", "wandb", *DATA), (), MARKDOWN_OR_JSON),
     "matrix": Report(("run", "metrics", "comet_model"), (), MARKDOWN_OR_JSON),
-    "page": Report(("watch", "plotly_bundle"), (*TABLE, "like"), (".html", ".htm")),
+    "page": Report(("study", "watch", "plotly_bundle"), (*TABLE, "like"), (".html", ".htm")),
     "paper": Report(("table",)),
     "parameters": Report(),
     "reproductions": Report(DATA, TABLE, MARKDOWN_OR_JSON),
@@ -52,7 +52,7 @@ REPORTS = {
     "sharpness": Report(("sentences", "device"), RUNS, MARKDOWN_OR_JSON),
     "table1": Report(("seed",), (), MARKDOWN_OR_JSON),
     "table2": Report(DATA, TABLE, (".md", ".tex", ".json")),
-    "table3": Report(("wandb", *DATA), (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
+    "table3": Report(("study", "wandb", *DATA), (*TABLE, "like"), (".md", ".tex", ".csv", ".json")),
     "table4": Report((), TABLE, (".md", ".tex", ".json")),
 }
 """By noun."""
@@ -88,14 +88,18 @@ def main(config: "ReportConfig") -> None:
 
         check_online()
     with output_errors(config.publish or config.output or (PAGE if config.noun == "page" else None)):
-        if config.published is None:
+        if config.publish is None and config.published is None:
             _report(config, output)
             return
-        from aiayn.reports.publication import published_runs
+        from aiayn.reports.formats import documents_collected, show
+        from aiayn.reports.publication import publish, published_runs
 
-        absolute = None if output is None else output.absolute()
-        with published_runs(config.published) as config.paths.runs:
-            _report(config, absolute)
+        if config.publish is not None:
+            publish(config, partial(_report, output=None))
+            return
+        with published_runs(config, f"from={config.published}"), documents_collected() as documents:
+            _report(config, None)
+        show(documents[0], output)
 
 
 def check_output(noun: str, output: Path | None) -> None:

@@ -42,7 +42,7 @@ class ReportConfig:
     run: str | None = MISSING
     """A run directory, for the report of a run; for its matrix also a folder below its evaluations/."""
     study: str | None = MISSING
-    """A pre-registered study, for the report of its hypotheses: the name of its file in sweeps/."""
+    """A pre-registered study, by the name of its file in sweeps/: its hypotheses, or its runs in Table 3."""
     table: int | None = MISSING
     """Number of the paper's table, 1 to 4, for the report of the paper; null: all."""
     output: str | None = MISSING
@@ -89,6 +89,8 @@ class DashboardConfig:
     """Send nothing; show the report and the workspace as JSON."""
     output: str | None = MISSING
     """With dry_run: a folder for report.json and workspace.json; null prints them."""
+    study: str | None = MISSING
+    """A pre-registered study whose runs the table uses; null: no choice by study."""
     only: OnlyConfig = MISSING
     """The runs below paths.runs that the table uses."""
     paths: RunsPathConfig = MISSING

@@ -162,7 +162,7 @@ class Measured:
     seeds: Sequence[int]
     """Number of seeds of each system."""
     variances: Floats
-    """[systems], the variance between seeds of log PPL or BLEU; 0 for one seed."""
+    """[systems], the variance between seeds of log PPL or BLEU; 0 for one seed, NaN without finite scores."""
     noise: SeedNoise | None
     """The variance between seeds from all systems together; None if no system has two seeds."""
 
@@ -215,19 +215,22 @@ def difference_errors(
     estimated from many and leaves the degrees of freedom unchanged.
 
     Args:
-        variances: between the seeds of each system, [..., systems]; those of systems with one seed are not used.
+        variances: between the seeds of each system, [..., systems]; those of systems with one seed, and NaN of systems
+            without finite scores, are not used.
         seeds: number of seeds of each system, [systems]; at least one system has two.
         first: the first system of each difference, [differences].
         second: the second system of each difference, [differences].
         sentences: variance by the sentences, [..., differences].
     """
-    weights = seeds - 1
-    pooled = (variances * weights).sum(axis=-1, keepdims=True) / weights.sum()
+    is_known = np.isfinite(variances)
+    weights = np.where(is_known, seeds - 1, 0)
+    freedom = weights.sum(axis=-1, keepdims=True)
+    pooled = (np.where(is_known, variances, 0.0) * weights).sum(axis=-1, keepdims=True) / freedom
     by_all = np.sqrt(pooled * (1 / seeds[first] + 1 / seeds[second]) + sentences)
-    all_freedom = np.broadcast_to(np.float64(weights.sum()), by_all.shape)
+    all_freedom = np.broadcast_to(freedom.astype(np.float64), by_all.shape)
     one, other = variances[..., first] / seeds[first], variances[..., second] / seeds[second]
     with np.errstate(divide="ignore", invalid="ignore"):
-        own_freedom = (one + other) ** 2 / (one**2 / weights[first] + other**2 / weights[second])
+        own_freedom = (one + other) ** 2 / (one**2 / weights[..., first] + other**2 / weights[..., second])
     by_own = np.sqrt(one + other + sentences)
     have_own = (seeds[first] >= FEWEST_OF_OWN) & (seeds[second] >= FEWEST_OF_OWN) & np.isfinite(own_freedom)
     is_wider = have_own & (by_own * _t_quantile(own_freedom) > by_all * _t_quantile(all_freedom))
@@ -235,10 +238,11 @@ def difference_errors(
 
 
 def _t_quantile(freedom: Floats) -> Floats:
-    """Student's quantile of 97.5% in the expansion of Cornish and Fisher: to 2% from 3 degrees of freedom on."""
+    """Student's quantile of 97.5% in the expansion of Cornish and Fisher: to 1% from 3 degrees of freedom on."""
     z = 1.959963984540054
     with np.errstate(divide="ignore", invalid="ignore"):
         result: Floats = z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+        result += (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3)
     return result
 
 
@@ -295,8 +299,10 @@ def _measured(scores: Sequence[Floats], compared: Sequence[Floats], influences: 
 
 
 def _variance(values: Floats) -> float:
-    """The variance between seeds; 0 for one seed, and without finite scores."""
-    return float(np.var(values, ddof=1)) if len(values) > 1 and np.isfinite(values).all() else 0.0
+    """The variance between seeds; 0 for one seed, NaN without finite scores."""
+    if len(values) == 1:
+        return 0.0
+    return float(np.var(values, ddof=1)) if np.isfinite(values).all() else math.nan
 
 
 def _noise(compared: Sequence[Floats], influences: Sequence[Floats]) -> SeedNoise | None:

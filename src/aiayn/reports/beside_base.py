@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aiayn.config.difference import PLANNED_SEEDS_VARIABLE
 from aiayn.config.identity import OWN_SOURCES
-from aiayn.evaluation.significance import Effect, measure, sentence_columns
+from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
 from aiayn.paper.tables import load_table3
 from aiayn.reports.comparability import (
@@ -162,8 +162,7 @@ def _system_beside_base(own: ReportedRun, entries: Sequence[Entry]) -> BesideBas
     if not bases:
         return None
     base = min(bases.values(), key=lambda found: (len([*setting_differences(own, found[0])]), -len(found)))
-    measured = measure([[sentence_columns(run.sentences("dev")) for run in each] for each in (system, base)])
-    effects = _effects(MeasuredRows(measured, {"system": 0, "base": 1}), "system", "base")
+    effects = _effects(MeasuredRows.of({"system": system, "base": base}), "system", "base")
     assert effects is not None
     seeds, base_seeds = ([run.record.seed for run in each] for each in (system, base))
     return BesideBase(effects, own.record.scores["dev"].bleu_name, seeds, base_seeds)

@@ -13,9 +13,9 @@ from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import SentenceScores
 from aiayn.paper.tables import Row, Setting, in_symbols, load_table3
-from aiayn.runs.directory import open_run
+from aiayn.runs.directory import RunDirectory, open_run
 from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.ledger import Entry, State
+from aiayn.runs.ledger import Entry, State, read_entry
 from aiayn.runs.record import Record, SplitScores
 
 PREFIX = "table3/"
@@ -115,6 +115,15 @@ class ReportedRun:
         )
         state = {"run": str(self.path), "state": self.entry.state.value}
         return state | {name: getattr(self.record, name) for name in names} | asdict(self.record.origin)
+
+
+def finished_run(path: Path) -> ReportedRun | None:
+    """The run of a directory; None if it has not finished, or is a trial."""
+    directory = RunDirectory(path)
+    if not directory.record.is_file():
+        return None
+    entry = read_entry(directory)
+    return ReportedRun(entry, entry.record) if entry.state is State.finished and entry.record else None
 
 
 Run = TypeVar("Run", bound=ReportedRun)

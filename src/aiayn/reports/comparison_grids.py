@@ -12,7 +12,7 @@ from aiayn.reports.comparison import EXPERIMENT, Comparison, System, compare, so
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import effect_text, mean_of, two_decimals, with_deviation
-from aiayn.reports.publication import show_or_publish
+from aiayn.reports.publication import show_or_pack
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 
 UNSEEN = " *"
@@ -22,7 +22,7 @@ UNSEEN = " *"
 def report_comparison(config: ReportConfig, output: Path | None) -> None:
     """Print the comparison, write it to a .md or .json file, or publish it with the data of its runs."""
     comparison = compared(config)
-    show_or_publish(document(comparison), comparison.runs, "dev", config, output)
+    show_or_pack(document(comparison), comparison.runs, "dev", config, output)
 
 
 def compared(config: ReportConfig, *, kind: str | None = None) -> Comparison:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.numbers import counted
-from aiayn.reports.power import finished_run, pilot_result
+from aiayn.reports.power import pilot_result
 from aiayn.reports.registered import ANALYSIS, PlannedRun, RegisteredStudy, most_frequent
 from aiayn.reports.run_facts import hardware_text, package_versions
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry, read_results
-from aiayn.runs.provenance import Origin, code_version
+from aiayn.runs.provenance import Origin
 from aiayn.runs.registrations import FOLDER, HASH_DIGITS, pilots_below, read_looks
 
 Facts: TypeAlias = Mapping[str, str]
@@ -74,7 +74,7 @@ def plan_remarks(study: RegisteredStudy) -> Iterator[str]:
     yield (
         f"plan: {study.name}, frozen {registration.time} by {registration.code.text}, sha256 "
         f"{registration.sha256[:HASH_DIGITS]}, {FOLDER}/{study.name}.json; {len(study.finished)} of "
-        f"{counted(len(study.planned), 'planned run')} in; reported by {code_version().text}"
+        f"{counted(len(study.planned), 'planned run')} in"
     )
     for deviation in deviations:
         yield f"deviation from the plan ({deviation.kind}): {deviation.text}"

@@ -7,12 +7,18 @@ from typing import TypeAlias
 import numpy as np
 
 from aiayn.paper.claims import Claim, Converged, Gate, OverFitting
+from aiayn.reports.comparability import ReportedRun
 
 Curve: TypeAlias = Mapping[int, float]
 """Perplexity on dev by optimizer step, of one run."""
 
 Curves: TypeAlias = Mapping[str, Sequence[Curve]]
 """The curves of the finished runs of each row, by row."""
+
+
+def curves_of(rows: Mapping[str, Sequence[ReportedRun]]) -> Curves:
+    """The curves of the finished runs of some rows."""
+    return {row: [run.entry.directory.validation_perplexities() for run in runs] for row, runs in rows.items()}
 
 
 def failed_gate(claim: Claim, curves: Curves, base: str) -> str:

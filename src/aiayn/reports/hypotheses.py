@@ -9,16 +9,15 @@ from typing import Any
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
-from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
+from aiayn.reports.claim_grids import DECIMALS, claim_grids, effect_remarks, interval_remarks, untested_remarks
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, named_runs
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
-from aiayn.reports.numbers import counted, with_deviation
-from aiayn.reports.publication import show_or_publish
+from aiayn.reports.numbers import counted, decimals_for, with_deviation
+from aiayn.reports.publication import show_or_pack
 from aiayn.reports.registered import RegisteredStudy, read_registered, seeds_in
 from aiayn.reports.run_facts import origin_remarks, seed_grid
-from aiayn.runs.provenance import code_version
 from aiayn.runs.registrations import FOLDER, read_looks, record_look
 
 
@@ -33,7 +32,7 @@ def report_hypotheses(config: ReportConfig, output: Path | None) -> RegisteredSt
     study = read_registered(folder, config.study)
     if not study.is_complete and config.published is None:
         record_look(folder, study.name, len(study.finished))
-    show_or_publish(document(study), [*study.finished, *named_runs(study)], "dev", config, output)
+    show_or_pack(document(study), [*study.finished, *named_runs(study)], "dev", config, output)
     return study
 
 
@@ -75,25 +74,27 @@ def _lead(study: RegisteredStudy, deviations: Sequence[Deviation]) -> str:
 
 def _rows(study: RegisteredStudy) -> Grid:
     lines = []
+    decimals = {
+        metric: decimals_for(study.measured.by(metric).deviations, 2) if study.finished else 2 for metric in Metric
+    }
     for row, planned in study.registration.plan.rows.items():
-        scores = [_score(study, metric, row) for metric in Metric]
+        scores = [_score(study, metric, row, decimals[metric]) for metric in Metric]
         lines.append((row, " ".join(planned.overrides), seeds_in(study)[row], *scores))
     return Grid("Rows", ("<row", "<settings", "seeds", "PPL (dev)", "BLEU (dev)"), (tuple(lines),))
 
 
-def _score(study: RegisteredStudy, metric: Metric, row: str) -> str:
+def _score(study: RegisteredStudy, metric: Metric, row: str, decimals: int) -> str:
     place = study.measured.places.get(row)
     if place is None:
         return ""
-    found = study.measured.of(metric)
-    return with_deviation(float(found.values[place]), float(found.deviations[place]), 2)
+    found = study.measured.by(metric)
+    return with_deviation(float(found.values[place]), float(found.deviations[place]), decimals)
 
 
 def _plan(study: RegisteredStudy) -> Grid:
     registration, looks = study.registration, len(read_looks(study.folder, study.name))
     facts = {
         "frozen": f"{registration.time}, by {registration.code.text}",
-        "reported": f"by {code_version().text}",
         "command": registration.command,
         "file": f"{FOLDER}/{study.name}.json",
         "sha256": registration.sha256,
@@ -140,6 +141,10 @@ def _remarks(study: RegisteredStudy, deviations: Sequence[Deviation]) -> Iterato
         "margin); contradictions are corrected over all primary comparisons (Holm); a claim is tested when all its "
         "planned runs are in"
     )
+    if study.finished:
+        noises = {metric: noise for metric in Metric if (noise := study.measured.by(metric).noise) is not None}
+        yield from interval_remarks(noises, {row: len(runs) for row, runs in study.rows.items()})
+        yield from effect_remarks(study.claims, study.measured, study.registration.plan.base)
     yield from untested_remarks(study.claims)
 
 
@@ -149,7 +154,7 @@ def _content(study: RegisteredStudy, deviations: Sequence[Deviation]) -> dict[st
         place, runs = study.measured.places.get(row), study.runs_of(row)
         scores: dict[str, Any] = {}
         for metric in Metric if place is not None else ():
-            found = study.measured.of(metric)
+            found = study.measured.by(metric)
             deviation = float(found.deviations[place])
             scores[metric.value] = float(found.values[place])
             scores[f"{metric.value}_deviation"] = None if math.isnan(deviation) else deviation

@@ -1,16 +1,16 @@
 """Claims judged: gates, tests, power, and the seeds needed for a decision."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, Design, Hypothesis, Noise, decide
-from aiayn.evaluation.significance import Effect, Measured, Measurements
+from aiayn.evaluation.significance import Effect, Measured, Measurements, measure, sentence_columns
 from aiayn.paper.claims import Claim, Comparison, Metric
+from aiayn.reports.comparability import ReportedRun
 from aiayn.reports.gates import Curves, failed_gate
 from aiayn.reports.verdicts import OPEN, Verdict, verdict_of
 
@@ -30,7 +30,13 @@ class MeasuredRows:
     places: Mapping[str, int]
     """The index of each row among the measured systems, by row id."""
 
-    def of(self, metric: Metric) -> Measured:
+    @classmethod
+    def of(cls, rows: Mapping[str, Sequence[ReportedRun]]) -> Self:
+        """The measurements on dev of rows with finished runs; UserError if the scores of sentences cannot be read."""
+        systems = [[sentence_columns(run.sentences("dev")) for run in runs] for runs in rows.values()]
+        return cls(measure(systems) if systems else None, {row: n for n, row in enumerate(rows)})
+
+    def by(self, metric: Metric) -> Measured:
         """The measurements of one metric; there are finished runs."""
         found: Measured = getattr(self.measured, metric)
         return found
@@ -43,11 +49,11 @@ class MeasuredRows:
         """The first row minus the second; None if one of them has no finished run."""
         if not self.has([first, second]):
             return None
-        return self.of(metric).difference(self.places[first], self.places[second])
+        return self.by(metric).difference(self.places[first], self.places[second])
 
     def seeds(self, row: str) -> int:
         """The number of finished runs of a row."""
-        return self.of(Metric.ppl).seeds[self.places[row]] if row in self.places else 0
+        return self.by(Metric.ppl).seeds[self.places[row]] if row in self.places else 0
 
 
 @dataclass(frozen=True)
@@ -108,9 +114,9 @@ class JudgedClaim:
 
 def own_noises(rows: MeasuredRows, base: str) -> Noises | None:
     """The variances of the measured rows themselves, for power where no pilots were run; None without two seeds."""
-    if rows.measured is None or rows.of(Metric.ppl).noise is None:
+    if rows.measured is None or rows.by(Metric.ppl).noise is None:
         return None
-    return {metric: _noise(rows.of(metric), rows.places.get(base)) for metric in Metric}
+    return {metric: _noise(rows.by(metric), rows.places.get(base)) for metric in Metric}
 
 
 def _noise(measured: Measured, base: int | None) -> Noise:
@@ -135,7 +141,7 @@ def judge_claims(
     base: str,
     noises: Noises | None,
     powers: Mapping[str, float | None] | None = None,
-    missing: Mapping[str, str] = MappingProxyType({}),
+    lacking: Callable[[Claim], str] = lambda _: "",
 ) -> tuple[JudgedClaim, ...]:
     """Judge all claims of a table.
 
@@ -147,21 +153,24 @@ def judge_claims(
         noises: the variances for power, as known before the runs; None: those of the runs themselves.
         powers: the power of each claim by id, as computed before the runs. Where it is None, power is computed from
             `noises` and the seeds of the runs.
-        missing: by id, why a claim's runs do not suffice yet; other claims have all planned runs.
+        lacking: why a claim's runs do not suffice yet; empty: it has all planned ones.
     """
-    reasons = [missing.get(claim.id) or _reason(claim, rows, curves, base) for claim in claims]
+
+    def reason(claim: Claim) -> str:
+        return lacking(claim) or _reason(claim, rows, curves, base)
+
+    reasons = [reason(claim) for claim in claims]
     noises = own_noises(rows, base) if noises is None else noises
     seeds = {row: rows.seeds(row) for row in rows.places}
-    known = power_of(claims, seeds, noises)
-    if powers is not None:  # without pilots a study has None for each claim
-        known = [
-            own if powers[claim.id] is None else powers[claim.id] for claim, own in zip(claims, known, strict=True)
-        ]
+    known = [None if powers is None else powers[claim.id] for claim in claims]
+    if None in known:  # also in a study without pilots
+        computed = power_of(claims, seeds, noises)
+        known = [own if power is None else power for power, own in zip(known, computed, strict=True)]
     of_rows = [[not reason] * len(claim.primary) for claim, reason in zip(claims, reasons, strict=True)]
     primary = judge_comparisons([claim.primary for claim in claims], rows, of_rows)
     also = [
-        [not reason and not _reason(replace(claim, primary=(each,)), rows, curves, base) for each in claim.secondary]
-        for claim, reason in zip(claims, reasons, strict=True)
+        [not failed and not reason(replace(claim, primary=(each,))) for each in claim.secondary]
+        for claim, failed in zip(claims, reasons, strict=True)
     ]
     secondary = judge_comparisons([claim.secondary for claim in claims], rows, also)
     judged = []
@@ -178,7 +187,7 @@ def _reason(claim: Claim, rows: MeasuredRows, curves: Curves, base: str) -> str:
     missing = [row for row in claim.rows if row not in rows.places]
     if missing:
         return f"no finished run of {', '.join(missing)}"
-    if rows.of(Metric.ppl).noise is None:
+    if rows.by(Metric.ppl).noise is None:
         return "no row has two seeds, so the variation between seeds is unknown"
     return failed_gate(claim, curves, base)
 

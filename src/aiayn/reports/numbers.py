@@ -2,11 +2,14 @@
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aiayn.evaluation.significance import Effect
+
+MOST_DECIMALS = 6
+"""The most digits after the point that a small deviation adds."""
 
 
 def signed(value: float, decimals: int) -> str:
@@ -38,6 +41,14 @@ def with_deviation(value: float, deviation: float | None, decimals: int) -> str:
     """As in 4.92 ± 0.03; the value alone if the deviation is None or NaN."""
     text = f"{value:.{decimals}f}"
     return text if deviation is None or math.isnan(deviation) else f"{text} ± {deviation:.{decimals}f}"
+
+
+def decimals_for(deviations: Iterable[float | None], fewest: int) -> int:
+    """The digits after the point with which the median of the known deviations has at least one digit."""
+    known = [each for each in deviations if each is not None and math.isfinite(each) and each > 0]
+    if not known:
+        return fewest
+    return min(MOST_DECIMALS, max(fewest, math.ceil(-math.log10(statistics.median(known)))))
 
 
 def mean_of(values: Sequence[float | None]) -> float | None:

@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 
 from aiayn.evaluation.decisions import TARGET_POWER
-from aiayn.evaluation.significance import SeedNoise, measure, sentence_columns
+from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Claim, Comparison, Metric, OverFitting
 from aiayn.reports.claim_grids import DECIMALS, TOO_MANY_SEEDS, claimed
-from aiayn.reports.comparability import Difference, ReportedRun, check_alike, condition_differences
-from aiayn.reports.gates import failed_gate
+from aiayn.reports.comparability import Difference, ReportedRun, check_alike, condition_differences, finished_run
+from aiayn.reports.gates import curves_of, failed_gate
 from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import (
     POWER_CONFIDENCE,
@@ -24,8 +24,6 @@ from aiayn.reports.judgement import (
 )
 from aiayn.reports.numbers import signed
 from aiayn.reports.run_facts import hardware_text, package_versions
-from aiayn.runs.directory import RunDirectory
-from aiayn.runs.ledger import State, read_entry
 from aiayn.runs.registrations import PilotResult
 
 LARGEST_FACTOR = 1024.0
@@ -73,8 +71,7 @@ class Pilots:
     @cached_property
     def measured(self) -> MeasuredRows:
         """Their scores."""
-        systems = [[sentence_columns(run.sentences("dev")) for run in each.values()] for each in self.finished.values()]
-        return MeasuredRows(measure(systems) if systems else None, {row: n for n, row in enumerate(self.finished)})
+        return MeasuredRows.of({row: list(each.values()) for row, each in self.finished.items()})
 
     @property
     def noises(self) -> Noises | None:
@@ -90,15 +87,12 @@ class Pilots:
         counts = ", ".join(f"{len(each)} of {row}" for row, each in self.finished.items())
         if self.noises is None:
             return f"pilots: {counts or 'none'} finished; power is unknown without two of one row"
-        spreads = " and ".join(_spread(metric, self.measured.of(metric).noise) for metric in Metric)
+        spreads = " and ".join(_spread(metric, self.measured.by(metric).noise) for metric in Metric)
         return f"pilots: {counts}; standard deviation between seeds: {spreads}"
 
     def failed_gates(self, claims: Sequence[Claim]) -> Iterator[str]:
         """The claims that runs like the pilots could not test, with the reason."""
-        curves = {
-            row: [run.entry.directory.validation_perplexities() for run in each.values()]
-            for row, each in self.finished.items()
-        }
+        curves = curves_of({row: list(each.values()) for row, each in self.finished.items()})
         for claim in claims if self.base in curves else ():
             gates = claim.gates.items()
             known = {name: gate for name, gate in gates if not isinstance(gate, OverFitting) or gate.row in curves}
@@ -125,15 +119,6 @@ def pilot_result(row: str, name: str, run: ReportedRun) -> PilotResult:
         versions=package_versions(run.record),
         hardware=hardware_text(run.record),
     )
-
-
-def finished_run(path: Path) -> ReportedRun | None:
-    """The run of a directory; None if it has not finished, or is a trial."""
-    directory = RunDirectory(path)
-    if not directory.record.is_file():
-        return None
-    entry = read_entry(directory)
-    return ReportedRun(entry, entry.record) if entry.state is State.finished and entry.record else None
 
 
 def _spread(metric: Metric, noise: SeedNoise | None) -> str:

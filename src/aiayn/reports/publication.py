@@ -10,7 +10,7 @@ import lzma
 import math
 import tarfile
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path, PurePosixPath
 
@@ -22,13 +22,12 @@ from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.evaluation.significance import perplexities, sentence_columns
-from aiayn.reports.comparability import ReportedRun
-from aiayn.reports.formats import Document, markdown, show
-from aiayn.reports.power import finished_run
+from aiayn.reports.comparability import ReportedRun, finished_run
+from aiayn.reports.formats import Document, documents_collected, markdown, show
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
 from aiayn.runs.record import read_record
-from aiayn.runs.registrations import FOLDER, read_registration, registered_names
+from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
 from aiayn.system import files
 
 ARCHIVE = "runs.tar.xz"
@@ -44,34 +43,57 @@ DIGITS = 5
 """Digits after the point of a sentence's likelihood: more than its precision in float32."""
 
 
-def show_or_publish(
+def show_or_pack(
     document: Document, runs: Sequence[ReportedRun], split: str, config: ReportConfig, output: Path | None
 ) -> None:
-    """Print a report, write it to `output`, or publish it as `config.publish` says; see `publish`."""
+    """Print a report, write it to `output`, or with `config.publish` pack the data of its runs; see `pack`."""
     if config.publish is None:
         show(document, output)
     else:
-        publish(
-            document, runs, split, below=Path(config.paths.runs), folder=output_folder(config.publish, key="publish")
-        )
+        pack(runs, split, below=Path(config.paths.runs), folder=Path(config.publish))
 
 
-def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) -> None:
-    """Write a report's page and the data of its runs, and print the page's path.
+def publish(config: ReportConfig, report: Callable[[ReportConfig], None]) -> None:
+    """Pack the runs of a report, write its page from the packed ones, and print the page's path.
 
     Args:
-        document: the report.
-        runs: those that it counts or names.
+        config: of the report, with `publish`; changed to that of the report on the packed runs.
+        report: makes the report of a configuration.
+
+    Raises:
+        UserError: a file of a run is missing or damaged, or the folder has a page of others.
+    """
+    assert config.publish is not None
+    folder, below = output_folder(config.publish, key="publish"), Path(config.paths.runs)
+    page = folder / "README.md"
+    if page.exists() and not (folder / ARCHIVE).is_file():
+        raise UserError(f"publish={folder}: has a {page.name} that is no publication's; state another folder")
+    report(config)
+    config.publish, config.published, config.wandb = None, str(folder), False
+    config.only.like, config.against = (_packed_path(path, below) for path in (config.only.like, config.against))
+    with published_runs(config, f"publish={folder}"), documents_collected() as documents:
+        report(config)
+    files.write_text(page, markdown(documents[0]))
+    print(page)  # noqa: T201
+
+
+def _packed_path(run: str | None, below: Path) -> str | None:
+    """The path of a run directory in the archive."""
+    return None if run is None else f"{RUNS}/{Path(run).resolve().relative_to(below.resolve())}"
+
+
+def pack(runs: Sequence[ReportedRun], split: str, *, below: Path, folder: Path) -> None:
+    """Write the data of runs into a folder, which is made if it is missing.
+
+    Args:
+        runs: those that a report counts or names.
         split: whose sentences it is computed from.
         below: the folder of runs.
-        folder: to write to; it is made if it is missing.
+        folder: to write to.
 
     Raises:
         UserError: a file of a run is missing or damaged.
     """
-    page = folder / "README.md"
-    if page.exists() and not (folder / ARCHIVE).is_file():
-        raise UserError(f"publish={folder}: has a {page.name} that is no publication's; state another folder")
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for path, text in sorted(_contents(runs, split, below)):
@@ -81,8 +103,6 @@ def publish(document: Document, runs: Sequence[ReportedRun], split: str, *, belo
             archive.addfile(entry, io.BytesIO(content))
     folder.mkdir(exist_ok=True)
     files.write_bytes(folder / ARCHIVE, lzma.compress(packed.getvalue(), preset=9))
-    files.write_text(page, markdown(document))
-    print(page)  # noqa: T201
 
 
 def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[tuple[str, str]]:
@@ -91,7 +111,7 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
     plans = {name: read_registration(below, name).plan for name in registered_names(below)}
     studies = {name: plan for name, plan in plans.items() if own & plan.runs.keys()}
     for name in studies:
-        for path in sorted((below / FOLDER).glob(f"{name}.*")):
+        for path in registration_files(below, name):
             yield f"{RUNS}/{FOLDER}/{path.name}", path.read_text(encoding="utf-8")
     pilots = {pilot for plan in studies.values() for pilot in plan.pilot_runs} - own
     found = [run for pilot in sorted(pilots) if (run := finished_run(below / pilot)) is not None]
@@ -128,29 +148,47 @@ def _lines(rows: Iterable[dict[str, object]] | Iterable[dict[str, float | int | 
 
 
 @contextmanager
-def published_runs(folder: str) -> Iterator[str]:
-    """Unpack a publication and work beside its runs.
+def published_runs(config: ReportConfig, word: str) -> Iterator[None]:
+    """Unpack the publication in the folder `config.published`, and let the report read its runs.
 
-    Yields:
-        The path of the folder of runs, relative to the working directory meanwhile.
+    Meanwhile the working directory is that of the unpacked runs, and paths are relative to it. The report is about the
+    study of the publication, if there is exactly one.
+
+    Args:
+        config: of the report; its folder of runs and its study are changed.
+        word: the user's, for messages.
 
     Raises:
         UserError: there is no publication, or it is damaged.
     """
-    archive = Path(folder) / ARCHIVE
+    assert config.published is not None
+    with unpacked(Path(config.published), word):
+        config.paths.runs = RUNS
+        studies = registered_names(Path(RUNS))
+        if config.study is None and len(studies) == 1:
+            config.study = studies[0]
+        yield
+
+
+@contextmanager
+def unpacked(folder: Path, name: str) -> Iterator[None]:
+    """Unpack a publication, and work beside its folder `RUNS`; messages begin with `name`.
+
+    Raises:
+        UserError: there is no publication, or it is damaged.
+    """
+    archive = folder / ARCHIVE
     with tempfile.TemporaryDirectory(prefix="aiayn-published-") as scratch:
         try:
             with tarfile.open(archive, mode="r:xz") as packed:
                 _unpack(packed, Path(scratch))
         except FileNotFoundError:
-            raise UserError(
-                f"from={folder}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one"
-            ) from None
+            raise UserError(f"{name}: no {ARCHIVE} there; aiayn report ... publish=<folder> writes one") from None
         except (OSError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
-            raise UserError(f"from={folder}: {ARCHIVE} cannot be unpacked ({error}); fetch it again") from None
+            raise UserError(f"{name}: {ARCHIVE} cannot be unpacked ({error}); fetch it again") from None
         with chdir(scratch):
-            _check_sentences(folder)
-            yield RUNS
+            _check_sentences(name)
+            yield
 
 
 def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
@@ -164,7 +202,7 @@ def _unpack(packed: tarfile.TarFile, folder: Path) -> None:
         target.write_bytes(content.read())
 
 
-def _check_sentences(folder: str) -> None:
+def _check_sentences(name: str) -> None:
     """Compare the perplexity of each run's sentences with its record's."""
     for path in sorted(Path(RUNS).rglob("*.sentences.jsonl")):
         directory = RunDirectory(path.parents[2])
@@ -174,5 +212,5 @@ def _check_sentences(folder: str) -> None:
         found = float(perplexities(columns.sum(axis=0)))
         if not math.isclose(found, stated, rel_tol=AGREEMENT):
             raise UserError(
-                f"from={folder}: {path} has a perplexity of {found:.4f}, the run's record {stated:.4f}; fetch it again"
+                f"{name}: {path} has a perplexity of {found:.4f}, its record {stated:.4f}; one of the two was changed"
             )

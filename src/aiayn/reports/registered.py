@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 
 from aiayn.errors import UserError
 from aiayn.evaluation.decisions import EQUIVALENCE_LEVEL, LEVEL, TARGET_POWER, Noise
-from aiayn.evaluation.significance import measure, sentence_columns
 from aiayn.paper.claims import Claim, Converged, Metric, OverFitting, read_claim, read_gate
-from aiayn.reports.comparability import FINGERPRINT_DIGITS, ReportedRun
+from aiayn.reports.comparability import FINGERPRINT_DIGITS, PREFIX, ReportedRun, finished_run
+from aiayn.reports.gates import curves_of
 from aiayn.reports.judgement import POWER_CONFIDENCE, JudgedClaim, MeasuredRows, Noises, judge_claims
 from aiayn.reports.numbers import counted
-from aiayn.reports.power import finished_run
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import read_entry
 from aiayn.runs.registrations import (
@@ -89,12 +88,20 @@ class RegisteredStudy:
         """The rows but base."""
         return [row for row in self.registration.plan.rows if row != self.registration.plan.base]
 
+    @property
+    def rows(self) -> dict[str, list[ReportedRun]]:
+        """The runs in the analysis by row; rows without runs are left out."""
+        return {row: found for row in self.registration.plan.rows if (found := self.runs_of(row))}
+
+    def is_in_table3(self, name: str, experiment: str) -> bool:
+        """Whether a run is a planned one of a row of Table 3; base trained longer, as a row of its own, is none."""
+        row, _ = self.registration.plan.runs.get(name, ("", 0))
+        return experiment == f"{PREFIX}{row}"
+
     @cached_property
     def measured(self) -> MeasuredRows:
         """The scores of the rows."""
-        scored = {row: found for row in self.registration.plan.rows if (found := self.runs_of(row))}
-        systems = [[sentence_columns(run.sentences("dev")) for run in each] for each in scored.values()]
-        return MeasuredRows(measure(systems) if systems else None, {row: n for n, row in enumerate(scored)})
+        return MeasuredRows.of(self.rows)
 
     @cached_property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -102,19 +109,14 @@ class RegisteredStudy:
         plan = self.registration.plan
         gates = {name: read_gate(gate) for name, gate in plan.gates.items()}
         claims = [read_claim(entry, gates, lambda *_: math.nan) for entry in plan.claims.values()]  # effects are stated
-        curves = {
-            row: [run.entry.directory.validation_perplexities() for run in self.runs_of(row)]
-            for row in self.measured.places
-        }
-        missing = {claim.id: reason for claim in claims if (reason := self._lacking(claim))}
         return judge_claims(
             claims,
             self.measured,
-            curves,
+            curves_of(self.rows),
             base=plan.base,
             noises=self.noises,
             powers=self.registration.powers,
-            missing=missing,
+            lacking=self._lacking,
         )
 
     @property

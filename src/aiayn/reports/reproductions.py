@@ -28,7 +28,7 @@ from aiayn.reports.comparability import (
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import counted, ends_text, mean_text, signed, two_decimals
-from aiayn.reports.publication import show_or_publish
+from aiayn.reports.publication import show_or_pack
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
 
@@ -113,7 +113,7 @@ class Reproduction:
 def report_reproductions(config: ReportConfig, output: Path | None) -> None:
     """Print the report, write it to a .md or .json file, or publish it with the data of its runs."""
     found = read_reproductions(Path(config.paths.runs), scale=config.only.scale, data=config.only.data)
-    show_or_publish(document(found), [run for each in found for run in each.runs], "test", config, output)
+    show_or_pack(document(found), [run for each in found for run in each.runs], "test", config, output)
 
 
 def read_reproductions(folder: Path, *, scale: str | None, data: str | None) -> list[Reproduction]:

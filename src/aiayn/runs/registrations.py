@@ -199,6 +199,12 @@ def registration_file(runs: Path, name: str) -> Path:
     return runs / FOLDER / f"{name}.json"
 
 
+def registration_files(runs: Path, name: str) -> list[Path]:
+    """All files of a study that are there."""
+    every = (registration_file(runs, name), _looks_file(runs, name), _pilots_file(runs, name))
+    return [path for path in every if path.is_file()]
+
+
 def registered_names(runs: Path) -> list[str]:
     """The studies below `paths.runs` that have a frozen plan."""
     return sorted(path.stem for path in (runs / FOLDER).glob("*.json"))

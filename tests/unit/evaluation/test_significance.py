@@ -213,6 +213,7 @@ def test_a_system_without_a_likelihood_spoils_no_other() -> None:
         low = measured.difference(0, 1).low
         assert low is not None
         assert math.isfinite(low)
+        assert measured.difference(0, 1).plain() == measure(systems[:2]).ppl.difference(0, 1).plain()
         hopeless = measured.difference(2, 0)
         assert hopeless.error is not None
         assert math.isnan(hopeless.error)

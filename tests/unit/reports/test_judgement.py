@@ -14,7 +14,7 @@ from aiayn.evaluation.decisions import Noise
 from aiayn.evaluation.significance import Floats, measure
 from aiayn.paper.claims import Claim, Comparison, Converged, Gate, Metric, OverFitting, load_claims
 from aiayn.paper.tables import load_table3
-from aiayn.reports.claim_grids import claim_grids
+from aiayn.reports.claim_grids import claim_grids, effect_remarks, interval_remarks, seeds_needed_text
 from aiayn.reports.gates import failed_gate, last_fall
 from aiayn.reports.judgement import (
     JudgedClaim,
@@ -262,6 +262,59 @@ def test_a_secondary_comparison_needs_its_own_rows_and_gates() -> None:
     assert steep.verdict is flat.verdict is Verdict.reproduced
     assert steep.secondary[0].verdict is Verdict.not_tested
     assert flat.secondary[0].verdict is not Verdict.not_tested
+
+
+def test_a_secondary_comparison_needs_its_planned_runs() -> None:
+    claim = replace(ONE, secondary=(Comparison(Metric.bleu, "mine", "third", None, 0.5),))
+    rows = table(
+        np.random.default_rng(0), {"base": 1.6, "mine": 1.2, "third": 1.6}, dict.fromkeys(("base", "mine", "third"), 3)
+    )
+    curves = {row: [FLAT] for row in rows.places}
+    (found,) = judge_claims(
+        [claim], rows, curves, base="base", noises=None, lacking=lambda each: "runs" if "third" in each.rows else ""
+    )
+    assert found.verdict is Verdict.reproduced
+    assert found.secondary[0].verdict is Verdict.not_tested
+
+
+def test_intervals_that_rest_on_other_rows_are_named() -> None:
+    seeds = {"base": 3, "mine": 1}
+    rows = table(np.random.default_rng(0), TWO_ROWS, seeds)
+    noise = rows.by(Metric.ppl).noise
+    assert noise is not None
+    first, second = interval_remarks({Metric.ppl: noise}, seeds)
+    assert f"{noise.deviation:.3f} log PPL, 2 degrees of freedom" in first
+    assert "Welch" in first
+    assert second.startswith("intervals of mine assume ")
+    assert len([*interval_remarks({Metric.ppl: noise}, {"base": 3, "mine": 2})]) == 1
+    assert [*interval_remarks({}, seeds)] == [
+        "no intervals: no row has two seeds, so the variation between seeds is unknown"
+    ]
+
+
+def test_a_difference_that_an_open_claim_excludes_is_named_and_no_seeds_are_asked_for() -> None:
+    rows = table(np.random.default_rng(0), TWO_ROWS, {"base": 12, "mine": 12}, own=0.0, seed_noise=0.005)
+    claim = replace(ONE, primary=(Comparison(Metric.ppl, "mine", "base", None, -0.03),))
+    (found,) = judged(rows, [claim])
+    assert found.verdict is Verdict.undecided
+    assert found.power == pytest.approx(1.0, abs=0.05)
+    assert seeds_needed_text(found) == ""
+    assert [*effect_remarks([found], rows, "base")] == [
+        "mine: the interval of PPL of mine < base excludes the assumed difference"
+    ]
+    (wide,) = judged(table(np.random.default_rng(0), TWO_ROWS, {"base": 2, "mine": 2}, seed_noise=0.1), [claim])
+    assert wide.verdict is Verdict.under_powered
+    assert [*effect_remarks([wide], rows, "base")] == []
+    assert seeds_needed_text(wide)
+
+
+def test_rows_within_the_margin_of_a_likeness_are_named() -> None:
+    alike = Claim("alike", "Alike.", (Comparison(Metric.ppl, "mine", "base", 0.05, 0.0),))
+    means = {**TWO_ROWS, "near": 1.61, "far": 1.8}
+    rows = table(np.random.default_rng(0), means, dict.fromkeys(means, 8), own=0.0)
+    found = judged(rows, [alike])
+    assert found[0].verdict is Verdict.reproduced
+    assert [*effect_remarks(found, rows, "base")] == ["alike: by the same test, within the margin of base too: near"]
 
 
 def test_power_that_was_not_computed_before_the_runs_is_that_of_the_runs() -> None:

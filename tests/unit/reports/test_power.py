@@ -83,7 +83,7 @@ def test_pilots_tell_how_seeds_vary(tmp_path: Path, make_run: MakeRun) -> None:
     assert [result.seed for result in pilots.results()] == [1001, 1002, 1003]
     stated = [math.log(read_record(run / "run.json").scores["dev"].ppl) for run in runs]
     assert [result.log_ppl for result in pilots.results()] == pytest.approx(stated)
-    noise = pilots.measured.of(Metric.ppl).noise
+    noise = pilots.measured.by(Metric.ppl).noise
     assert noise is not None
     assert f"3 of base; standard deviation between seeds: {noise.deviation:.4f} log PPL" in pilots.in_words()
     assert pilots.noises[Metric.ppl].seeds > noise.variance, "the upper bound"

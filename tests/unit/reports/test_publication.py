@@ -28,8 +28,12 @@ def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("words", [["table3"], ["comparison", "only.experiment=table3/*"]], ids=lambda words: words[0])
-def test_a_page_is_made_again_from_its_publication_alone(words: list[str], runs: Path, tmp_path: Path) -> None:
-    assert main(["report", *words, "publish=published"]) == 0
+@pytest.mark.parametrize("place", ["runs", "{here}/runs", "../{here.name}/runs"])
+def test_a_page_is_made_again_from_its_publication_alone(
+    place: str, words: list[str], runs: Path, tmp_path: Path
+) -> None:
+    place = place.format(here=tmp_path)
+    assert main(["report", *words, f"paths.runs={place}", "publish=published"]) == 0
     page = (tmp_path / "published" / "README.md").read_text(encoding="utf-8")
     shutil.rmtree(runs)
     assert main(["report", *words, "from=published", "output=again.md"]) == 0
@@ -101,11 +105,26 @@ def test_sentences_that_are_not_those_of_the_record_are_refused(
 ) -> None:
     (path,) = runs.glob("table3/base/*seed1*/evaluations/*/dev.sentences.jsonl")
     path.write_text(path.read_text().replace('"nll": ', '"nll": 9', 1))
-    assert main(["report", "table3", "publish=published"]) == 0
-    capsys.readouterr()
-    assert main(["report", "table3", "from=published"]) == 2
+    assert main(["report", "table3", "publish=published"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("aiayn: publish=published: runs/table3/base/")
     assert "dev.sentences.jsonl has a perplexity of " in line
+    assert not (tmp_path / "published" / "README.md").exists()
+    assert main(["report", "table3", "from=published"]) == 2
+    assert capsys.readouterr().err == f"{line}\n".replace("publish=", "from=")
+
+
+@pytest.mark.parametrize(("noun", "key"), [("table3", "only.like"), ("comparison", "against")])
+def test_the_run_that_others_are_compared_with_is_found_in_the_publication(
+    noun: str, key: str, runs: Path, tmp_path: Path
+) -> None:
+    (chosen,) = runs.glob("table3/base/*seed1*")
+    assert main(["report", noun, f"{key}={chosen}", f"paths.runs={runs}", "publish=published"]) == 0
+    page = (tmp_path / "published" / "README.md").read_text(encoding="utf-8")
+    words = [f"{key}=runs/{chosen.relative_to(runs)}", "from=published", "output=again.md"]
+    assert main(["report", noun, *words]) == 0
+    assert (tmp_path / "again.md").read_text(encoding="utf-8") == page
+    assert str(tmp_path) not in page
 
 
 def test_other_reports_publish_nothing(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

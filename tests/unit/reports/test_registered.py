@@ -3,7 +3,7 @@
 import json
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from aiayn.commands.front_end import main
 from aiayn.config.report_schema import OnlyComparedConfig
 from aiayn.errors import UserError
 from aiayn.paper.claims import Metric
-from aiayn.reports.comparability import ReportedRun
+from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.comparison import compare
 from aiayn.reports.comparison_grids import document
 from aiayn.reports.deviations import Deviation, Kind, deviations_of, plan_remarks
-from aiayn.reports.power import finished_run, pilot_result
+from aiayn.reports.power import pilot_result
 from aiayn.reports.registered import ANALYSIS, RegisteredStudy, read_registered, registration_of
 from aiayn.reports.verdicts import Verdict
 from aiayn.runs.ledger import pilots_left_out, read_results
@@ -320,6 +320,65 @@ def test_an_unfinished_study_with_deviations_is_made_again_from_its_publication(
     for text in ("seed 9: not in the plan", "seed is 7, planned 1", "not begun", "with 4 of 7 runs"):
         assert text in page
     assert noun == "table3" or "seed 2: failed" in page
+
+
+@pytest.fixture
+def longer(made: Made, make_run: MakeRun) -> Made:
+    """The study with a third row: base, trained for more steps."""
+    runs = [make_run("base", "optimization.max_steps=5000", seed=seed, started=LATE, **ORIGIN) for seed in (7, 8)]
+    plan = read_registration(made.folder, "study").plan
+    rows = {**plan.rows, "base_long": PlannedRow(("base",), settings(runs[0]), by_seed(runs))}
+    change_registration(made.folder, plan=replace(plan, rows=rows))
+    return made
+
+
+def seeds_in_table3(words: Sequence[str]) -> dict[str, list[int]]:
+    assert main(["report", "table3", *words, "output=table3.json"]) == 0
+    rows = json.loads(Path("table3.json").read_text())["rows"]
+    return {row["row"]: row["seeds"] for row in rows if row["seeds"]}
+
+
+def test_the_table_of_a_study_has_its_runs_of_the_tables_rows_alone(
+    longer: Made, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run("base", seed=9, nll=5.0, started=LATE, **ORIGIN)
+    make_run("a_h1", data_fingerprint="e" * 64)
+    assert main(["report", "table3"]) == 2, "longer training and another corpus"
+    capsys.readouterr()
+    assert seeds_in_table3(["study=study"]) == {"base": [1, 2, 3, 4]}
+
+
+def test_a_publication_is_about_its_study_and_says_nothing_of_others(
+    longer: Made, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_run("a_h1", data_fingerprint="e" * 64)
+    (longer.folder / "registrations/other.pilots").write_text(f"{name(make_run('d_drop0', seed=77))}\n")
+    assert main(["report", "hypotheses", "study=study", "publish=published"]) == 0
+    assert main(["report", "table3", "study=study", "publish=table"]) == 0
+    pages = [(tmp_path / folder / "README.md").read_text(encoding="utf-8") for folder in ("published", "table")]
+    shutil.rmtree(longer.folder)
+    for folder in ("published", "table"):
+        for noun, page in zip(("hypotheses", "table3"), pages, strict=True):
+            assert main(["report", noun, f"from={folder}", "output=again.md"]) == 0
+            assert (tmp_path / "again.md").read_text(encoding="utf-8") == page
+    assert all("9 planned runs" in page and "study other" not in page for page in pages)
+
+
+def test_a_table_without_runs_of_its_study_is_refused(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    change_config(made.base[0], lambda content: content["model"].update(dropout=0.7))
+    assert main(["report", "table3", f"only.like={made.base[1]}"]) == 0, "no longer a run of the study"
+    plan = read_registration(made.folder, "study").plan
+    rows = {**plan.rows, "base": replace(plan.rows["base"], settings=settings(made.base[0]))}
+    change_registration(made.folder, plan=replace(plan, rows=rows))
+    capsys.readouterr()
+    assert main(["report", "table3", f"only.like={made.base[1]}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == ("aiayn: 1 of 1 finished runs of study study are not among the chosen runs; state study=study alone")
 
 
 def test_the_study_of_some_runs_is_found(made: Made, make_run: MakeRun) -> None:

@@ -15,8 +15,8 @@ from aiayn.reports.comparability import comparable_runs, is_chosen
 from aiayn.reports.page.run_data import Curve, Sample, find_corpus, read_attention, read_curves, read_samples
 from aiayn.reports.row import paper_row
 from aiayn.reports.status import run_settings
-from aiayn.reports.tables.table3 import Report, report_of
-from aiayn.runs.ledger import Entry, State, read_results
+from aiayn.reports.tables.table3 import Report, chosen_entries, report_of
+from aiayn.runs.ledger import Entry, State
 from aiayn.runs.record import Record
 from aiayn.system.progress import Bar
 
@@ -73,20 +73,21 @@ class PageContent:
     """When, UTC."""
 
 
-def read_content(runs: Path, *, cache: Path, only: OnlyConfig) -> PageContent:
+def read_content(runs: Path, *, cache: Path, only: OnlyConfig, study: str | None = None) -> PageContent:
     """The table and the runs at this moment; files that have not changed since an earlier call are not read again.
 
     Args:
         runs: the folder of runs.
         cache: where to look for corpora first; runs name theirs too.
         only: the runs to show.
+        study: show only runs of this pre-registered study; None: no choice by study.
 
     Raises:
         UserError: there is no such folder, runs of the table do not compare, or their scores cannot be read.
     """
-    entries = read_results(runs)
+    entries, chosen = chosen_entries(runs, study)
     comparable = comparable_runs(entries, runs, scale=only.scale, data=only.data, like=only.like)
-    report = report_of(comparable, runs)
+    report = report_of(comparable, runs, chosen)
     in_table = {run.path for run in comparable.runs}
     shown = sorted((entry for entry in entries if _is_shown(entry, in_table, only)), key=_order)
     bases: dict[tuple[str, str], Entry] = {}

@@ -30,7 +30,7 @@ def report_page(config: ReportConfig, output: Path) -> None:
     """
     bundle = plotly_bundle(None if config.plotly_bundle is None else Path(config.plotly_bundle))
     runs, cache = Path(config.paths.runs), Path(config.paths.cache)
-    read = partial(read_content, runs, cache=cache, only=config.only)
+    read = partial(read_content, runs, cache=cache, only=config.only, study=config.study)
     rendered = partial(page, bundle=bundle, command=_command(config))
     seen = _modifications(runs)  # before the runs are read, so that no change is missed
     content = read()
@@ -68,8 +68,9 @@ def report_page(config: ReportConfig, output: Path) -> None:
 
 def _command(config: ReportConfig) -> str:
     """A command that makes the same page of the same runs."""
-    only = {"scale": config.only.scale, "data": config.only.data, "like": config.only.like}
-    chosen = [f"only.{key}={value}" for key, value in only.items() if value is not None]
+    only = config.only
+    words = {"study": config.study, "only.scale": only.scale, "only.data": only.data, "only.like": only.like}
+    chosen = [f"{key}={value}" for key, value in words.items() if value is not None]
     return " ".join(["aiayn report page", *chosen])
 
 

@@ -11,24 +11,34 @@ from pathlib import Path
 import numpy as np
 
 from aiayn.config.report_schema import DashboardConfig, ReportConfig
+from aiayn.errors import UserError
 from aiayn.evaluation.agreement import Concordance, concordance, spearman
 from aiayn.evaluation.matrix import NEAREST_TO_THE_PAPER, TITLES
-from aiayn.evaluation.significance import Measurements, SeedNoise, measure, sentence_columns
+from aiayn.evaluation.significance import SeedNoise
 from aiayn.paper.claims import Metric, load_claims
 from aiayn.paper.tables import SETTINGS, in_symbols, load_table3
-from aiayn.reports.claim_grids import DECIMALS, claim_grids, untested_remarks
+from aiayn.reports.claim_grids import claim_grids, effect_remarks, interval_remarks, untested_remarks
 from aiayn.reports.code_versions import CodeVersion, code_versions, version_remarks
 from aiayn.reports.comparability import ComparableRuns, RowRun, comparable_runs
 from aiayn.reports.deviations import named_runs, plan_remarks
 from aiayn.reports.formats import Document
+from aiayn.reports.gates import curves_of
 from aiayn.reports.grid import Grid
 from aiayn.reports.judgement import JudgedClaim, MeasuredRows, judge_claims
-from aiayn.reports.publication import show_or_publish
-from aiayn.reports.registered import RegisteredStudy, registration_of
+from aiayn.reports.publication import show_or_pack
+from aiayn.reports.registered import RegisteredStudy, read_registered, registration_of
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.reports.scope import scope_sentence
-from aiayn.reports.tables.table3_rows import Line, difference_cells, line_of, plain_line, printed_settings, result_cells
-from aiayn.runs.ledger import State, pilots_left_out, read_results
+from aiayn.reports.tables.table3_rows import (
+    Line,
+    decimals_of,
+    difference_cells,
+    line_of,
+    plain_line,
+    printed_settings,
+    result_cells,
+)
+from aiayn.runs.ledger import Entry, State, pilots_left_out, read_results
 from aiayn.runs.registrations import record_look
 
 BASE = "base"
@@ -101,8 +111,8 @@ def report_table3(config: ReportConfig, output: Path | None) -> Report:
     report = read_table3(config)
     if config.published is None:
         record_look_at(report)
-    shown = [*report.finished, *report.unfinished, *(named_runs(report.study) if report.study else ())]
-    show_or_publish(document(report), shown, "dev", config, output)
+    planned = [*report.study.finished, *named_runs(report.study)] if report.study else []
+    show_or_pack(document(report), [*report.finished, *report.unfinished, *planned], "dev", config, output)
     return report
 
 
@@ -112,9 +122,30 @@ def read_table3(config: ReportConfig | DashboardConfig) -> Report:
     Raises:
         UserError: runs do not compare, or a file cannot be read.
     """
-    only, runs = config.only, Path(config.paths.runs)
-    comparable = comparable_runs(read_results(runs), runs, scale=only.scale, data=only.data, like=only.like)
-    return report_of(comparable, runs)
+    runs = Path(config.paths.runs)
+    entries, study = chosen_entries(runs, config.study)
+    only = config.only
+    comparable = comparable_runs(entries, runs, scale=only.scale, data=only.data, like=only.like)
+    return report_of(comparable, runs, study)
+
+
+def chosen_entries(runs: Path, study: str | None) -> tuple[list[Entry], RegisteredStudy | None]:
+    """The runs of a folder, or those of the table's rows that a pre-registered study plans, and the study.
+
+    Raises:
+        UserError: there is no such folder or study.
+    """
+    entries = read_results(runs)
+    if study is None:
+        return entries, None
+    found = read_registered(runs, study)
+    planned = {runs / each.name: each.name for each in found.planned}
+    return [
+        entry
+        for entry in entries
+        if (name := planned.get(entry.directory.path))
+        and (entry.record is None or found.is_in_table3(name, entry.record.experiment))
+    ], found
 
 
 def record_look_at(report: Report) -> None:
@@ -124,29 +155,32 @@ def record_look_at(report: Report) -> None:
         record_look(study.folder, study.name, len(study.finished))
 
 
-def report_of(comparable: ComparableRuns, folder: Path) -> Report:
+def report_of(comparable: ComparableRuns, folder: Path, chosen: RegisteredStudy | None = None) -> Report:
     """Compare runs with the paper; claims of a pre-registered study are judged by its plan.
 
     Args:
         comparable: the runs.
         folder: the folder of runs, which may have frozen plans.
+        chosen: the study whose runs these are; None: the one that plans the most of them, if there is one.
 
     Raises:
-        UserError: the scores of a run's sentences cannot be read.
+        UserError: the scores of a run's sentences cannot be read, or the table lacks runs of the study.
     """
     scored = _scored(comparable)
     definition, rows = _definition(scored.values()), measured_rows(comparable)
-    curves = {
-        row_id: [run.entry.directory.validation_perplexities() for run in found] for row_id, found in scored.items()
-    }
-    claims = judge_claims(load_claims(), rows, curves, base=BASE, noises=None)
     finished = [run for found in scored.values() for run in found]
-    study = registration_of([run.path for run in finished], folder)
+    study = chosen or registration_of([run.path for run in finished], folder)
+    planned = {}
     if study is not None:
+        _check_whole(study, finished)
         planned = {judged.claim.id: judged for judged in study.claims}
-        claims = tuple(planned.get(judged.claim.id, judged) for judged in claims)
+    unplanned = [claim for claim in load_claims() if claim.id not in planned]
+    planned |= {
+        judged.claim.id: judged for judged in judge_claims(unplanned, rows, curves_of(scored), base=BASE, noises=None)
+    }
+    claims = tuple(planned[claim.id] for claim in load_claims())
     versions = code_versions((run.path, run.record) for run in finished)
-    noises = {metric: rows.of(metric).noise for metric in Metric} if scored else {}
+    noises = {metric: noise for metric in Metric if scored and (noise := rows.by(metric).noise) is not None}
     conditions = {}
     if finished:
         run = finished[0]
@@ -156,11 +190,12 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
         claims=claims,
         agreement=_agreement(rows) if len(scored) >= FEWEST_RANKS else None,
         conditions=conditions,
-        noises={metric: noise for metric, noise in noises.items() if noise is not None},
+        noises=noises,
         finished=tuple(finished),
         unfinished=tuple(run for run in comparable.runs if run.dev is None),
         own_remarks=(
-            *pilots_left_out(folder),
+            *effect_remarks(claims, rows, BASE),
+            *(() if chosen else pilots_left_out(folder)),
             *_remarks(comparable, finished),
             *version_remarks(versions),
         ),
@@ -171,11 +206,29 @@ def report_of(comparable: ComparableRuns, folder: Path) -> Report:
     )
 
 
+def _check_whole(study: RegisteredStudy, finished: Sequence[RowRun]) -> None:
+    """Refuse a table without runs on which verdicts of its study rest."""
+    there = {run.path for run in finished}
+    own = [run for each in study.planned if (run := each.run) and study.is_in_table3(each.name, run.record.experiment)]
+    if lacking := sum(run.path not in there for run in own):
+        raise UserError(
+            f"{lacking} of {len(own)} finished runs of study {study.name} are not among the chosen runs; state "
+            f"study={study.name} alone"
+        )
+
+
 def measured_rows(comparable: ComparableRuns) -> MeasuredRows:
     """The measurements of the rows with finished runs; UserError if the scores of a run's sentences cannot be read."""
     scored = _scored(comparable)
-    measured = _measured(scored.values(), _definition(scored.values()))
-    return MeasuredRows(measured, {row_id: n for n, row_id in enumerate(scored)})
+    rows, definition = MeasuredRows.of(scored), _definition(scored.values())
+    if not definition or rows.measured is None:
+        return rows
+    # It applies to the values of BLEU; differences are sacreBLEU's.
+    scores = [[run.dev.by_definition[definition].score for run in found if run.dev] for found in scored.values()]
+    means = np.array([np.mean(each) for each in scores])
+    deviations = np.array([np.std(each, ddof=1) if len(each) > 1 else np.nan for each in scores])
+    bleu = replace(rows.by(Metric.bleu), values=means, deviations=deviations)
+    return replace(rows, measured=replace(rows.measured, bleu=bleu))
 
 
 def _scored(comparable: ComparableRuns) -> dict[str, list[RowRun]]:
@@ -192,26 +245,13 @@ def _definition(scored: Collection[Sequence[RowRun]]) -> str:
     return next((name for name in names if all(dev and name in dev.by_definition for dev in runs)), "")
 
 
-def _measured(scored: Collection[Sequence[RowRun]], definition: str) -> Measurements | None:
-    """The measurements of the rows; a definition applies to the values of BLEU, differences are sacreBLEU's."""
-    if not scored:
-        return None
-    measured = measure([[sentence_columns(run.sentences("dev")) for run in found] for found in scored])
-    if not definition:
-        return measured
-    scores = [[run.dev.by_definition[definition].score for run in found if run.dev] for found in scored]
-    means = np.array([np.mean(each) for each in scores])
-    deviations = np.array([np.std(each, ddof=1) if len(each) > 1 else np.nan for each in scores])
-    return replace(measured, bleu=replace(measured.bleu, values=means, deviations=deviations))
-
-
 def _agreement(rows: MeasuredRows) -> Agreement:
     """The agreement of the measured rows with the paper's."""
     printed = {metric: [load_table3().row(row).cell(metric).number for row in rows.places] for metric in Metric}
     log_printed = [Metric.ppl.difference(value, 1.0) for value in printed[Metric.ppl]]
     return Agreement(
-        concordance(log_printed, rows.of(Metric.ppl).compared, separation=SEPARATION, seed=0),
-        {metric: spearman(printed[metric], rows.of(metric).compared) for metric in Metric},
+        concordance(log_printed, rows.by(Metric.ppl).compared, separation=SEPARATION, seed=0),
+        {metric: spearman(printed[metric], rows.by(metric).compared) for metric in Metric},
     )
 
 
@@ -287,12 +327,16 @@ def _our_bleu(report: Report) -> str:
 
 def _results(report: Report, *, has_settings: bool) -> Grid:
     settings = ("<", "<row", *SETTINGS.values()) if has_settings else ("<row",)
+    decimals = decimals_of(report.lines)
     has_brackets = has_settings and _has_other_sizes(report)
     brackets = "; settings in brackets are those trained here" if has_brackets else ""
     return Grid(
         f"Table 3, the paper's numbers and ours{brackets}",
         (*settings, "PPL paper", "ours", "BLEU paper", _our_bleu(report), "params", "ours", "seeds", "<state"),
-        tuple(tuple(result_cells(line, has_settings=has_settings) for line in group) for group in _groups(report)),
+        tuple(
+            tuple(result_cells(line, decimals, has_settings=has_settings) for line in group)
+            for group in _groups(report)
+        ),
     )
 
 
@@ -339,14 +383,7 @@ def summary(report: Report) -> Iterator[str]:
         "paper's, perplexity is per sub-word of our own vocabulary (theirs: 32,000 merges of Moses' tokens), and BLEU "
         "is sacreBLEU's."
     )
-    if report.noises:
-        parts = [_noise_text(metric, noise) for metric, noise in report.noises.items()]
-        yield (
-            f"95% intervals: paired by sentence, with the standard deviation between seeds from all rows together "
-            f"({' and '.join(parts)}); differences of PPL are of its logarithm"
-        )
-    else:
-        yield "no intervals: no row has two seeds, so the variation between seeds is unknown"
+    yield from interval_remarks(report.noises, {line.row.id: len(line.seeds) for line in report.lines if line.seeds})
     yield (
         "claims are tested on log PPL, at 2.5% one-sided; contradictions are corrected over the table (Holm); BLEU is "
         "secondary, except for label smoothing"
@@ -354,14 +391,6 @@ def summary(report: Report) -> Iterator[str]:
     yield from untested_remarks(report.claims)
     if report.agreement:
         yield from _agreement_in_words(report.agreement, sum(bool(line.measured) for line in report.lines))
-
-
-def _noise_text(metric: Metric, noise: SeedNoise) -> str:
-    deviation, smallest, largest = (
-        f"{value:.{DECIMALS[metric]}f}" for value in (noise.deviation, noise.smallest, noise.largest)
-    )
-    own = f"of single rows {smallest} to {largest}"
-    return f"{deviation} {metric.compared}, {noise.freedom} degrees of freedom, {own}"
 
 
 def _agreement_in_words(agreement: Agreement, rows: int) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from aiayn.paper.tables import SETTINGS, Row, Setting, in_symbols, load_table3, 
 from aiayn.reports.claim_grids import DECIMALS
 from aiayn.reports.comparability import ComparableRuns
 from aiayn.reports.judgement import MeasuredRows
-from aiayn.reports.numbers import effect_text, signed, with_deviation
+from aiayn.reports.numbers import decimals_for, effect_text, signed, with_deviation
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def line_of(row: Row, comparable: ComparableRuns, measured: MeasuredRows) -> Lin
 
 
 def _measurement(measured: MeasuredRows, metric: Metric, row_id: str) -> Measurement:
-    results, place = measured.of(metric), measured.places[row_id]
+    results, place = measured.by(metric), measured.places[row_id]
     deviation = float(results.deviations[place])
     return Measurement(
         value=float(results.values[place]),
@@ -82,12 +82,19 @@ def _measurement(measured: MeasuredRows, metric: Metric, row_id: str) -> Measure
     )
 
 
-def result_cells(line: Line, *, has_settings: bool) -> tuple[str, ...]:
-    """Settings if wanted, scores, parameters, seeds and state."""
+def decimals_of(lines: Sequence[Line]) -> dict[Metric, int]:
+    """The digits after the point of our scores, by metric: the paper's, or more where seeds vary by less."""
+    base = load_table3().row("base")
+    deviations = {metric: [each.measured[metric].deviation for each in lines if each.measured] for metric in Metric}
+    return {metric: decimals_for(deviations[metric], base.cell(metric).decimals) for metric in Metric}
+
+
+def result_cells(line: Line, decimals: Mapping[Metric, int], *, has_settings: bool) -> tuple[str, ...]:
+    """Settings if wanted, scores (ours with `decimals`), parameters, seeds and state."""
     row = line.row
     group = f"({row.group})" if len(row.group) == 1 else ""
     settings = (group, row.id, *(_setting(line, key) for key in SETTINGS)) if has_settings else (row.id,)
-    scores = [text for metric in Metric for text in (str(row.cell(metric)), _measured(line, metric))]
+    scores = [text for metric in Metric for text in (str(row.cell(metric)), _measured(line, metric, decimals[metric]))]
     parameters = "" if line.parameters is None else f"{line.parameters / 1e6:.1f}M"
     printed = f"{row.parameters}M" if row.parameters.printed else ""
     return (*settings, *scores, printed, parameters, str(len(line.seeds) or ""), line.state)
@@ -102,9 +109,9 @@ def _setting(line: Line, key: str) -> str:
     return text if ours in (None, printed) else f"{text} ({value_text(key, ours)})"
 
 
-def _measured(line: Line, metric: Metric) -> str:
+def _measured(line: Line, metric: Metric, decimals: int) -> str:
     found = line.measured.get(metric)
-    return "" if found is None else with_deviation(found.value, found.deviation, line.row.cell(metric).decimals)
+    return "" if found is None else with_deviation(found.value, found.deviation, decimals)
 
 
 def settings_text(line: Line) -> str:

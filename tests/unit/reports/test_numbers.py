@@ -1,0 +1,26 @@
+"""Numbers in reports have as many digits as their spread gives meaning to."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aiayn.reports.numbers import MOST_DECIMALS, decimals_for
+
+
+@given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=9), st.integers(0, 3))
+def test_the_median_deviation_has_a_digit(deviations: list[float], fewest: int) -> None:
+    decimals = decimals_for([*deviations, None, math.nan, 0.0], fewest)
+    assert fewest <= decimals <= MOST_DECIMALS
+    middle = sorted(deviations)[len(deviations) // 2]
+    if len(deviations) % 2:
+        assert float(f"{middle:.{decimals}f}") > 0
+        assert decimals == fewest or middle < 10.0 ** (1 - decimals)
+
+
+@pytest.mark.parametrize(
+    ("deviations", "decimals"), [([], 2), ([None, 0.0], 2), ([0.2], 2), ([0.003], 3), ([0.0004], 4)]
+)
+def test_without_a_known_deviation_there_are_the_fewest_digits(deviations: list[float | None], decimals: int) -> None:
+    assert decimals_for(deviations, 2) == decimals

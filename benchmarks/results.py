@@ -51,7 +51,7 @@ class Row:
         """The number that is judged, as it is shown."""
         if self.mark is not None and self.mark.of == "ratio":
             return f"{self.ratio.median:.2f}x" if self.ratio else ""
-        return "" if self.value is None else f"{_shown(self.value)} {self.unit}".rstrip()
+        return "" if self.value is None else f"{shown(self.value)} {self.unit}".rstrip()
 
     @property
     def met(self) -> bool | None:
@@ -122,7 +122,7 @@ def tables(rows: Sequence[Row], *, where: str = "") -> str:
             "",
             f"### {title}{where}",
             "",
-            "| | value | ratio | quartiles | by CPU time | rounds | mark | met |",
+            "| | value | ratio | quartiles | by CPU time | rounds | target | met |",
             "|---|" + "---:|" * 7,
         ]
         lines += [f"| {' | '.join(_cells(row))} |" for row in rows if row.table == title]
@@ -133,7 +133,7 @@ def _cells(row: Row) -> list[str]:
     name = f"{row.contender} ({row.note})" if row.note else row.contender
     return [
         name,
-        "" if row.value is None else f"{_shown(row.value)} {row.unit}".rstrip(),
+        "" if row.value is None else f"{shown(row.value)} {row.unit}".rstrip(),
         f"{row.ratio.median:.2f}" if row.ratio else "",
         f"{row.ratio.low:.2f} to {row.ratio.high:.2f}" if row.ratio and row.rounds > 1 else "",
         "" if row.cpu_ratio is None else f"{row.cpu_ratio:.2f}",
@@ -143,6 +143,6 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def _shown(value: float) -> str:
+def shown(value: float) -> str:
     """Three digits that count, or whole numbers."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

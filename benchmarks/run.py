@@ -2,8 +2,8 @@
 
     AIAYN_DATA=... python benchmarks/run.py [subject ...] [--quick] [--output docs/performance.md]
 
-Without a subject all are measured, one after another. Each one's rows take the place of its old ones in
-docs/results/performance.json as soon as they are there, so a run may be stopped, and a part measured anew.
+Without a subject all are measured, one after another. The rows of each replace its earlier rows in
+docs/results/performance.json as soon as it has been measured, so a run may be stopped and continued by subject.
 """
 
 import argparse
@@ -24,12 +24,12 @@ ROOT = Path(__file__).parents[1]
 
 SUBJECTS = {
     "training": "Steps of training in a bare loop: forward, backward and Adam, with dropout and label smoothing.",
-    "memory": "What a process holds over many steps of changing shapes, with the C allocator set up as a run does.",
-    "whole_run": "`aiayn train` with everything around its steps, against the bare loop over the same batches.",
-    "decoding": "Beam search in single precision, against CTranslate2 on the same weights.",
+    "memory": "Memory of a process over many steps of changing shapes, with the C allocator configured as in a run.",
+    "whole_run": "`aiayn train`, with the time between its steps, compared with the bare loop over the same batches.",
+    "decoding": "Beam search in single precision, compared with CTranslate2 on the same weights.",
     "preparation": "From text to token ids on disk.",
-    "start_up": "Until a command answers, until the first step, and between the jobs of a sweep.",
-    "scaling": "How times grow with the model, the sentences and the batch.",
+    "start_up": "Time until a command answers, until the first step, and between the jobs of a sweep.",
+    "scaling": "Growth of times with the model, the sentences and the batch.",
     "one_gpu": "One GPU, bf16, dropout on.",
 }
 """In the order of the page; each is a module beside this file with a function `measure`."""

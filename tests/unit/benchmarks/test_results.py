@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,8 @@ def test_a_subject_that_is_measured_anew_leaves_the_others_as_they_are(tmp_path:
 
 def test_each_make_of_processor_has_its_rows(tmp_path: Path) -> None:
     path = tmp_path / "performance.json"
-    merge(path, "training", [Row("Step", "aiayn", 1.0)], command="", seconds=1.0, peers={})
+    earlier = Row("Step", "aiayn", 1.0, ratio=Spread(0.5, 0.4, 0.6), mark=Mark(0.7))
+    merge(path, "training", [earlier], command="", seconds=1.0, peers={})
     content = json.loads(path.read_text())
     content["training"][0]["machine"]["processor"] = "another"
     path.write_text(json.dumps(content))
@@ -64,11 +66,33 @@ def test_each_make_of_processor_has_its_rows(tmp_path: Path) -> None:
         merge(path, "training", [Row("Step", "aiayn", value)], command="", seconds=1.0, peers={})
     assert [each["rows"][0]["value"] for each in read(path)["training"]] == [3.0, 1.0]
     page = performance_page.markdown(read(path), run.SUBJECTS)
-    assert page.count("### Step, ") == 2
-    assert "### Step, another" in page
+    assert re.findall(r"^\| Step \| aiayn \| (.*) \|  \|$", page, re.MULTILINE) == ["3"], "tables are of the newest"
+    assert "| training | Step: aiayn | another | 0.50x | at least 0.7x | **no** |" in page
+    provenance = page.partition("## Provenance")[2]
+    assert provenance.count("| training |") == 2
+    assert "| another, " in provenance
 
 
-def test_the_page_shows_marks_misses_notes_and_the_machine(tmp_path: Path) -> None:
+def test_the_page_leaves_further_series_and_subjects_without_numbers_to_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "performance.json"
+    rows = [
+        Row("Beam 4, 1 sentence", "aiayn", 1.0),
+        Row("Beam 8, 64 sentences", "aiayn", 2.0),
+        Row("Share of the ceiling, base", "aiayn", ratio=Spread(0.5, 0.4, 0.6), mark=Mark(0.7)),
+    ]
+    merge(path, "decoding", rows, command="", seconds=1.0, peers={})
+    merge(path, "one_gpu", [Row("One GPU", "aiayn", note="no device")], command="", seconds=1.0, peers={})
+    page = performance_page.markdown(read(path), run.SUBJECTS)
+    targets, _, tables_and_provenance = page.partition("## Decoding")
+    assert "Share of the ceiling, base: aiayn" in targets
+    assert "| Beam 4, 1 sentence |" in tables_and_provenance
+    assert "Beam 8, 64" not in page
+    assert "Share of the ceiling" not in tables_and_provenance
+    assert "## One GPU" not in page
+    assert "| one_gpu |" in tables_and_provenance
+
+
+def test_the_page_shows_targets_misses_notes_and_the_machine(tmp_path: Path) -> None:
     path = tmp_path / "performance.json"
     rows = [
         Row("Step", "aiayn", 450.0, "tokens/s", Spread(1.4, 1.3, 1.5), 1.45, 5, Mark(1.5)),

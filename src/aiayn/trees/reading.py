@@ -2,6 +2,9 @@
 
 `SPACE` defines white space, so a word may contain a no-break space. Nothing is unescaped, and `( (S ...) )` has a root
 with an empty label.
+
+nltk's reader is not used: it splits words at no-break spaces, accepts text such as `(S (NN two words))` without an
+error, and refuses trees deeper than 500, which a model may write.
 """
 
 import re

@@ -7,6 +7,9 @@ Tokens are read from left to right, with as few changes as possible:
 - After the last word, all tokens are dropped and all constituents closed. Words without a token become `XX` at the end.
 - Constituents without words, and strings that are no tokens, are dropped.
 - Several trees, as from words before the first bracket, are joined under `TOP`, which is not scored.
+
+Of six rules for closing brackets these keep most: trees of GUM's dev with one token changed have an F1 of 76.6 on
+average after repair, and 74.5 if a closing bracket closes the innermost constituent of any label.
 """
 
 import re

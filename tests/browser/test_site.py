@@ -47,7 +47,7 @@ def test_the_menu_of_a_phone_leads_to_every_part(phone: Page, site: Path) -> Non
     phone.locator(".md-header label[for=__drawer]").tap()
     parts = phone.locator(".md-nav--primary > .md-nav__list > .md-nav__item--nested > label")
     names = [text.strip() for text in parts.all_inner_texts()]
-    assert names == ["Start", "Tutorials", "How-to", "Results", "Concepts", "Reference", "Development"]
+    assert names == ["Begin", "Do", "Test an idea", "Look up", "Results", "Development"]
 
 
 def test_the_live_page_of_table_3_draws_its_figures(phone: Page, site: Path) -> None:

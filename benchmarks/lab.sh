@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The lab of docs/results/lab: its pre-registered studies and a published number (docs/oracles.md), in order, one process a
+# The lab of docs/results/lab: its pre-registered studies and a published number (docs/howto.md), in order, one process a
 # core, at the lowest priority.
 #
 #   benchmarks/lab.sh FOLDER COMMIT    run what is left, from a clean clone of COMMIT in FOLDER

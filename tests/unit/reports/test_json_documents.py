@@ -1,6 +1,7 @@
 """format=json prints one document, which is as its schema says, and output= writes the same."""
 
 import copy
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -119,9 +120,17 @@ def keys_of(schema: Any) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from keys_of(value)
 
 
-def test_the_page_lists_every_document() -> None:
+def test_documents_have_the_names_that_the_page_states() -> None:
+    """The name of a verb or noun; the page lists all others."""
     page = (Path(__file__).parents[3] / "docs" / "json.md").read_text()
-    for name, schema in SCHEMAS.items():
-        if name != "definitions":
-            assert f"| `{schema['title']}` | {schema['description']} |" in page
-    assert all(f"aiayn {verb}" in page for verb, command in COMMANDS.items() if command.has_json)
+    names = SCHEMAS.keys() - {"definitions"}
+    assert all(SCHEMAS[name]["title"] == f"aiayn/{name}/1" for name in names)
+    assert "`aiayn/<verb or report noun>/1`" in page
+    verbs = {verb for verb, command in COMMANDS.items() if command.has_json}
+    regular = {*verbs, *COMMANDS["report"].nouns} - {"report", "train", "page"}
+    assert regular <= names
+    stated = set(re.findall(r"`aiayn/([\w-]+)/1`", page))
+    assert stated <= names
+    assert names - regular <= stated
+    assert all(str(SCHEMAS[name]["description"]).endswith(".") for name in names)
+    assert all(f"aiayn {verb}" in page for verb in verbs)

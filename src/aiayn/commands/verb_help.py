@@ -68,7 +68,7 @@ def print_help(verb: str, overrides: Sequence[str], sections: Sequence[str], *, 
         *_values(verb, own, listed, only_listed=bool(sections) and ALL not in sections),
     ]
     if has_json and not sections:
-        lines += _entry("format=text", "json: one document on standard output, for programs; docs/json.md lists them.")
+        lines += _entry("format=text", "json: one document on standard output, for programs (docs/json.md).")
     if len(listed) < len(nested):
         remedy = f"aiayn {verb} {nested[0]} --help lists the values of a group, aiayn {verb} all --help all."
         lines += ["", *_wrapped(remedy)]

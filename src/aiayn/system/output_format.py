@@ -12,7 +12,7 @@ class Format(StrEnum):
     text = "text"
     """Tables."""
     json = "json"
-    """One document, for programs; docs/json.md lists the documents."""
+    """One document, for programs; docs/json.md describes the documents."""
 
 
 _format: ContextVar[Format] = ContextVar("output_format", default=Format.text)

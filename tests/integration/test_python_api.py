@@ -177,7 +177,7 @@ def test_a_report_is_what_the_command_writes(trained_run: Path, say: Say, capfd:
     assert report.content == json.loads(Path("table.json").read_text())
 
 
-@pytest.mark.parametrize("noun", ["comparison", "cost", "fidelity", "parameters", "table2", "table4"])
+@pytest.mark.parametrize("noun", ["comparison", "cost", "fidelity", "paper", "parameters", "table2", "table4"])
 def test_every_report_has_data_and_a_page(noun: str, trained_run: Path) -> None:
     report = aiayn.report(noun, runs=trained_run.parents[2])
     assert report.content["schema"].startswith(f"aiayn/{noun}/")

@@ -12,8 +12,8 @@ from aiayn.commands.composing import typed_configuration
 from aiayn.errors import UserError
 from aiayn.reports.formats import Document, documents_collected, json_document, markdown
 
-TEXTS = ("configuration", "page", "paper", "run")
-"""Reports that are no tables of runs."""
+TEXTS = ("configuration", "page", "run")
+"""Reports that are no tables."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,20 @@ def report(
     """Make the report of `aiayn report <noun>`.
 
     Args:
-        noun: comparison, cost, fidelity, hypotheses, matrix, parameters, reproductions, sharpness, or table1 to table4.
+        noun: comparison, cost, fidelity, hypotheses, matrix, paper, parameters, reproductions, sharpness, or
+            table1 to table4.
         runs: the folder of runs, `paths.runs`.
         only: the runs that a table uses, as in {"scale": "nano"}.
         keys: further keys of the report, such as `against`.
 
     Raises:
-        UserError: the runs cannot be compared, or a key is unknown.
+        UserError: the runs cannot be compared, or a key is unknown, `output`, or `publish`.
     """
     if noun in TEXTS:
         raise UserError(f"noun={noun}: is no table of runs; take aiayn report {noun}")
+    for key in ("output", "publish"):
+        if keys.get(key) is not None:
+            raise UserError(f"{key}={keys[key]}: the report is returned; write .markdown, or use aiayn report {noun}")
     own = [word(key, value) for key, value in keys.items()]
     config = typed_configuration(
         "report", [word("noun", noun), word("paths.runs", fspath(folder(runs, "runs"))), *words("only", only), *own]

@@ -1,18 +1,17 @@
 """The paper's own tables, on the terminal or as Markdown."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from aiayn.errors import UserError
 from aiayn.paper.tables import TABLES, AnyTable
-from aiayn.reports.formats import Document, markdown_table, print_json, show
+from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
-from aiayn.system import files
-from aiayn.system.output_format import Format, output_format
 
 
 def report_paper(number: int | None, output: Path | None) -> None:
-    """Print a table of the paper (None: all four), or write it as Markdown.
+    """Print a table of the paper (None: all four), or write it to a .md file.
 
     Raises:
         UserError: the paper has no such table.
@@ -20,24 +19,25 @@ def report_paper(number: int | None, output: Path | None) -> None:
     if number not in (None, *TABLES):
         known = ", ".join(map(str, TABLES))
         raise UserError(f"table={number}: the paper has tables {known}; choose one, or none for all")
-    if output is None and output_format() is Format.json:
-        print_json("paper/1", {"tables": [_plain(each) for each in (TABLES if number is None else [number])]})
-        return
-    page = ["# Tables of “Attention Is All You Need”", "Written by `aiayn report paper`."]
-    for chosen in TABLES if number is None else [number]:
-        table = TABLES[chosen]()
-        grid, notes = _grid(chosen, table), remarks(table)
-        page += [markdown_table(grid), "\n".join(f"- {note}" for note in notes)]
-        if output is None:
-            show(Document("", "", [grid], notes), None)
-    if output is not None:
-        files.write_text(output, "\n\n".join(filter(None, page)) + "\n")
-        print(output)  # noqa: T201
+    show(document(list(TABLES) if number is None else [number]), output)
 
 
-def _plain(number: int) -> dict[str, Any]:
+def document(numbers: Sequence[int]) -> Document:
+    """Some of the paper's tables."""
+    tables = {number: TABLES[number]() for number in numbers}
+    return Document(
+        title="Tables of “Attention Is All You Need”",
+        written="Written by `aiayn report paper`.",
+        grids=[_grid(number, table) for number, table in tables.items()],
+        remarks=[line for table in tables.values() for line in remarks(table)],
+        remarks_title="Remarks",
+        schema="paper/1",
+        content={"tables": [_plain(number, table) for number, table in tables.items()]},
+    )
+
+
+def _plain(number: int, table: AnyTable) -> dict[str, Any]:
     """A table for JSON."""
-    table = TABLES[number]()
     columns = [column.id for column in table.columns]
     return {
         "number": number,

@@ -32,7 +32,7 @@ def test_both_forms_show_every_cell_of_the_table(
 def test_without_a_number_all_tables_and_remarks_are_written(tmp_path: Path) -> None:
     report_paper(None, tmp_path / "paper.md")
     page = (tmp_path / "paper.md").read_text()
-    assert [line.partition(".")[0] for line in page.splitlines() if line.startswith("## ")] == [
+    assert [line.partition(".")[0] for line in page.splitlines() if line.startswith("## Table ")] == [
         f"## Table {number}" for number in TABLES
     ]
     for found in (cell for load in TABLES.values() for row in load().rows for cell in load().cells(row)):

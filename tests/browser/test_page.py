@@ -33,7 +33,11 @@ def test_figures_are_drawn_when_they_come_into_view_and_hold_few_points(opened: 
         opened.locator(".figure").evaluate_all("all => all.map((each) => [each.dataset.figure, +each.dataset.points])")
     )
     logged = len((sweep / "runs" / "mine" / "nano-seed1" / "metrics.jsonl").read_text().splitlines())
-    assert set(points) == {"differences", "val/ppl", "val/bleu", "train/loss", "parameters"}
+    assert set(points) == {"differences", "val/ppl", "val/bleu", "val/f1", "train/loss", "parameters"}
+    axes = opened.locator("[data-pointing=curves]").evaluate_all(
+        "all => all.map((each) => [each.dataset.figure, each._fullLayout.yaxis.type])"
+    )
+    assert dict(axes) == {"val/ppl": "log", "train/loss": "log", "val/bleu": "linear", "val/f1": "linear"}
     assert 61 * 2 < points["train/loss"] <= 61 * MOST_POINTS < 61 * logged
     assert points["val/ppl"] == 61 * 10
     # A curve is pressed, and its run opens.

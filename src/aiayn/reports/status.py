@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 LATEST = {
     "val PPL": ("val/ppl", "{:.2f}"),
     "val BLEU": ("val/bleu", "{:.1f}"),
+    "val BLEU_none": ("val/bleu_none", "{:.1f}"),
     "val F1": ("val/f1", "{:.1f}"),
     "tok/s": ("train/tokens_per_second", "{:,.0f}"),
 }

@@ -16,7 +16,13 @@ REFUSED, NOT_BEGUN = "refused", "not begun"
 
 OWN_COLUMNS = ("experiment=", "seed=")
 
-METRICS = {"train/ppl": "ppl", "val/ppl": "val ppl", "val/bleu": "val bleu"}
+METRICS = {
+    "train/ppl": "ppl",
+    "val/ppl": "val ppl",
+    "val/bleu": "val bleu",
+    "val/bleu_none": "val bleu_none",
+    "val/f1": "val f1",
+}
 """The metrics in the line of a running job, with their headings."""
 
 

@@ -24,7 +24,6 @@ ORIGIN = (
 )
 
 STEP = "trainer/global_step"  # the optimizer step, on the x-axis of all curves
-CURVES = ("val/ppl", "val/bleu")
 TRAINING = ("train/loss", "train/ppl", "train/lr", "train/tokens_per_second")
 
 AXES = (
@@ -81,6 +80,11 @@ class Subject:
     def scores(self) -> tuple[str, str]:
         """The two columns of the table as keys of the summary."""
         return "dev/ppl", f"dev/{self.bleu_name.lower()}"
+
+    @property
+    def curves(self) -> tuple[str, str]:
+        """The same scores as keys of the history, during training."""
+        return "val/ppl", f"val/{self.bleu_name.lower()}"
 
     @property
     def differences(self) -> tuple[str, str]:
@@ -151,7 +155,7 @@ def _report(table: Report, subject: Subject) -> Any:
             wr.MarkdownBlock("\n".join(f"- {line}" for line in (*summary(table), *table.remarks))),
             *_section(results),
             wr.H2("The runs"),
-            wr.PanelGrid(runsets=run_sets(subject), panels=[*curves(CURVES), *end]),
+            wr.PanelGrid(runsets=run_sets(subject), panels=[*curves(subject.curves), *end]),
             *(block for other in others for block in _section(other)),
         ],
     )
@@ -170,7 +174,9 @@ def _workspace(subject: Subject) -> Any:
         project=subject.project,
         name=subject.title,
         sections=[
-            ws.Section(name="Rows while they train", panels=curves(CURVES), is_open=True, panel_settings=over_steps),
+            ws.Section(
+                name="Rows while they train", panels=curves(subject.curves), is_open=True, panel_settings=over_steps
+            ),
             ws.Section(name="Rows in the end", panels=end, is_open=True),
             ws.Section(name="Settings", panels=[coordinates(subject)], is_open=True),
             ws.Section(name="Training", panels=curves(TRAINING), panel_settings=over_steps),

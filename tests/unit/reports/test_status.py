@@ -149,12 +149,18 @@ def test_a_variant_is_named_by_the_settings_that_it_has(make_run: Callable[..., 
     assert "None" not in " ".join(variants)
 
 
-def test_a_run_that_trains_shows_its_latest_metrics(add: Callable[..., None], show: Show, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("metric", "column"),
+    [("val/bleu", "val BLEU"), ("val/bleu_none", "val BLEU_none"), ("val/f1", "val F1")],
+)
+def test_a_run_that_trains_shows_its_latest_metrics(
+    metric: str, column: str, add: Callable[..., None], show: Show, tmp_path: Path
+) -> None:
     add("base", 1, Status.running)
     directory = RunDirectory(tmp_path / "table3/base/nano-seed1-0")
     lines = [
         {"step": 400, "train/tokens_per_second": 1234.5, "train/seconds": 40.0},
-        {"step": 400, "val/ppl": 12.345, "val/bleu": 20.04},
+        {"step": 400, "val/ppl": 12.345, metric: 20.04},
         {"step": 500, "train/tokens_per_second": None, "train/seconds": 50.0},
     ]
     directory.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -165,7 +171,7 @@ def test_a_run_that_trains_shows_its_latest_metrics(add: Callable[..., None], sh
         "state": "running",
         "steps": "500 of 1,000",
         "val PPL": "12.35",
-        "val BLEU": "20.0",
+        column: "20.0",
         "tok/s": "1,234",
         "trained": "50 s",
         "left": "50 s",

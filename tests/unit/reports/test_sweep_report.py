@@ -1,6 +1,7 @@
 """The table of a sweep has a line for every job."""
 
 import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,9 +9,9 @@ import pytest
 from text_tables import cells_of
 
 from aiayn.evaluation.score import Score
-from aiayn.reports.sweep import print_sweep
+from aiayn.reports.sweep import print_sweep, progress_in_words
 from aiayn.runs.directory import RunDirectory
-from aiayn.runs.ledger import SweptJob
+from aiayn.runs.ledger import SweptJob, read_entry
 from aiayn.runs.record import Record, SplitScores, Status
 
 MakeRecord = Callable[..., Record]
@@ -43,6 +44,18 @@ def test_every_job_has_a_line_from_its_record(
         ["table3/never", "3", "refused", "", "", ""],
     ]
     assert out.endswith("\n1 finished, 1 failed, 1 refused\n")
+
+
+@pytest.mark.parametrize("metric", ["val/bleu", "val/bleu_none", "val/f1"])
+def test_a_running_job_has_every_score_of_a_validation_in_its_line(
+    metric: str, tmp_path: Path, make_record: MakeRecord
+) -> None:
+    record = make_record(status=Status.running, steps=400, max_steps=1000, hardware={"threads": 1})
+    directory = a_job(tmp_path, "base", record=record).directory
+    directory.metrics.write_text(json.dumps({"step": 400, "train/seconds": 40, "val/ppl": 12.5, metric: 20.25}) + "\n")
+    with directory.locked():
+        line = progress_in_words(read_entry(directory))
+    assert line == f"running  step 400 of 1,000  val ppl 12.5  {metric.replace('/', ' ')} 20.25  1 min 00 s left"
 
 
 def test_what_else_differs_has_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

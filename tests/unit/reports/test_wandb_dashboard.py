@@ -1,6 +1,8 @@
 """The dashboard asks for what runs send, shows the table, and is the same for the same records."""
 
+import json
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -30,7 +32,6 @@ from aiayn.reports.tables.table3 import Report, grids, report_of
 from aiayn.reports.wandb_dashboard import (
     AXES,
     COLUMNS,
-    CURVES,
     Dashboard,
     Subject,
     bars,
@@ -115,7 +116,7 @@ def test_report_and_workspace_show_the_same_metrics(table: Report) -> None:
     in_workspace = [panel for section in sections for panel in section["panels"]]
     for panels in (in_report, in_workspace):
         metrics = [key for panel in panels for key in panel["config"].get("metrics", [])]
-        assert {*CURVES, *SUBJECT.scores} <= set(metrics)
+        assert {*SUBJECT.curves, *SUBJECT.scores} <= set(metrics)
         assert {"Parallel Coordinates Plot", "Scatter Plot"} <= {panel["viewType"] for panel in panels}
 
 
@@ -235,6 +236,14 @@ def test_corpora_and_rows_may_have_any_name(data: str, rows: list[str]) -> None:
     assert [parsed[0]["value"], parsed[-1]["value"]] == [rows, [data]]
     assert len(ours.title) <= 128
     assert ws.Workspace(entity="", project="p", name=ours.title).name == ours.title
+
+
+@pytest.mark.parametrize("name", ["BLEU", "BLEU_none"])
+def test_curves_are_of_the_bleu_that_the_runs_log(name: str, table: Report) -> None:
+    logged = set(
+        re.findall("val/bleu\\w*", json.dumps(build_dashboard(table, replace(SUBJECT, bleu_name=name)).content()))
+    )
+    assert logged == {f"val/{name.lower()}"}
 
 
 def test_panels_show_the_scores_that_the_table_has() -> None:

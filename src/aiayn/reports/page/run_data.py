@@ -22,6 +22,7 @@ from aiayn.runs.directory import RunDirectory
 METRICS: Mapping[str, str] = {
     "val/ppl": "Perplexity on dev",
     "val/bleu": "BLEU on a sample of dev",
+    "val/bleu_none": "BLEU_none on a sample of dev",
     "val/f1": "F1 on a sample of dev",
     "train/loss": "Training loss",
 }

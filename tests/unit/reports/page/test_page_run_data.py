@@ -28,6 +28,7 @@ from aiayn.reports.page.run_data import (
     RANKS,
     SAMPLES_EACH,
     WORST,
+    Curve,
     find_corpus,
     ranked,
     read_attention,
@@ -71,6 +72,12 @@ def test_a_file_that_is_being_written_is_read_up_to_its_last_whole_line(tmp_path
     assert len(loss.steps) == len(loss.values) <= MOST_POINTS
     assert loss.values == pytest.approx([8.0 / step for step in loss.steps], rel=10 ** (1 - DIGITS))
     assert "val/bleu" not in curves
+
+
+@pytest.mark.parametrize("metric", ["val/bleu", "val/bleu_none", "val/f1"])
+def test_every_score_of_a_validation_has_a_curve(metric: str, tmp_path: Path) -> None:
+    RunDirectory(tmp_path).metrics.write_text(json.dumps({"step": 5, metric: 12.5}) + "\n")
+    assert read_curves(RunDirectory(tmp_path)) == {metric: Curve([5], [12.5])}
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ function curves(metric) {
     const order = data.rows.map((row) => row.id);
     const runs = data.runs.filter((run) => run.curves[metric] && passes(run.group, run.title.toLowerCase()));
     const rows = [...new Set(runs.map((run) => run.row))];
-    const isLog = metric !== 'val/bleu';
+    const isLog = ['val/ppl', 'train/loss'].includes(metric);
     const traces = runs.map((run, index) => {
       const [steps, y] = run.curves[metric];
       return {

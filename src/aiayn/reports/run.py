@@ -8,8 +8,9 @@ from aiayn.errors import UserError
 from aiayn.reports.formats import console, markdown_table, print_text
 from aiayn.reports.grid import Grid
 from aiayn.reports.matrix import definitions
-from aiayn.reports.numbers import counted, duration, hours, millions
+from aiayn.reports.numbers import duration, hours, millions
 from aiayn.reports.row import compared_row, footer, paper_cells, print_record, print_table, row_table
+from aiayn.reports.run_facts import machine_text
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import Code
 from aiayn.runs.record import Record, read_record
@@ -45,8 +46,6 @@ def report_run(directory: RunDirectory, output: Path | None) -> None:
 
 def _path_of_record(output: Path) -> Path:
     path = output.with_suffix(".json")
-    if path == output:
-        raise UserError(f"output={output}: the record goes there, beside the page; name the page otherwise, as in .md")
     if path.exists():
         try:
             read_record(path)
@@ -97,9 +96,7 @@ def _scores(record: Record) -> Iterator[str]:
 
 def facts(record: Record) -> dict[str, str]:
     """Facts and costs of a run, by name; empty text if unknown."""
-    hardware, total = record.hardware, record.account.total
-    gpus = f"; {', '.join(hardware['gpus'])}" if hardware.get("gpus") else ""
-    threads = counted(hardware.get("threads") or 0, "thread")
+    total = record.account.total
     return {
         "status": _status(record),
         "training time": duration(record.seconds),
@@ -110,7 +107,7 @@ def facts(record: Record) -> dict[str, str]:
         "device-hours": hours(3600 * total.device_hours),
         "FLOPs as Table 2 has them": "" if total.paper_flops is None else f"{total.paper_flops:.2e}",
         "MFU": "" if total.mfu is None else f"{total.mfu:.1%}",
-        "machine": f"{hardware.get('processor')}, {threads}, {hardware.get('memory_gib')} GiB{gpus}",
+        "machine": machine_text(record),
         "precision": _precision(record),
         "seed": str(record.seed),
         "config hash": record.config_hash,
@@ -119,7 +116,7 @@ def facts(record: Record) -> dict[str, str]:
         "commit": _code(record),
         "versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "all packages": f"packages-{record.packages}.txt in the run directory" if record.packages else "",
-        "started, ended": f"{record.started}, {record.ended}",
+        "started, ended": ", ".join(filter(None, (record.started, record.ended))),
     }
 
 

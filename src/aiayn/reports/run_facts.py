@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from aiayn.reports.comparability import ReportedRun
 from aiayn.reports.grid import Grid
+from aiayn.reports.numbers import counted
 from aiayn.runs.provenance import DISTRIBUTION
 from aiayn.runs.record import Record
 
@@ -22,15 +23,17 @@ def commands(records: Iterable[Record]) -> Iterator[str]:
 
 
 def machines(records: Iterable[Record]) -> Iterator[str]:
-    """The machines, each once, as in "AMD EPYC, 2 cores, 23.5 GiB"."""
-    yield from dict.fromkeys(_machine(record) for record in records if record.hardware)
+    """The machines, each once, as in "AMD EPYC, 2 cores, 2 threads, 23.5 GiB"."""
+    yield from dict.fromkeys(machine_text(record) for record in records if record.hardware)
 
 
-def _machine(record: Record) -> str:
+def machine_text(record: Record) -> str:
+    """The known facts of a run's machine, as in "8 x H100, AMD EPYC, 16 cores, 1 thread, 128 GiB"."""
     hardware = record.hardware
-    gpus = Counter(hardware.get("gpus", ()))
-    devices = [f"{count} x {name}" for name, count in gpus.items()]
-    return ", ".join([*devices, hardware["processor"], f"{hardware['cores']} cores", f"{hardware['memory_gib']} GiB"])
+    devices = [f"{count} x {name}" for name, count in Counter(hardware.get("gpus", ())).items()]
+    counts = [counted(hardware[f"{noun}s"], noun) for noun in ("core", "thread") if hardware.get(f"{noun}s")]
+    memory = f"{hardware['memory_gib']} GiB" if hardware.get("memory_gib") else ""
+    return ", ".join(filter(None, [*devices, hardware.get("processor"), *counts, memory]))
 
 
 def hardware_text(record: Record) -> str:

@@ -12,7 +12,7 @@ from aiayn.errors import UserError
 from aiayn.evaluation.score import Score
 from aiayn.paper.tables import load_table3
 from aiayn.reports.row import footer, paper_cells, print_row, print_scores
-from aiayn.reports.run import markdown, report_run
+from aiayn.reports.run import facts, markdown, report_run
 from aiayn.reports.status import print_status
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, Status, read_record
@@ -67,14 +67,20 @@ def test_facts_are_the_records(make_record: MakeRecord, scores: Scores) -> None:
         scores=scores,
         commit="c0ffee",
         dirty=True,
-        hardware={"processor": "abacus", "threads": 2, "memory_gib": 3.5, "gpus": ["slide rule"]},
+        hardware={
+            "processor": "abacus",
+            "cores": 1,
+            "threads": 2,
+            "memory_gib": 3.5,
+            "gpus": ["slide rule", "slide rule"],
+        },
         data_counts={"train": {"pairs": 4000, "dropped_too_long": 3, "dropped_empty": 0}, "dev": {"pairs": 20}},
         versions={"torch": "1.2.3"},
         flops=3.28e18,
     )
     page = markdown(record, "seed: 7")
     assert fact(page, "commit") == "c0ffee (with uncommitted changes)"
-    assert fact(page, "machine") == "abacus, 2 threads, 3.5 GiB; slide rule"
+    assert fact(page, "machine") == "2 x slide rule, abacus, 1 core, 2 threads, 3.5 GiB"
     train, dev = fact(page, "data").split("; ")
     assert train.startswith("train 4,000 pairs, 3 too long")
     assert "empty" not in train, "nothing empty was dropped"
@@ -83,6 +89,14 @@ def test_facts_are_the_records(make_record: MakeRecord, scores: Scores) -> None:
     assert float(fact(page, "FLOPs")) == record.flops
     assert fact(page, "evaluation time") == "1 min 00 s"
     assert fact(markdown(make_record(), ""), "commit") == "not a checkout"
+
+
+def test_unknown_facts_are_empty(make_record: MakeRecord) -> None:
+    new = make_record(started="2026-01-02T03:04:05+00:00", ended=None)
+    assert facts(new)["machine"] == ""
+    assert facts(new)["started, ended"] == new.started
+    assert facts(replace(new, hardware={"threads": 1, "processor": "", "gpus": []}))["machine"] == "1 thread"
+    assert "None" not in "".join(facts(new).values())
 
 
 def test_a_written_report_has_the_record_beside_it(

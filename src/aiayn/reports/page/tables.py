@@ -1,7 +1,6 @@
 """The page's tables, as HTML that needs no script."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from aiayn.evaluation.significance import Effect
 from aiayn.paper.claims import Metric
@@ -24,6 +23,7 @@ from aiayn.reports.page.markup import (
     tag,
     with_symbols,
 )
+from aiayn.reports.run_facts import machine_text
 from aiayn.reports.tables.table3_rows import Line, settings_beside, settings_text
 from aiayn.runs.ledger import State
 
@@ -127,7 +127,7 @@ def _cost(run: RunContent, longest: float, fastest: float) -> Html | None:
         number(scientific(record.flops or 0.0), record.flops),
         number(millions(record.parameters), record.parameters),
         number(duration(evaluation) if evaluation else "", evaluation or None),
-        tag("td", _machine(record.hardware), class_="machine"),
+        tag("td", machine_text(record), class_="machine"),
         **filtered(run.group, f"{run.title} {run.entry.state}"),
     )
 
@@ -141,12 +141,6 @@ def cost_summary(runs: Sequence[RunContent]) -> Html:
     spent = f"{duration(seconds)} of training, {tokens / 1e6:,.1f}M tokens"
     total = f"{counted(len(runs), 'run')}, {finished} of them finished: {spent}"
     return joined((total, *((", ", scientific(flops), " floating-point operations") if flops else ()), "."))
-
-
-def _machine(hardware: Mapping[str, Any]) -> str:
-    if gpus := hardware.get("gpus"):
-        return f"{len(gpus)} × {gpus[0]}"
-    return f"{hardware.get('processor')}, {counted(hardware['threads'], 'thread')}" if hardware else ""
 
 
 def plain_table(grid: Grid) -> Html:

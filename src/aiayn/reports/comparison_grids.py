@@ -79,15 +79,17 @@ def _axes(comparison: Comparison) -> tuple[str, str] | None:
 
 
 def _crossed(comparison: Comparison, axes: tuple[str, str], metric: str) -> Grid:
-    values = {key: {system.settings.get(key) for system in comparison.systems} for key in axes}
-    rows, columns = (sorted(values[key], key=sort_key) for key in axes)
-    scored = zip(comparison.systems, comparison.metrics[metric].values, strict=True)
-    cells = {tuple(system.settings.get(key) for key in axes): f"{score:.2f}" for system, score in scored}
+    settings = [system.settings for system in comparison.systems]
+    # By their representation: a value may be a list, which has no hash.
+    values = [{repr(each.get(key)): each.get(key) for each in settings} for key in axes]
+    rows, columns = (sorted(by_text.values(), key=sort_key) for by_text in values)
+    scored = zip(settings, comparison.metrics[metric].values, strict=True)
+    cells = {tuple(repr(each.get(key)) for key in axes): f"{score:.2f}" for each, score in scored}
     down, across = (_short(key, comparison.columns) for key in axes)
     return Grid(
         f"{metric.upper()}: {down} down, {across} across",
         (f"<{down}", *map(str, columns)),
-        (tuple((str(row), *(cells.get((row, column), "") for column in columns)) for row in rows),),
+        (tuple((str(row), *(cells.get((repr(row), repr(column)), "") for column in columns)) for row in rows),),
     )
 
 

@@ -77,6 +77,18 @@ def test_two_keys_make_a_grid(tmp_path: Path, make_run: MakeRun, *, by_experimen
     assert all(first < second for first, second in zip(*values, strict=True))
 
 
+def test_lists_of_files_are_values_of_a_grid(tmp_path: Path, make_run: MakeRun) -> None:
+    sides = ("train.target", "dev.source", "dev.target", "test.source", "test.target")
+    own = ("data=text_files", *(f"data.{side}=file" for side in sides))
+    for dropout in ("0.0", "0.2"):
+        for sources in ("[a,b]", "[a,c]"):
+            make_run("base", *own, f"data.train.source={sources}", f"model.dropout={dropout}", nll=1 + float(dropout))
+    ppl = next(grid for grid in grids(compared(tmp_path)) if grid.title.startswith("PPL: "))
+    (lines,) = ppl.groups
+    assert {*ppl.headings[1:], *(line[0] for line in lines)} == {"['a', 'b']", "['a', 'c']", "0.0", "0.2"}
+    assert all(all(line) for line in lines)
+
+
 def seeds_and_code(folder: Path) -> tuple[str, str]:
     """What the page says of seeds and of commits."""
     content = json.loads(FORMATS[".json"](document(compared(folder))))

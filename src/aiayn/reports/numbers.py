@@ -85,7 +85,7 @@ def approximate_time(seconds: float) -> str:
     """An estimate, as in 4.2 d, 9.9 h, 12 min, 5 s."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= (2 if unit == "d" else 1) * length:
-            return f"{seconds / length:.2g} {unit}" if seconds < 100 * length else f"{seconds / length:,.0f} {unit}"
+            return f"{seconds / length:.2g} {unit}" if seconds < 99.5 * length else f"{seconds / length:,.0f} {unit}"
     return f"{seconds:.0f} s"
 
 

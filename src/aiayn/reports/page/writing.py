@@ -52,7 +52,7 @@ def report_page(config: ReportConfig, output: Path) -> None:
                 complaint = str(error)
             else:
                 files.write_text(output, rendered(content, refresh=RELOAD_SECONDS))
-                seen = now
+                seen, complaint = now, ""
                 if has_bars():
                     draw_lines([f"{count_states(run.entry.state for run in content.runs) or 'no runs'}; Ctrl-C ends"])
             time.sleep(REST_SECONDS - POLL_SECONDS)
@@ -75,7 +75,7 @@ def _command(config: ReportConfig) -> str:
 
 
 def _modifications(runs: Path) -> dict[Path, tuple[int, int]]:
-    """Time in ns and size of each file that tells the state of a run."""
+    """Time in ns and size of each file with the state of a run."""
     found = {}
     for record in runs.rglob("run.json"):
         for path in (record, record.with_name("metrics.jsonl"), record.with_name("attention")):

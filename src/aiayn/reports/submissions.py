@@ -7,6 +7,7 @@ from typing import Any
 from aiayn.errors import RunFailedError, UserError
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
+from aiayn.reports.numbers import counted
 from aiayn.runs.replays import RecordedRun
 from aiayn.runs.submissions import findings, records_below, submit
 
@@ -14,7 +15,7 @@ SCHEMA = "records/1"
 
 
 def check_records(folder: Path) -> None:
-    """Print what is wrong with each record below a folder; RunFailedError if anything is, UserError without records."""
+    """Print the findings of each record below a folder; RunFailedError if there are any, UserError without records."""
     found = {path.relative_to(folder).as_posix(): findings(path) for path in records_below(folder)}
     if not found:
         raise UserError(f"check={folder}: has no records; they lie in <table>/<row>/<name>")
@@ -38,7 +39,7 @@ def plain(found: Mapping[str, Sequence[str]]) -> dict[str, Any]:
 
 def document(found: Mapping[str, Sequence[str]]) -> Document:
     """The findings by record."""
-    lines = tuple((name, "ok" if not each else f"{len(each)} findings") for name, each in found.items())
+    lines = tuple((name, "ok" if not each else counted(len(each), "finding")) for name, each in found.items())
     return Document(
         "Submitted records",
         "Written by `aiayn replay`.",

@@ -7,12 +7,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy.special import stdtrit
-
 from aiayn.config.report_schema import ReportConfig
 from aiayn.errors import UserError
 from aiayn.evaluation.matrix import TITLES
-from aiayn.evaluation.significance import CONFIDENCE
+from aiayn.evaluation.significance import Effect
 from aiayn.paper.cells import read_yaml
 from aiayn.reports.code_versions import code_versions, version_remarks
 from aiayn.reports.comparability import (
@@ -27,7 +25,7 @@ from aiayn.reports.comparability import (
 )
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
-from aiayn.reports.numbers import counted, ends_text, mean_text, signed, two_decimals
+from aiayn.reports.numbers import counted, effect_text, mean_text, two_decimals
 from aiayn.reports.publication import show_or_pack
 from aiayn.reports.run_facts import origin_remarks, seed_grid
 from aiayn.runs.ledger import read_results
@@ -50,39 +48,15 @@ def load_published() -> Mapping[str, Published]:
     return {experiment: Published(**entry) for experiment, entry in read_yaml("reproductions.yaml").items()}
 
 
-@dataclass(frozen=True)
-class Difference:
+def difference(scores: Sequence[float], published: float) -> Effect:
     """The mean of runs with different seeds, less a published score.
 
     The published score is that of one run of an unknown seed. The variance of the difference is that of one further run
     and of the mean. Both sides score the same sentences, which are not resampled.
     """
-
-    estimate: float
-    half_width: float | None
-    """Of the 95% interval, Student's; None for one seed."""
-
-    @property
-    def text(self) -> str:
-        """As in -0.31 [-1.20, +0.58]."""
-        if self.half_width is None:
-            return signed(self.estimate, 2)
-        return f"{signed(self.estimate, 2)} {ends_text(*self.ends, 2)}"
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The ends of the interval; NaN for one seed."""
-        width = math.nan if self.half_width is None else self.half_width
-        return self.estimate - width, self.estimate + width
-
-
-def difference(scores: Sequence[float], published: float) -> Difference:
-    """Compare scores of runs that differ in their seed with a published one."""
-    estimate, count = statistics.fmean(scores) - published, len(scores)
-    if count == 1:
-        return Difference(estimate, None)
-    quantile = float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
-    return Difference(estimate, quantile * statistics.stdev(scores) * math.sqrt(1 + 1 / count))
+    count = len(scores)
+    error = statistics.stdev(scores) * math.sqrt(1 + 1 / count) if count > 1 else None
+    return Effect(statistics.fmean(scores) - published, error, max(1, count - 1))
 
 
 @dataclass(frozen=True)
@@ -98,7 +72,7 @@ class Reproduction:
         return [run.test.by_definition[definition].score for run in self.runs if run.test is not None]
 
     @property
-    def difference(self) -> Difference | None:
+    def difference(self) -> Effect | None:
         """Ours less the published score; None without runs."""
         scores = self.scores(self.published.definition)
         return difference(scores, self.published.score) if scores else None
@@ -168,8 +142,7 @@ def _summary(reproductions: Sequence[Reproduction]) -> Grid:
     for each in reproductions:
         published = two_decimals(each.published.score)
         ours = mean_text(each.scores(each.published.definition), two_decimals) if each.runs else "pending"
-        apart = each.difference.text if each.difference else ""
-        lines.append((each.experiment, published, ours, str(len(each.runs)), apart))
+        lines.append((each.experiment, published, ours, str(len(each.runs)), effect_text(each.difference, 2)))
     headings = ("<experiment", "published", "ours", "seeds", "ours - published")
     return Grid("By the published definition", headings, (tuple(lines),))
 
@@ -196,9 +169,9 @@ def _remarks(reproductions: Sequence[Reproduction]) -> Iterator[str]:
             "ours; it covers seeds, not the choice of the test set"
         )
     for each in reproductions:
-        if each.difference and each.difference.half_width is not None:
-            low, high = each.difference.ends
-            holds = "contains" if low <= 0 <= high else "does not contain"
+        found = each.difference
+        if found is not None and found.low is not None and found.high is not None:
+            holds = "contains" if found.low <= 0 <= found.high else "does not contain"
             yield f"{each.experiment}: the interval, from {counted(len(each.runs), 'seed')}, {holds} 0"
 
 
@@ -208,8 +181,6 @@ def _plain(reproduction: Reproduction) -> dict[str, Any]:
         "experiment": reproduction.experiment,
         "published": asdict(reproduction.published),
         "scores": {name: reproduction.scores(name) for name in reproduction.definitions},
-        "difference": None
-        if found is None
-        else {"estimate": found.estimate, "half_width": found.half_width, "confidence": CONFIDENCE},
+        "difference": found and found.plain(),
         "runs": [run.plain() for run in reproduction.runs],
     }

@@ -177,15 +177,41 @@ class Values:
             value = MISSING
         return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value, stated
 
-    def rows(self, prefix: str, kind: Any, *, without: Collection[str] = ()) -> Iterator[Row]:
+    def rows(self, kind: type, prefix: str, *, without: Collection[str] = ()) -> Iterator[Row]:
         """The keys of a dataclass and of those inside it."""
-        explained = meanings(kind)
-        for name, hint in get_type_hints(kind, include_extras=True).items():
-            key = f"{prefix}.{name}".removeprefix(".")
-            if name not in without and dataclasses.is_dataclass(hint):
-                yield from self.rows(key, hint)
-            elif name not in without:
-                yield self.row(key, _type(hint), explained[name])
+        return (self.row(key, _type(hint), meaning) for key, hint, meaning in fields(kind, prefix, without=without))
+
+
+def fields(kind: type, prefix: str, *, without: Collection[str] = ()) -> Iterator[tuple[str, Any, str]]:
+    """Key, type and meaning of each field of a dataclass, and of those inside it."""
+    explained = meanings(kind)
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        key = f"{prefix}.{name}".removeprefix(".")
+        if name in without:
+            continue
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            yield from fields(hint, key)
+        else:
+            yield key, hint, explained[name]
+
+
+def open_keys(values: Values, group: str, chosen: str | None) -> Iterator[tuple[str, str]]:
+    """Key and comment of each value of a group whose values go to a third party."""
+    comments = {} if chosen is None else comments_of(store.conf_directory() / group / f"{chosen}.yaml")
+    for key in values.stated:
+        if key.startswith(f"{group}."):
+            yield key, comments.get(key.removeprefix(f"{group}."), "")
+
+
+def options_by_type(verb: str, group: str) -> dict[type, dict[str, Values]]:
+    """The options of a group with their composed values, by the dataclass of each."""
+    found: defaultdict[type, dict[str, Values]] = defaultdict(dict)
+    for option in store.options(group):
+        composed = Values(verb, f"{group}={option}")
+        own = OmegaConf.get_type(composed.root, group)
+        assert own is not None
+        found[own][option] = composed
+    return found
 
 
 def _sections(verb: str) -> dict[str, list[str]]:
@@ -197,7 +223,7 @@ def _sections(verb: str) -> dict[str, list[str]]:
         words = ", and these:" if hints.keys() - inherited else "."
         sections[""].append(f"It takes the groups and values of [aiayn {part.base}](#aiayn-{part.base}){words}")
     groups = [name for name, hint in hints.items() if dataclasses.is_dataclass(hint) or get_origin(hint) is dict]
-    sections[""].append(_keys(values.rows("", kind, without={*groups, *inherited})))
+    sections[""].append(_keys(values.rows(kind, "", without={*groups, *inherited})))
     for name in (group for group in chosen if group not in hints):
         sections[name] = [_options(name, chosen[name])]
     for name in (group for group in groups if group not in inherited):
@@ -205,35 +231,23 @@ def _sections(verb: str) -> dict[str, list[str]]:
         if dataclasses.is_dataclass(hints[name]):
             sections[name] += _typed_group(verb, values, name, hints[name], chosen.get(name))
         else:
-            sections[name].append(_open_group(values, name, chosen.get(name)))
+            keys = open_keys(values, name, chosen.get(name))
+            sections[name].append(_keys(values.row(key, "", comment) for key, comment in keys))
     return sections
 
 
 def _typed_group(verb: str, values: Values, name: str, kind: type, chosen: str | None) -> Iterator[str]:
     """The keys that every option of a group has, and those that only some have."""
-    yield _keys(values.rows(name, kind))
+    yield _keys(values.rows(kind, name))
     if chosen is None or not kind.__subclasses__():
         return
-    options: defaultdict[type, list[tuple[str, Values]]] = defaultdict(list)
-    for option in store.options(name):
-        composed = Values(verb, f"{name}={option}")
-        own = OmegaConf.get_type(composed.root, name)
-        assert own is not None
-        options[own].append((option, composed))
-    for own, alike in options.items():
-        names = [option for option, _ in alike]
-        defaults = dict(alike).get(chosen, alike[0][1])
-        if rows := list(defaults.rows(name, own, without=get_type_hints(kind))):
-            others = f" (defaults of `{names[0]}`)" if len(names) > 1 else ""
-            yield f"Besides, for {', '.join(f'`{name}={option}`' for option in names)}{others}:"
+    for own, options in options_by_type(verb, name).items():
+        first, *others = options
+        defaults = options.get(chosen, options[first])
+        if rows := list(defaults.rows(own, name, without=get_type_hints(kind))):
+            whose = f" (defaults of `{first}`)" if others else ""
+            yield f"Besides, for {', '.join(f'`{name}={option}`' for option in options)}{whose}:"
             yield _keys(rows)
-
-
-def _open_group(values: Values, name: str, chosen: str | None) -> str:
-    """The keys of a group whose values go to a third party: as stated, with the comments beside them."""
-    comments = comments_of(store.conf_directory() / name / f"{chosen}.yaml")
-    keys = [key for key in values.stated if key.startswith(f"{name}.")]
-    return _keys(values.row(key, "", comments.get(key.removeprefix(f"{name}."), "")) for key in keys)
 
 
 def comments_of(path: Path) -> dict[str, str]:

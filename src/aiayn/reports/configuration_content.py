@@ -7,12 +7,10 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from omegaconf import OmegaConf
-
 from aiayn.config import store
 from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.values import NameOrClass, Range
-from aiayn.reports.configuration import MISSING, Values, comments_of, own_part
+from aiayn.reports.configuration import MISSING, OwnPart, Values, fields, open_keys, options_by_type, own_part
 from aiayn.reports.formats import print_json
 
 TYPES: dict[Any, str] = {int: "integer", float: "number", bool: "boolean", str: "text"}
@@ -44,53 +42,42 @@ def _command(verb: str) -> dict[str, Any]:
         }
         for group, option in part.chosen.items()
     ]
-    return {"verb": verb, "meaning": purpose, "takes": part.base, "groups": groups, "keys": list(_keys(verb, values))}
+    return {
+        "verb": verb,
+        "meaning": purpose,
+        "takes": part.base,
+        "groups": groups,
+        "keys": list(_keys(verb, part, values)),
+    }
 
 
-def _keys(verb: str, values: Values) -> Iterator[dict[str, Any]]:
-    part = own_part(verb)
+def _keys(verb: str, part: OwnPart, values: Values) -> Iterator[dict[str, Any]]:
     explained = meanings(part.kind)
     for name, hint in part.hints.items():
         if name in part.inherited:
             continue
         if get_origin(hint) is dict:
-            folder = store.conf_directory() / name
-            comments = comments_of(folder / f"{part.chosen[name]}.yaml") if name in part.chosen else {}
-            for key in (key for key in values.stated if key.startswith(f"{name}.")):
-                yield _key(values, key, Any, comments.get(key.removeprefix(f"{name}."), ""))
+            for key, comment in open_keys(values, name, part.chosen.get(name)):
+                yield _key(values, key, Any, comment)
         elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            yield from _fields(values, name, hint)
+            yield from (_key(values, *field) for field in fields(hint, name))
             if name in part.chosen:
                 yield from _kinds(verb, name, hint)
         else:
             yield _key(values, name, hint, explained[name])
 
 
-def _fields(
-    values: Values, prefix: str, kind: type, *, without: frozenset[str] = frozenset()
-) -> Iterator[dict[str, Any]]:
-    """The keys of a dataclass and of those inside it."""
-    explained = meanings(kind)
-    for name, hint in get_type_hints(kind, include_extras=True).items():
-        if name in without:
-            continue
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            yield from _fields(values, f"{prefix}.{name}", hint)
-        else:
-            yield _key(values, f"{prefix}.{name}", hint, explained[name])
-
-
 def _kinds(verb: str, group: str, kind: type) -> Iterator[dict[str, Any]]:
     """The keys that only some options of a group have."""
     if not kind.__subclasses__():
         return
-    shared, found = frozenset(get_type_hints(kind)), dict[str, dict[str, Any]]()
-    for option in store.options(group):
-        values = Values(verb, f"{group}={option}")
-        own = OmegaConf.get_type(values.root, group)
-        assert own is not None
-        for key in _fields(values, group, own, without=shared):
-            found.setdefault(key["key"], {**key, "only_with": []})["only_with"].append(f"{group}={option}")
+    shared, found = get_type_hints(kind), dict[str, dict[str, Any]]()
+    for own, options in options_by_type(verb, group).items():
+        first, *_ = options.values()
+        words = [f"{group}={option}" for option in options]
+        for key, *field in fields(own, group, without=shared):
+            of_key = found.setdefault(key, _key(first, key, *field) | {"only_with": []})
+            of_key["only_with"] = sorted([*of_key["only_with"], *words])
     yield from found.values()
 
 

@@ -24,7 +24,7 @@ from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.resolvers import RESOLVERS
 from aiayn.config.sweep_schema import JoblibConfig, RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
 from aiayn.config.values import NameOrClass
-from aiayn.reports.formats import console, print_grid
+from aiayn.reports.formats import console, markdown_table, print_grid
 from aiayn.reports.grid import Grid
 from aiayn.system import files
 
@@ -336,8 +336,7 @@ def _keys(rows: Iterable[Row]) -> str:
 
 
 def _table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return markdown_table(Grid("", tuple(f"<{heading}" for heading in headings), (tuple(map(tuple, rows)),)))
 
 
 def _prose(text: str) -> str:

@@ -224,10 +224,9 @@ def _rich_table(part: Fitted) -> Table:
 
 
 def markdown_table(grid: Grid) -> str:
-    """A section of a page."""
+    """A section of a page; the table alone if it has no title."""
     lines = [
-        f"## {grid.title}",
-        "",
+        *([f"## {grid.title}", ""] if grid.title else []),
         _markdown_line([heading for heading, _ in grid.columns]),
         _markdown_line(["---" if is_left else "---:" for _, is_left in grid.columns]),
         *(_markdown_line(line) for group in grid.groups for line in group),

@@ -179,10 +179,7 @@ def _scores(scores: Sequence[CardScore]) -> Iterator[str]:
     lines = tuple(
         (each.split, each.name, f"{each.value:.2f}", _interval_text(each), f"{each.sentences:,}") for each in scores
     )
-    _, _, table = markdown_table(
-        Grid("", ("<split", "<score", "value", "<95% interval", "sentences"), (lines,))
-    ).partition("\n\n")
-    yield table
+    yield markdown_table(Grid("", ("<split", "<score", "value", "<95% interval", "sentences"), (lines,)))
     yield (
         f"Intervals are over the choice of sentences (bootstrap, {RESAMPLES:,} draws), for these weights; other seeds "
         "differ by more. Perplexity is per token of this model's own vocabulary."

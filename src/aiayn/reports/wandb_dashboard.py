@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import wandb_workspaces.reports.v2 as wr
@@ -162,8 +162,7 @@ def _report(table: Report, subject: Subject) -> Any:
 
 
 def _section(grid: Grid) -> list[Any]:
-    _, _, table = markdown_table(grid).partition("\n\n")
-    return [wr.H2(grid.title), wr.MarkdownBlock(table)]
+    return [wr.H2(grid.title), wr.MarkdownBlock(markdown_table(replace(grid, title="")))]
 
 
 def _workspace(subject: Subject) -> Any:

@@ -1,7 +1,6 @@
 """`aiayn report <noun>`."""
 
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -177,12 +176,9 @@ def _report(config: "ReportConfig", output: Path | None) -> None:  # noqa: C901 
                 raise UserError("run has no value: state the run directory, as in run=runs/table3/base/...")
             report_run(open_run(config.run), output)
         case "sharpness":
-            from aiayn.inference.sharpness import measure_sharpness
             from aiayn.reports.sharpness import report_sharpness
 
-            cache, device = Path(config.paths.cache), config.device
-            measure = partial(measure_sharpness, cache=cache, sentences=config.sentences, device=device)
-            report_sharpness(config, output, measure)
+            report_sharpness(config, output)
         case "table1":
             from aiayn.reports.tables.table1 import report_table1
 

@@ -1,12 +1,13 @@
 """The sharpness of attention, untrained and trained: variance of logits, entropy of weights (section 3.2.1)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from collections.abc import Iterator, Sequence
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from aiayn.config.report_schema import ReportConfig
+from aiayn.inference.sharpness import measure_sharpness
 from aiayn.models.attention_sharpness import AttentionSharpness
 from aiayn.reports.code_versions import version_remarks
 from aiayn.reports.comparison import Comparison
@@ -14,20 +15,20 @@ from aiayn.reports.comparison_grids import compared, name_headings, names_of
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 
-Measure: TypeAlias = Callable[[Path], tuple[AttentionSharpness, AttentionSharpness]]
-"""Measures the model of a run directory, with its initial and with its trained weights."""
-
 Stages: TypeAlias = tuple[Sequence[AttentionSharpness], Sequence[AttentionSharpness]]
 """The sharpness of each system over its seeds, before training and trained."""
 
 
-def report_sharpness(config: ReportConfig, output: Path | None, measure: Measure) -> None:
+def report_sharpness(config: ReportConfig, output: Path | None) -> None:
     """Print the sharpness of attention in each Transformer, or write it to a .md or .json file.
 
     Raises:
         UserError: the runs do not compare, or one cannot be read.
     """
     comparison = compared(config, kind="transformer")
+    measure = partial(
+        measure_sharpness, cache=Path(config.paths.cache), sentences=config.sentences, device=config.device
+    )
     measured = [[measure(run.path) for run in system.runs] for system in comparison.systems]
     initial, trained = ([_over_seeds([run[stage] for run in runs]) for runs in measured] for stage in (0, 1))
     show(document(comparison, (initial, trained)), output)

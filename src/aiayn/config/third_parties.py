@@ -192,11 +192,16 @@ def _metrics(config: TrainConfig) -> tuple[str, ...]:
     return "step", "epoch", "val/ppl", "val/bleu_none" if config.data.pretokenized else "val/bleu"
 
 
+def logs_to_wandb(logger: Mapping[str, Any]) -> bool:
+    """Whether the `logger` group names W&B's logger."""
+    return str(logger.get("_target_")).endswith("WandbLogger")
+
+
 def validate_wandb(logger: Mapping[str, Any]) -> None:
     """Check the arguments of W&B; arguments of other trackers are not checked."""
     if "_target_" in logger and not _names_its_target(logger):
         raise UserError(f"logger._target_={logger['_target_']}: state the name of a class, or logger=none")
-    if not str(logger.get("_target_")).endswith("WandbLogger"):
+    if not logs_to_wandb(logger):
         return
     if "api_key" in logger or "api_key" in (logger.get("settings") or {}):
         raise UserError("logger: an API key would be kept in the run's files: use `wandb login` or WANDB_API_KEY")

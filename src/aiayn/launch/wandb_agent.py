@@ -5,6 +5,7 @@ import os
 from functools import partial
 
 from aiayn.config.schema import TrainConfig
+from aiayn.config.third_parties import logs_to_wandb
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record
 
@@ -13,8 +14,8 @@ logger = logging.getLogger("aiayn")
 
 def agent_run_id(config: TrainConfig) -> str | None:
     """The run id that `wandb agent` gave to this attempt, or None without an agent or without W&B."""
-    is_tracked = str(config.logger.get("_target_")).endswith("WandbLogger")
-    return os.environ.get("WANDB_RUN_ID") if is_tracked and "WANDB_SWEEP_ID" in os.environ else None
+    is_asked_for = "WANDB_SWEEP_ID" in os.environ and logs_to_wandb(config.logger)
+    return os.environ.get("WANDB_RUN_ID") if is_asked_for else None
 
 
 def log_to_agent(config: TrainConfig, directory: RunDirectory, record: Record) -> None:

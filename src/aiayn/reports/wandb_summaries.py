@@ -9,6 +9,7 @@ import wandb
 from wandb.errors import CommError
 
 from aiayn.config.freeze import frozen_content
+from aiayn.config.third_parties import logs_to_wandb
 from aiayn.errors import UserError
 from aiayn.reports.beside_base import VERDICT, Summary
 from aiayn.reports.numbers import counted
@@ -58,7 +59,7 @@ def _update(api: Any, path: Path, summary: Summary) -> str:
     """Update one run: written, missing on the server, or untracked."""
     directory = RunDirectory(path)
     logger = frozen_content(directory.config).get("logger") or {}
-    if not str(logger.get("_target_")).endswith("WandbLogger"):
+    if not logs_to_wandb(logger):
         return "untracked"
     entity = logger.get("entity") or api.default_entity
     try:

@@ -9,13 +9,14 @@ from typing import Any
 from pytorch_lightning.loggers import Logger
 
 from aiayn.config.instantiation import instantiate, locate
+from aiayn.config.third_parties import logs_to_wandb
 from aiayn.tracking.metrics_log import MetricsLog, logged
 from aiayn.tracking.tracker import RunDescription, Tracker
 
 
 def check_tracker(settings: Mapping[str, Any]) -> None:
     """Check the `logger` group before a run starts; UserError for an unknown `_target_` or argument."""
-    if _is_wandb(settings):
+    if logs_to_wandb(settings):
         from aiayn.tracking.wandb_tracker import check_wandb  # imports wandb, which takes seconds
 
         check_wandb(settings)
@@ -40,7 +41,7 @@ def tracked(
     """
     loggers: list[Logger] = [MetricsLog(metrics, start_step=start_step)]
     tracker: Logger | None = None
-    if _is_wandb(settings):
+    if logs_to_wandb(settings):
         from aiayn.tracking.wandb_tracker import open_wandb
 
         earlier = () if is_new else logged(metrics)
@@ -65,7 +66,3 @@ def tracked(
 def trackers(loggers: Sequence[Logger]) -> list[Tracker]:
     """The loggers that take results of a whole run."""
     return [logger for logger in loggers if isinstance(logger, Tracker)]
-
-
-def _is_wandb(settings: Mapping[str, Any]) -> bool:
-    return str(settings.get("_target_")).endswith("WandbLogger")

@@ -66,7 +66,7 @@ def code_versions(runs: Iterable[tuple[Path, Record]]) -> tuple[CodeVersion, ...
             *version,
             tuple(made),
             tuple(record.name for record in made.values()),
-            tuple(" ".join(filter(None, (record.experiment, record.difference))) for record in made.values()),
+            tuple(record.title for record in made.values()),
         )
         for version, made in found.items()
     )

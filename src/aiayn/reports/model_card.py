@@ -94,7 +94,7 @@ def model_card(run: OpenedRun, record: Record, *, runs: Path, repository: str | 
 
 
 def _title(record: Record) -> str:
-    return f"{record.experiment} {record.difference}".rstrip() + f", scale {record.scale}, seed {record.seed}"
+    return f"{record.title}, scale {record.scale}, seed {record.seed}"
 
 
 def card_scores(run: OpenedRun, record: Record) -> Iterator[CardScore]:

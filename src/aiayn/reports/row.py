@@ -49,8 +49,7 @@ def print_table(table: Table, output: Console) -> None:
 
 def row_table(record: Record) -> Table:
     """Paper and run, one line each; ours is of the development set, as the paper's."""
-    title = f"{record.experiment} {record.difference}".rstrip()
-    title += f", scale {record.scale}, seed {record.seed}, data {record.data}"
+    title = f"{record.title}, scale {record.scale}, seed {record.seed}, data {record.data}"
     table = Table(title=title if record.trial is None else f"{title}: a trial ({record.trial})", min_width=64)
     dev = record.scores["dev"]
     for heading in ("", "PPL (dev)", f"{dev.quality_name} (dev)", "params", "steps"):

@@ -65,9 +65,8 @@ def seed_grid(runs: Sequence[ReportedRun], split: str) -> Grid:
     lines: dict[str, list[tuple[str, ...]]] = {}
     for run, scores in scored:
         record = run.record
-        name = f"{record.experiment} {record.difference}".rstrip()
         code = record.origin.code.text.removeprefix("commit ") if record.commit else ""
         cells = (str(record.seed), f"{record.steps:,}", f"{scores.ppl:.4f}", f"{scores.quality.score:.2f}", code)
-        lines.setdefault(name, []).append((name, *cells))
+        lines.setdefault(record.title, []).append((record.title, *cells))
     headings = ("<experiment", "seed", "steps", f"PPL ({split})", f"{quality} ({split})", "<commit")
     return Grid("Per seed", headings, tuple(map(tuple, lines.values())))

@@ -239,6 +239,11 @@ class Record:
     """None for a run that was trained here."""
 
     @property
+    def title(self) -> str:
+        """The experiment with the run's changes to it, as in "table3/base dropout=0.3"."""
+        return f"{self.experiment} {self.difference}".rstrip()
+
+    @property
     def account(self) -> RunCost:
         """`cost`, or an empty account if training never began."""
         return self.cost or RunCost.of(())

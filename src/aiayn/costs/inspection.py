@@ -66,8 +66,6 @@ class Inspection:
     """Whether the batch is a micro-batch of training, and not its first sentences."""
     micro_batches: int
     """Per optimizer step, on all devices."""
-    vocabulary: int
-    """Entries of the vocabulary."""
     own: Layer
     base: Layer
     sizes: dict[str, int]
@@ -91,7 +89,7 @@ def inspect_model(config: TrainConfig, base: ModelConfig) -> Inspection:
     devices = _devices(config)
     count = accumulation(config, world_size=devices) * devices
     sizes, base_sizes = (_sizes(model, vocabulary) for model in (config.model, base))
-    return Inspection(batch, is_whole, count, vocabulary, own, other, sizes, base_sizes)
+    return Inspection(batch, is_whole, count, own, other, sizes, base_sizes)
 
 
 def batch_lengths(config: TrainConfig) -> BatchLengths:

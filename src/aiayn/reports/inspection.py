@@ -36,7 +36,7 @@ NAMED = ("vocabulary", "d_model")
 FIGURES = ("parameters", "FLOPs", "memory")
 """The columns of `Node.figures`."""
 
-TOLD = ("num_heads", "d_k", "d_v", "kernel_size", "probability")
+NAMED_SETTINGS = ("num_heads", "d_k", "d_v", "kernel_size", "probability")
 """Settings of a layer that its figures need not show."""
 
 
@@ -82,7 +82,7 @@ def document(config: InspectConfig) -> Document:
     found = inspect_model(config, base)  # type: ignore[arg-type]
     tree = beside(folded(found.own, folds=config.folded), folded(found.base, folds=config.folded))
     names, base_names = ({sizes[name]: name for name in NAMED} for sizes in (found.sizes, found.base_sizes))
-    lines = [line for line, _ in tree_lines(tree, config.depth, names, base_names)]
+    lines = list(tree_lines(tree, config.depth, names, base_names))
     differs = any(line[-1] for line in lines)
     headings = ("<layer", "<output", *FIGURES, *(("<base",) if differs else ()))
     grid = Grid("Layers", headings, (tuple(line if differs else line[:-1] for line in lines),))
@@ -144,18 +144,12 @@ def beside(own: Node, base: Node | None) -> Node:
     return replace(own, base=base, children=children)
 
 
-Line = tuple[tuple[str, ...], Node]
-
-
 def tree_lines(
     node: Node, depth: int | None, names: dict[int, str], base_names: dict[int, str], level: int = 0
-) -> Iterator[Line]:
-    """The cells of each node, down to a depth; the last one has what differs in base, and is empty if nothing does."""
+) -> Iterator[tuple[str, ...]]:
+    """The cells of each node, down to a depth; the last cell has the differences to base, and is empty without any."""
     indent = INDENT * level
-    yield (
-        (f"{indent}{node.name}", shape_text(node.layer, names), *node.figures(), base_text(node, names, base_names)),
-        node,
-    )
+    yield f"{indent}{node.name}", shape_text(node.layer, names), *node.figures(), base_text(node, names, base_names)
     if depth is not None and level >= depth:
         return
     for child in node.children:
@@ -166,7 +160,7 @@ def tree_lines(
         if child.has_content and child.layer.name not in present:
             named = zip(FIGURES, child.figures(), strict=True)
             figures = ", ".join(f"{name} {figure}" for name, figure in named if figure)
-            yield (f"{indent}{INDENT}({child.name})", "", "", "", "", f"{MARK} {figures}"), child
+            yield (f"{indent}{INDENT}({child.name})", "", "", "", "", f"{MARK} {figures}")
 
 
 def shape_text(layer: Layer, names: dict[int, str]) -> str:
@@ -176,7 +170,7 @@ def shape_text(layer: Layer, names: dict[int, str]) -> str:
 
 
 def base_text(node: Node, names: dict[int, str], base_names: dict[int, str]) -> str:
-    """What base's node has otherwise, after a mark; empty if nothing, and for both models as a whole if equal."""
+    """The differences of base's node, after a mark; empty if there are none."""
     base = node.base
     if base is None:
         return f"{MARK} nothing"
@@ -185,8 +179,11 @@ def base_text(node: Node, names: dict[int, str], base_names: dict[int, str]) -> 
         parts.append(base.layer.kind)
     else:
         own = node.layer.settings
-        told = ((name, value) for name, value in base.layer.settings.items() if name in TOLD and own.get(name) != value)
-        parts += [f"{name} {value}" for name, value in told]
+        parts += [
+            f"{name} {value}"
+            for name, value in base.layer.settings.items()
+            if name in NAMED_SETTINGS and own.get(name) != value
+        ]
     shapes = shape_text(node.layer, names), shape_text(base.layer, base_names)
     parts += [shapes[1]] if shapes[1] not in ("", shapes[0]) else []
     pairs = zip(FIGURES, node.figures(), base.figures(), strict=True)

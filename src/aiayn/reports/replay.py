@@ -18,7 +18,6 @@ from aiayn.evaluation.significance import CONFIDENCE, measure, sentence_columns,
 from aiayn.reports.formats import Document
 from aiayn.reports.grid import Grid
 from aiayn.runs.ledger import State, read_results
-from aiayn.runs.provenance import COMMIT_DIGITS
 from aiayn.runs.record import Record
 from aiayn.runs.replays import RecordedRun
 
@@ -117,19 +116,15 @@ def compared(run: RecordedRun, replay: RecordedRun, *, runs: Path, has_trained: 
     """
     first, steps = first_difference(run, replay) if has_trained else (None, 0)
     noise, origin = _noise(run, replay, runs)
-    scores = [
-        ScoreComparison(name, recorded, _values(replay.record)[name], noise.get(name))
-        for name, recorded in _values(run.record).items()
-        if name in _values(replay.record)
-    ]
+    own, here = _values(run.record), _values(replay.record)
+    scores = [ScoreComparison(name, own[name], here[name], noise.get(name)) for name in own if name in here]
     texts, are_texts_equal = _texts(run, replay)
     has_texts = any(run.hypotheses(split) is not None for split in run.record.scores)
     if first is None and all(each.is_equal for each in scores) and are_texts_equal:
         outcome = Outcome.identical if steps or has_texts else Outcome.equal_scores
     else:
-        within = [each.is_within_noise for each in scores if each.noise is not None or each.is_equal]
-        judged = [each for each in scores if each.noise is not None]
-        outcome = Outcome.within_noise if judged and all(within) else Outcome.different
+        judged = [each.is_within_noise for each in scores if each.noise is not None]
+        outcome = Outcome.within_noise if judged and all(judged) else Outcome.different
     step, key = first or (None, None)
     return Verdict(outcome, step, key, steps, scores, origin, texts, list(differences(run, replay)))
 
@@ -182,9 +177,10 @@ def _noise(run: RecordedRun, replay: RecordedRun, runs: Path) -> tuple[dict[str,
     if others:
         records = [run.record, *others]
         quantile = float(stdtrit(len(others), (1 + CONFIDENCE) / 2))
+        scores = [_values(record) for record in records]
         found = {}
-        for name in _values(run.record):
-            each = [_values(record).get(name, math.nan) for record in records]
+        for name in scores[0]:
+            each = [of_seed.get(name, math.nan) for of_seed in scores]
             values = np.log(each) if name.endswith("PPL") else np.array(each)
             if np.isfinite(values).all():
                 found[name] = quantile * math.sqrt(2) * float(np.std(values, ddof=1))
@@ -231,13 +227,12 @@ def _other_seeds(run: RecordedRun, runs: Path) -> list[Record]:
 
 
 def differences(run: RecordedRun, replay: RecordedRun) -> Iterator[Difference]:
-    """What was recorded otherwise: seed, data, code, packages, hardware, precision."""
+    """Facts in which record and replay differ: seed, data, code, packages, hardware, precision."""
     own, here = run.record, replay.record
     facts: dict[str, tuple[object, object]] = {
         "seed": (own.seed, here.seed),
         "data": (own.data_fingerprint, here.data_fingerprint),
-        "commit": (_commit(own), _commit(here)),
-        "uncommitted changes": (own.patch or "none", here.patch or "none"),
+        "code": (own.origin.code.text, here.origin.code.text),
         **{name: (version, here.versions.get(name)) for name, version in own.versions.items()},
         **{name: (value, here.hardware.get(name)) for name, value in own.hardware.items()},
         "precision": (own.precision, here.precision),
@@ -248,10 +243,6 @@ def differences(run: RecordedRun, replay: RecordedRun) -> Iterator[Difference]:
         if values[0] != values[1]:
             yield Difference(name, *(_text(value) for value in values))
     yield from _other_packages(run, replay)
-
-
-def _commit(record: Record) -> str:
-    return record.commit[:COMMIT_DIGITS] if record.commit else f"the package {record.versions.get('aiayn')}"
 
 
 def _text(value: object) -> str:
@@ -283,12 +274,12 @@ def _packages(run: RecordedRun) -> dict[str, str] | None:
 
 
 def document(run: RecordedRun, replay: RecordedRun, verdict: Verdict) -> Document:
-    """The verdict, then scores, then what was recorded otherwise."""
+    """The verdict, then scores, then facts in which record and replay differ."""
     scores = tuple((each.name, f"{each.recorded:.4f}", f"{each.here:.4f}", _cell(each)) for each in verdict.scores)
     grids = [Grid("Scores", ("<score", "record", "replay", "<result"), (scores,))]
     if verdict.environment:
         lines = tuple((each.name, each.recorded, each.here) for each in verdict.environment)
-        grids.append(Grid("Recorded otherwise", ("<what", "<record", "<replay"), (lines,)))
+        grids.append(Grid("Other differences", ("<fact", "<record", "<replay"), (lines,)))
     return Document(
         f"Replay of {run.record.name}",
         "Written by `aiayn replay`.",

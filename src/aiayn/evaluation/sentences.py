@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.errors import UserError
+from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets
 from aiayn.system import files
 
@@ -25,6 +26,11 @@ class SentenceScores:
     """Tokens of the source, eos included."""
     brackets: SentenceBrackets | None = None
     """None where no trees are scored."""
+
+
+def sentence_quality(row: SentenceScores) -> float:
+    """The BLEU of one sentence, or the F1 of its brackets where trees are scored; 0 to 100."""
+    return sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1
 
 
 def write_sentence_scores(path: Path, rows: Iterable[SentenceScores]) -> None:

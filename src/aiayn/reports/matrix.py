@@ -7,6 +7,7 @@ from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.data.corpora.corpus import Split
+from aiayn.data.preparation.filters import HELD_OUT
 from aiayn.errors import UserError
 from aiayn.evaluation.matrix import TITLES, Translations, check_metrics, slow_scores
 from aiayn.evaluation.score import Score
@@ -17,8 +18,6 @@ from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import check_translations
-
-SPLITS: tuple[Split, ...] = ("dev", "test")
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def read_matrix(evaluation: Evaluation, metrics: Sequence[str], *, cache: Path, 
     Raises:
         UserError: nothing was evaluated, the corpus is in no cache, or a metric is not installed.
     """
-    splits = [split for split in SPLITS if split in evaluation.scores]
+    splits = [split for split in HELD_OUT if split in evaluation.scores]
     if not splits:
         evaluation.of("test", key="run")
     data = corpus_of(evaluation, cache)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from aiayn.config.report_schema import CompareConfig
 from aiayn.data.corpora.corpus import Split
+from aiayn.data.preparation.filters import HELD_OUT
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts, words_of
 from aiayn.errors import UserError
@@ -30,8 +31,6 @@ from aiayn.reports.numbers import signed, two_decimals
 from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import SplitScores, check_translations
 from aiayn.system.progress import Bar
-
-SPLITS: tuple[Split, ...] = ("dev", "test")
 
 SUFFIXES = (".md", ".json")
 
@@ -140,9 +139,9 @@ def report_paired(config: CompareConfig, output: Path | None) -> None:
     """
     if output is not None and output.suffix not in SUFFIXES:
         raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(SUFFIXES)}")
-    split = next((name for name in SPLITS if name == config.split), None)
+    split = next((name for name in HELD_OUT if name == config.split), None)
     if split is None:
-        raise UserError(f"split={config.split}: choose from {', '.join(SPLITS)}")
+        raise UserError(f"split={config.split}: choose from {', '.join(HELD_OUT)}")
     first, second = open_evaluation(config.run), open_evaluation(config.against, key="against")
     show(document(compare_two(first, second, split, config)), output)
 

@@ -5,9 +5,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from aiayn.data.preparation.prepared import PreparedData
-from aiayn.evaluation.bleu import sentence_bleu
 from aiayn.evaluation.samples import representative_sample
-from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.evaluation.sentences import read_sentence_scores, sentence_quality
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores
 from aiayn.tracking.tracker import Tracker
@@ -64,7 +63,7 @@ def sample_rows(
     path = directory.path / scores.hypotheses
     hypotheses = path.read_text(encoding="utf-8").split("\n")[:-1]
     rows = read_sentence_scores(path.with_name("test.sentences.jsonl"))
-    values = [sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1 for row in rows]
+    values = [sentence_quality(row) for row in rows]
     test = data.split("test", limit=scores.sentences)
     sources, references = test.source_lines(), test.target_lines()
     return [(sources[i], references[i], hypotheses[i], values[i]) for i in representative_sample(values, count)]

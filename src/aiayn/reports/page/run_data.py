@@ -14,8 +14,7 @@ import numpy as np
 from aiayn.data.lines import file_lines
 from aiayn.data.preparation.prepared import PreparedData, find_prepared
 from aiayn.errors import UserError
-from aiayn.evaluation.bleu import sentence_bleu
-from aiayn.evaluation.sentences import read_sentence_scores
+from aiayn.evaluation.sentences import read_sentence_scores, sentence_quality
 from aiayn.runs.attention_maps import KINDS, Weights, read_attention_maps
 from aiayn.runs.directory import RunDirectory
 
@@ -138,7 +137,7 @@ def read_samples(hypotheses: Path, modified: int, data: PreparedData) -> tuple[S
             f"{hypotheses}: {len(translations)} sentences where there are {len(rows)} scores; evaluate the run again"
         )
     sources, references = split.source_lines(), split.target_lines()
-    scores = [sentence_bleu(row.bleu_statistics) if row.brackets is None else row.brackets.scores.f1 for row in rows]
+    scores = [sentence_quality(row) for row in rows]
     name = "BLEU" if all(row.brackets is None for row in rows) else "F1"
     # Of equal scores, that of the longer sentence is the better one.
     order = sorted(range(len(rows)), key=lambda place: (scores[place], rows[place].tokens, -place))

@@ -99,7 +99,7 @@ class Comparison:
 
     systems: Sequence[System]
     columns: Sequence[str]
-    """The keys that tell systems apart: the experiment, and those in which runs of one experiment differ."""
+    """The keys that distinguish systems: the experiment, and those in which runs of one experiment differ."""
     differing: Sequence[str]
     """All keys in which they differ, except the experiment."""
     measured: Measurements
@@ -222,7 +222,7 @@ def _differing(settings: Sequence[Settings]) -> list[str]:
 
 
 def _columns(settings: Sequence[Settings]) -> list[str]:
-    """The keys that tell settings apart: an experiment with a single system stands for all its settings."""
+    """The keys that distinguish settings: an experiment with a single system stands for all its settings."""
 
     def name(of: Settings) -> str:
         return str(of[EXPERIMENT])

@@ -15,7 +15,8 @@ def print_contract(config: TrainConfig) -> None:
     checks = [{"check": each.name, "passed": each.passed, "found": each.detail} for each in found]
     content = {"model": config.model.kind.name, "passed": all(each.passed for each in found), "checks": checks}
     title = f"Contract of model.kind={config.model.kind}"
-    show(Document(title, "aiayn check", grids=(grid,), schema="check/1", content=content), None)
+    written = "Written by `aiayn check`."
+    show(Document(title, written, grids=(grid,), schema="check/1", content=content), None)
     failed = [each.name for each in found if not each.passed]
     if failed:
         raise RunFailedError(f"{len(failed)} of {len(found)} checks failed: {', '.join(failed)}")

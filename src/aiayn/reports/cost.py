@@ -25,8 +25,8 @@ DEFINITIONS = {
     "lost": "training and validation lost to kills",
     "device-hours": "training, validation and evaluation, times devices; without GPUs a process is a device",
     ANALYTIC: "forward and backward passes of training: 6 per token and matrix weight that processes it",
-    PAPERS: "as Table 2 has FLOPs: wall time of training and its validations, times devices, times what each sustains "
-    "in single precision",
+    PAPERS: "as Table 2 has FLOPs: wall time of training and its validations, times devices, times the sustained rate "
+    "of each in single precision",
     "MFU": "analytic FLOPs per second of training, as a share of the devices' peak in the run's precision",
     "GPU kWh, CPU kWh": "of whole devices, by their drivers",
 }

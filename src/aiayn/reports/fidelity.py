@@ -35,7 +35,7 @@ def report_fidelity(profiles: Sequence[str] | None, output: Path | None) -> None
     """
     names = _chosen(profiles)
     lines = list(differing_settings(names))
-    headings = ("<key", *(f"<{name}" for name in names), "<what it is")
+    headings = ("<key", *(f"<{name}" for name in names), "<meaning")
     grid = Grid("Fidelity profiles, setting by setting", headings, (tuple(lines),))
     written = "Written by `aiayn report fidelity`; values at `scale=paper`."
     show(Document("Fidelity profiles", written, [grid], schema="fidelity/1", content=_plain(names, lines)), output)

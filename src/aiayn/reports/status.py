@@ -119,7 +119,9 @@ def watch_status(runs: Path, view: View, *, interval: float) -> None:
         raise UserError(f"interval={interval:g}: must be more than 0 seconds")
     output = console()
     if not output.is_terminal:
-        raise UserError("watch=true: standard output is no terminal; leave it out, and what stands now is printed once")
+        raise UserError(
+            "watch=true: standard output is no terminal; leave it out, and the present state is printed once"
+        )
     drawn: list[list[Segment]] = []
     with Live(console=output, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
         while True:
@@ -236,7 +238,7 @@ def _seed_grids(entries: Iterable[Entry], variants: Mapping[Path, str]) -> Itera
             for row in sorted(rows, key=lambda row: (papers.get(row[0], len(papers)), row))
         )
         names = {name for row in rows.values() for runs in row.values() for entry in runs for name in scores_of(entry)}
-        shown = f"PPL / {'F1' if 'F1' in names else 'BLEU'} (dev) of what is finished"
+        shown = f"PPL / {'F1' if 'F1' in names else 'BLEU'} (dev) of finished runs"
         title = f"scale {scale}, data {data}: {shown if names else 'nothing is finished'}"
         yield Grid(title, ("<experiment", *(f"<seed {seed}" for seed in seeds)), (lines,))
 

@@ -23,7 +23,7 @@ REMEDY = "runs kept offline are sent by aiayn sync, and then this command comple
 
 
 def check_online() -> None:
-    """Refuse before the report is made if W&B's client has no account, or is told to stay offline."""
+    """Refuse before the report is made if W&B's client has no account, or is set to offline."""
     quiet_libraries()
     if session().mode in ("offline", "dryrun", "disabled"):
         raise UserError(f"wandb=true: WANDB_MODE={session().mode}: unset it; {REMEDY}")
@@ -32,7 +32,7 @@ def check_online() -> None:
 
 
 def update_summaries(summaries: Mapping[Path, Summary], *, others: int) -> None:
-    """Write differences to base into the summaries of runs, and tell in one line how many.
+    """Write differences to base into the summaries of runs, and report their number in one line.
 
     Args:
         summaries: by run directory.

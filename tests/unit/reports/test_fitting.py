@@ -78,5 +78,5 @@ def test_real_tables_fit(make_run: Callable[..., Path], tmp_path: Path, width: i
 @pytest.mark.parametrize("width", [80, 120])
 def test_explanations_of_settings_are_whole(width: int) -> None:
     names = ["paper", "fairseq", "tensor2tensor_2017", "tensor2tensor_final"]
-    headings = ("<key", *(f"<{name}" for name in names), "<what it is")
+    headings = ("<key", *(f"<{name}" for name in names), "<meaning")
     check(Grid("", headings, (tuple(differing_settings(names)),)), width)

@@ -54,11 +54,11 @@ def test_rows_are_by_seeds_in_the_papers_order(add: Callable[..., None], show: S
     add("base", 1, scale="demo")
     lines = show()
     assert lines[:8] == [
-        ["scale nano, data grammar: PPL / BLEU (dev) of what is finished"],
+        ["scale nano, data grammar: PPL / BLEU (dev) of finished runs"],
         ["experiment", "seed 1", "seed 2", "seed 10"],
         ["table3/base", "2.12 / 21.2", "1 finished, 1 interrupted", ""],
         ["table3/a_h1", "2.12 / 21.2", "", "failed at 300"],
-        ["scale demo, data grammar: PPL / BLEU (dev) of what is finished"],
+        ["scale demo, data grammar: PPL / BLEU (dev) of finished runs"],
         ["experiment", "seed 1"],
         ["table3/base", "2.12 / 21.2"],
         ["run", "state", "steps", "trained", "left"],

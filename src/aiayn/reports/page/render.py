@@ -130,7 +130,7 @@ def _lead(content: PageContent) -> Html:
     if not content.runs:
         return joined(("There are no runs yet. This trains the twenty rows: ", FIRST_COMMAND))
     if not conditions:
-        return Html("No run of these rows has finished yet; what is under way is below.")
+        return Html("No run of these rows has finished yet; unfinished runs are listed below.")
     data = conditions["data"].split(" (")[0]
     return joined((f"scale {conditions['scale']}", data, conditions["split"], _count(content)), " · ")
 

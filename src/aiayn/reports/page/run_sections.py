@@ -121,6 +121,7 @@ def marked(hypothesis: str, reference: str) -> Html:
 
 def _attention(anchor: str, maps: Mapping[str, Any]) -> Html:
     omitted = f" {counted(maps['omitted'], 'more sentence')} in the run's folder." if maps["omitted"] else ""
-    words = f"Weights after {maps['step']:,} steps: each row is one position, and what it attends to.{omitted}"
+    rows = "each row is one position, with the positions that it attends to"
+    words = f"Weights after {maps['step']:,} steps: {rows}.{omitted}"
     place = tag("div", class_="attention", data_attention=anchor)
     return _section("Attention", tag("p", words, class_="note"), place, data_block(maps, id=anchor))

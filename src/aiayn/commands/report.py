@@ -1,6 +1,7 @@
 """`aiayn report <noun>`."""
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 

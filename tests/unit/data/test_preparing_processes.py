@@ -17,7 +17,7 @@ from multiprocessing import active_children
 from pathlib import Path
 from aiayn.data.preparation.filters import Filters
 from aiayn.data.preparation.prepared import PreparationSettings, prepare
-from aiayn.errors import UserError
+from aiayn.errors import RunFailedError, UserError
 
 cache, log, pairs, processes, action = sys.argv[1:]
 
@@ -46,7 +46,7 @@ if __name__ == "__main__":
         data = prepare(
             Numbers(), settings=settings, cache=Path(cache), processes=int(processes), progress=progress
         )
-    except UserError as error:
+    except (UserError, RunFailedError) as error:
         sys.exit(str(error))
     print(data.fingerprint, len(data.split("train")))
 """
@@ -154,9 +154,13 @@ def test_a_disk_that_cannot_be_written_is_reported_and_freed(tmp_path: Path, act
     assert not list(closed.glob("cache/prepared/*.partial"))
 
 
-def test_a_killed_encoding_process_is_reported(tmp_path: Path) -> None:
+def test_a_killed_encoding_process_is_reported_and_finished_shards_stay(tmp_path: Path) -> None:
     process = start(tmp_path / "cache", tmp_path / "log", action="kill a worker", pairs=9 * SHARD, processes=2)
     _, error = process.communicate(timeout=60)
-    assert error.startswith(f"paths.cache={tmp_path / 'cache'}: ")
-    assert "an encoding process was killed, perhaps because memory ran out" in error
+    assert error.startswith(
+        "an encoding process was killed, perhaps because memory ran out; rerun the command to resume"
+    )
+    assert error.endswith("with fewer launch.preparation_processes\n")
     assert error.count("\n") == 1
+    [shards] = (tmp_path / "cache" / "prepared").glob("*.shards")
+    assert first_missing(shards) >= SHARD

@@ -126,6 +126,7 @@ def prepare(
 
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.
+        KilledRunError: A process was killed.
     """
     if settings.filters.language:
         check_languages(corpus.source_language, corpus.target_language)

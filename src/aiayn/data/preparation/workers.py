@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 
 from aiayn.data.preparation.shards import ShardEncoder, ShardText
+from aiayn.errors import KilledRunError
 
 _encoders: list[ShardEncoder] = []
 """The encoder of a worker process."""
@@ -17,14 +18,20 @@ _encoders: list[ShardEncoder] = []
 
 @contextmanager
 def encoding_processes(encoder: ShardEncoder, number: int) -> Iterator[Callable[[ShardText], int]]:
-    """Start processes, and yield a `ShardEncoder.write` that runs in one of them; for `number` threads."""
+    """Start processes, and yield a `ShardEncoder.write` that runs in one of them; for `number` threads.
+
+    It raises a KilledRunError if one of them is killed: a build that fails with it keeps the finished shards.
+    """
     with ProcessPoolExecutor(number, get_context("spawn"), initializer=_start, initargs=(encoder,)) as pool:
 
         def write(text: ShardText) -> int:
             try:
                 return pool.submit(_write, text).result()
             except BrokenProcessPool:
-                raise OSError("an encoding process was killed, perhaps because memory ran out") from None
+                raise KilledRunError(
+                    "an encoding process was killed, perhaps because memory ran out; rerun the command to resume, with "
+                    "fewer launch.preparation_processes"
+                ) from None
 
         yield write
 

@@ -252,11 +252,11 @@ def _reference(systems: Sequence[System], against: str | None) -> int | None:
 def _buckets(systems: Sequence[System]) -> Iterator[Bucket]:
     """The sentences by source length; lengths that no training had are apart."""
     lengths = [row.source_tokens for row in systems[0].runs[0].rows]
-    trained = [int(system.settings["data.max_length"]) for system in systems]
-    for inside in length_parts(lengths, borders=trained):
+    trained = max(int(system.settings["data.max_length"]) for system in systems)
+    for inside in length_parts(lengths, border=trained):
         ppl, bleu = (
             [float(np.mean([score(run.columns[inside].sum(axis=0)) for run in system.runs])) for system in systems]
             for score in (perplexities, bleu_scores)
         )
         part = list(compress(lengths, inside))
-        yield Bucket(min(part), max(part), min(part) > max(trained), ppl, bleu)
+        yield Bucket(min(part), max(part), min(part) > trained, ppl, bleu)

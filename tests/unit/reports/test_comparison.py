@@ -144,6 +144,13 @@ def test_lengths_that_training_had_are_kept_apart_from_longer_ones(tmp_path: Pat
     assert [bucket.shortest for bucket in compared(tmp_path).buckets if bucket.is_unseen] == [40]
 
 
+def test_with_two_limits_of_training_no_bucket_crosses_the_larger_one(tmp_path: Path, make_run: MakeRun) -> None:
+    lengths = [3, 3, 4, 9, 9, 9, 12, 16, 20, 21, 40]
+    for row, limit in (("base", 15), ("e_learned", 16)):  # both are nearest to the same quantile, 12
+        make_run(row, f"data.max_length={limit}", source_lengths=lengths)
+    assert all(bucket.is_unseen == (bucket.longest > 16) for bucket in compared(tmp_path).buckets)
+
+
 def test_runs_of_a_sweep_or_of_some_experiments_alone(
     tmp_path: Path, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,10 +243,12 @@ def test_a_part_of_a_split_cannot_be_streamed(tmp_path: Path) -> None:
     ("rows", "said"),
     [
         (nested(("a", "b"), ("c", None)), "has no text in the language de in row 1"),
+        ([*nested(("a", "b")), {"translation": None}], "has no text in the language en in row 1"),
+        ([{"translation": "a"}], "has no text in the language en in row 0"),
         ([{"en": 1, "de": "x"}], "has no text in the language en in row 0"),
         ([{"en": "a", "ro": "b"}], "has the columns en, ro, neither translation nor de; fix data.source_language"),
     ],
-    ids=["missing", "number", "other languages"],
+    ids=["missing", "null row", "column of text", "number", "other languages"],
 )
 def test_columns_without_text_are_refused(tmp_path: Path, rows: Rows, said: str, streaming: bool) -> None:
     folder = write(tmp_path / "set", dict.fromkeys(NAMES.values(), rows))

@@ -126,7 +126,7 @@ class HubCorpus:
         """Return one language of consecutive rows, the first of which has the given number."""
         place = f"data.path={self._data_set.path} ({self._splits[split]})"
         if "translation" in batch:
-            texts = [row.get(language) for row in batch["translation"]]
+            texts: list[Any] = [row.get(language) if isinstance(row, dict) else None for row in batch["translation"]]
         elif language in batch:
             texts = list(batch[language])
         else:

@@ -35,7 +35,7 @@ class Preparation:
 
 
 def prepare_data(config: TrainConfig) -> PreparedData:
-    """The prepared corpus of a run, shared by later runs and all ranks; UserError if corpus or cache fail."""
+    """The prepared corpus of a run, shared by later runs and all ranks; errors are those of `prepare`."""
     return bring_into_cache(config).data
 
 

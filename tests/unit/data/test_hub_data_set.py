@@ -16,7 +16,8 @@ from urllib.parse import unquote
 import pytest
 
 from aiayn.data.corpora.hub_data_set import HubDataSet
-from aiayn.errors import UserError
+from aiayn.data.preparation.atomic_cache import open_or_build, shard_directory
+from aiayn.errors import RunFailedError, UserError
 
 Files = Mapping[str, bytes]
 
@@ -121,7 +122,7 @@ FILES = {
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from aiayn.errors import UserError
+from aiayn.errors import RunFailedError, UserError
 from aiayn.data.corpora.hub_data_set import HubDataSet
 
 for asked in json.loads(sys.argv[1]):
@@ -131,6 +132,8 @@ for asked in json.loads(sys.argv[1]):
         print(json.dumps([data_set.content, list(data_set.table("train", key="data.splits.train")["en"])]))
     except UserError as error:
         print(json.dumps(str(error)))
+    except RunFailedError as error:
+        print(json.dumps(f"RunFailedError: {error}"))
 """
 """The client reads its environment when it is imported, so each hub is asked by a process of its own."""
 
@@ -204,7 +207,7 @@ def test_the_cache_replaces_the_hub_when_offline(home: Path, online: Answer) -> 
     assert f"data.revision={'f' * 40}" in other
     assert "data.revision=v1" in tag
     assert COMMIT in tag
-    assert nothing.startswith("data.path=some/nothing: the Hugging Face hub cannot be reached")
+    assert nothing.startswith("RunFailedError: data.path=some/nothing: the Hugging Face hub cannot be reached")
     assert "(HF_HUB_OFFLINE is set); connect, name a folder, or read files: data=text_files" in nothing
     assert [line for line in errors.splitlines() if f"using the hub's cache, revision {COMMIT}" not in line] == []
 
@@ -230,8 +233,22 @@ def test_the_error_of_a_proxy_is_reported(tmp_path: Path) -> None:
         finally:
             proxy.shutdown()
             thread.join()
-    assert said.startswith("data.path=some/corpus: the Hugging Face hub cannot be reached")
+    assert said.startswith("RunFailedError: data.path=some/corpus: the Hugging Face hub cannot be reached")
     assert "403" in said
+
+
+def test_shards_stay_when_the_hub_cannot_be_reached(tmp_path: Path) -> None:
+    data_set = HubDataSet(path="some/corpus", subset=None, revision=COMMIT, scratch_directory=Path())
+    shards = shard_directory(tmp_path / "prepared")
+
+    def build(_: Path) -> dict[str, Any]:
+        shards.mkdir()
+        with data_set.one_line_errors():
+            raise ConnectionError("Server Disconnected")  # of `datasets`, when all its attempts have failed
+
+    with pytest.raises(RunFailedError, match=r"data\.path=some/corpus: the Hugging Face hub cannot be reached"):
+        open_or_build(tmp_path / "prepared", build)
+    assert shards.is_dir()
 
 
 def test_a_pinned_commit_needs_no_request() -> None:

@@ -71,6 +71,7 @@ class HubCorpus:
         Raises:
             UserError: The data set, its subset, a split or the text of a language is missing, or a split has another
                 size than stated.
+            RunFailedError: The hub cannot be reached.
         """
         if self._streaming:
             data, _ = self._data_set.stream(self._splits[split], key=f"data.splits.{split}")

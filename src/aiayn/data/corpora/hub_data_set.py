@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 import yaml
 
 from aiayn.data.lines import file_entry
-from aiayn.errors import UserError
+from aiayn.errors import RunFailedError, UserError
 from aiayn.system.progress import has_bars
 from aiayn.system.scratch import make_scratch, remove_scratch
 
@@ -59,6 +59,7 @@ class HubDataSet:
 
         Raises:
             UserError: There is no such data set, or it cannot be read.
+            RunFailedError: The hub cannot be reached.
         """
         if self._folder is None:
             pinned = self._revision is not None and _COMMIT.fullmatch(self._revision)
@@ -98,16 +99,21 @@ class HubDataSet:
 
     @contextmanager
     def one_line_errors(self) -> Iterator[None]:
-        """Turn errors of `datasets` and of the hub's client into UserErrors, and silence their own messages."""
+        """Turn errors of `datasets` and of the hub's client into errors of one line, and silence their own messages.
+
+        Raises:
+            RunFailedError: The hub cannot be reached: a preparation keeps its shards, for another attempt.
+            UserError: Any other error.
+        """
         from datasets.exceptions import DatasetsError
 
         _silence()
         try:
             yield
-        except UserError:
+        except (UserError, RunFailedError):
             raise
         except (OSError, ValueError, LookupError, RuntimeError, yaml.YAMLError, DatasetsError, *_network()) as error:
-            raise UserError(self._explain(error)) from error
+            raise self._explained(error) from error
 
     @cached_property
     def _loaded(self) -> Any:
@@ -177,27 +183,31 @@ class HubDataSet:
             commit,
         )
 
-    def _explain(self, error: BaseException) -> str:
+    def _explained(self, error: BaseException) -> UserError | RunFailedError:
         from datasets import config
         from datasets.exceptions import DatasetNotFoundError, SplitsVerificationError
 
         path = f"data.path={self.path}"
         if isinstance(error, DatasetNotFoundError):
-            return f"{path}: {_first_line(error)} Fix data.path or data.revision, log in (hf auth login), {_INSTEAD}"
+            return UserError(
+                f"{path}: {_first_line(error)} Fix data.path or data.revision, log in (hf auth login), {_INSTEAD}"
+            )
         unreachable = None if self._folder else _connection_error(error)
         if unreachable is not None:
             # The error that `datasets` itself raises says less than ours.
             why = "" if isinstance(unreachable, ConnectionError) else f" ({_first_line(unreachable)})"
             why = " (HF_HUB_OFFLINE is set)" if config.HF_HUB_OFFLINE else why
-            return (
+            return RunFailedError(
                 f"{path}: the Hugging Face hub cannot be reached and its cache has no copy{why}; "
                 f"connect, name a folder, {_INSTEAD}"
             )
         if isinstance(error, SplitsVerificationError):
-            return f"{path}: holds other splits or sizes than its README.md states; fetch it again, or fix README.md"
+            return UserError(
+                f"{path}: holds other splits or sizes than its README.md states; fetch it again, or fix README.md"
+            )
         # The cause is more specific than the error about generating rows.
         said = textwrap.shorten(str(error.__cause__ or error), 300) or type(error).__name__
-        return f"{path}: cannot be read ({said}); fix it or data.subset={self.subset or 'null'}, {_INSTEAD}"
+        return UserError(f"{path}: cannot be read ({said}); fix it or data.subset={self.subset or 'null'}, {_INSTEAD}")
 
 
 def _saved_to_disk(folder: Path) -> dict[str, list[str]] | None:

@@ -126,7 +126,7 @@ def prepare(
 
     Raises:
         UserError: A setting is impossible, a split has no pairs (left), or the cache cannot be written.
-        KilledRunError: A process was killed.
+        RunFailedError: The hub cannot be reached, or a process was killed; the next call resumes.
     """
     if settings.filters.language:
         check_languages(corpus.source_language, corpus.target_language)

@@ -1,7 +1,5 @@
 """The sentences that are searched together."""
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Self
 
@@ -9,7 +7,7 @@ import torch
 from torch import Tensor
 
 from aiayn.decoding.paths import Paths
-from aiayn.decoding.step import AnyState, Hypothesis, closed_up, longest_output
+from aiayn.decoding.step import AnyState, Hypothesis, closed_up
 
 
 @dataclass
@@ -17,7 +15,7 @@ class Batch(Generic[AnyState]):
     """Sentences in the middle of their search, at different lengths. False if empty."""
 
     numbers: list[int]
-    """Of the sentences, in the order in which they were begun."""
+    """The number of each sentence, by row."""
     state: AnyState
     """The model's, of their beams."""
     live: Paths
@@ -31,31 +29,6 @@ class Batch(Generic[AnyState]):
     penalties: Tensor
     """float32, the length penalty of every possible length, by length."""
 
-    @classmethod
-    def begun(
-        cls,
-        first: int,
-        state: AnyState,
-        max_lengths: Tensor,
-        *,
-        penalty: Callable[[int], float],
-        n_best: int,
-        start_id: int,
-        eos_id: int,
-    ) -> Self:
-        """Sentences before their first token, numbered from `first`, one beam each; eos fills unused places."""
-        sentences, device = len(max_lengths), max_lengths.device
-        penalties = [penalty(length) for length in range(longest_output(max_lengths) + 1)]
-        return cls(
-            numbers=list(range(first, first + sentences)),
-            state=state,
-            live=Paths.filled(sentences, 1, token=start_id, log_probability=0.0, device=device),
-            finished=Paths.filled(sentences, n_best, token=eos_id, log_probability=-math.inf, device=device),
-            lengths=torch.zeros_like(max_lengths),
-            max_lengths=max_lengths,
-            penalties=torch.tensor(penalties, dtype=torch.float32, device=device),
-        )
-
     def __len__(self) -> int:
         return len(self.numbers)
 
@@ -64,7 +37,7 @@ class Batch(Generic[AnyState]):
         beam = self.live.tokens.shape[1]
         other.state.reorder(torch.zeros(len(other), beam, dtype=torch.int64, device=self.lengths.device))
         self.state.join(other.state)
-        unused = self.live.tokens.shape[2] - 1 - int(self.lengths.max())  # columns from before anyone's bos
+        unused = self.live.tokens.shape[2] - 1 - int(self.lengths.max())  # columns before the first bos
         self.live = self.live.without(unused).above(other.live)
         self.finished = self.finished.without(unused).above(other.finished)
         self.numbers = self.numbers + other.numbers

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, TypeAlias
 
 import torch
@@ -12,7 +11,7 @@ from aiayn.decoding.batch import Batch
 from aiayn.decoding.candidates import best_continuations
 from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.decoding.paths import Paths, gather_rows
-from aiayn.decoding.step import AnyState, Hypothesis, StepFunction, Supply
+from aiayn.decoding.step import AnyState, Hypothesis, StepFunction, Supply, longest_output
 from aiayn.errors import UserError
 
 EosWithin: TypeAlias = Literal["candidates", "beam"]
@@ -111,14 +110,20 @@ class BeamSearch:
             yield from batch.release(stopped, eos_id=self.eos_id, n_best=most)
 
     def _begin(self, first: int, state: AnyState, max_lengths: Tensor) -> Batch[AnyState]:
-        return Batch.begun(
-            first,
-            state,
-            max_lengths,
-            penalty=partial(length_penalty, alpha=self.length_penalty_alpha, kind=self.length_penalty),
-            n_best=self.n_best,
-            start_id=self.start_id,
-            eos_id=self.eos_id,
+        """Sentences before their first token, numbered from `first`, one beam each; eos fills unused places."""
+        sentences, device = len(max_lengths), max_lengths.device
+        penalties = [
+            length_penalty(length, alpha=self.length_penalty_alpha, kind=self.length_penalty)
+            for length in range(longest_output(max_lengths) + 1)
+        ]
+        return Batch(
+            numbers=list(range(first, first + sentences)),
+            state=state,
+            live=Paths.filled(sentences, 1, token=self.start_id, log_probability=0.0, device=device),
+            finished=Paths.filled(sentences, self.n_best, token=self.eos_id, log_probability=-torch.inf, device=device),
+            lengths=torch.zeros_like(max_lengths),
+            max_lengths=max_lengths,
+            penalties=torch.tensor(penalties, dtype=torch.float32, device=device),
         )
 
     def _advance(self, step: StepFunction[AnyState], batch: Batch[AnyState], forbidden: Tensor) -> Tensor:

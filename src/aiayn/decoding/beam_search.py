@@ -12,7 +12,6 @@ from aiayn.decoding.candidates import best_continuations
 from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.decoding.paths import Paths, gather_rows
 from aiayn.decoding.step import AnyState, Hypothesis, StepFunction, Supply, longest_output
-from aiayn.errors import UserError
 
 EosWithin: TypeAlias = Literal["candidates", "beam"]
 
@@ -26,9 +25,6 @@ class BeamSearch:
     reached, or when no live beam can still enter its n best: log-probabilities only fall and the penalty only grows, so
     a live beam ends no higher than its present log-probability over the penalty of the longest output. A single beam
     considers its best continuation alone: greedy search, whatever the penalty.
-
-    Raises:
-        UserError: a setting is out of its range.
     """
 
     beam_size: int
@@ -54,13 +50,10 @@ class BeamSearch:
     smaller alpha; see `aiayn.decoding.reranking`."""
 
     def __post_init__(self) -> None:
-        if self.beam_size < 1:
-            raise UserError(f"decoding.beam_size={self.beam_size}: must be at least 1 (1 is greedy search)")
-        if not 1 <= self.n_best <= self.beam_size:
-            raise UserError(f"decoding.n_best={self.n_best}: must be from 1 to decoding.beam_size={self.beam_size}")
+        assert self.beam_size >= 1, f"{self.beam_size} beams"
+        assert 1 <= self.n_best <= self.beam_size, f"the {self.n_best} best of {self.beam_size} beams"
         alpha = self.length_penalty_alpha
-        if not 0 <= alpha <= 10:  # far above 10 the penalty of a long output overflows
-            raise UserError(f"decoding.length_penalty_alpha={alpha}: must be from 0 to 10 (the paper: 0.6)")
+        assert 0 <= alpha <= 10, f"alpha {alpha}"  # far above 10 the penalty of a long output overflows
         assert self.eos_id not in self.forbidden_ids, "a search that may not end"
         assert self.n_best == 1 or not self.of_each_length, "either so many, or one of each length"
 

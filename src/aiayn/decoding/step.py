@@ -8,7 +8,7 @@ from typing import Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import RunFailedError
 
 
 class DecodingState(Protocol):
@@ -106,8 +106,7 @@ def closed_up(stopped: Tensor) -> Tensor:
 
 
 def longest_output(max_lengths: Tensor) -> int:
-    """The largest of the limits int64 [sentences]; 0 for an empty batch; UserError below 1."""
+    """The largest of the limits int64 [sentences]; 0 for an empty batch."""
     limits = max_lengths.tolist()
-    if min(limits, default=1) < 1:
-        raise UserError(f"decoding: length limit {min(limits)}: every sentence needs room for at least 1 token, eos")
+    assert min(limits, default=1) >= 1, "every sentence needs room for eos"
     return max(limits, default=0)

@@ -1,8 +1,7 @@
 """The outputs of a search as tensors."""
 
 import math
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 import torch.nn.functional as F
@@ -11,8 +10,7 @@ from torch import Tensor
 from aiayn.decoding.step import Hypothesis, hypothesis_from_path
 
 
-@dataclass(frozen=True)
-class Paths:
+class Paths(NamedTuple):
     """Equally many outputs of each sentence; a log-probability of -inf marks an empty place.
 
     All end in the same column; columns before a sentence's bos are undefined.
@@ -34,17 +32,16 @@ class Paths:
 
     def keep(self, sentences: Tensor) -> Self:
         """Those of the sentences int64 [kept], in that order."""
-        return type(self)(self.tokens[sentences], self.log_probabilities[sentences], self.scores[sentences])
+        return type(self)(*(each[sentences] for each in self))
 
     def only(self, wanted: Tensor) -> Self:
         """Empty the places where `wanted`, bool [sentences, paths], is False."""
-        log_probabilities = self.log_probabilities.masked_fill(~wanted, -math.inf)
-        return type(self)(self.tokens, log_probabilities, self.scores.masked_fill(~wanted, -math.inf))
+        log_probabilities, scores = (each.masked_fill(~wanted, -math.inf) for each in self[1:])
+        return type(self)(self.tokens, log_probabilities, scores)
 
     def choose(self, paths: Tensor) -> Self:
         """The paths int64 [sentences, chosen] of each sentence, in that order."""
-        log_probabilities, scores = self.log_probabilities.gather(1, paths), self.scores.gather(1, paths)
-        return type(self)(gather_rows(self.tokens, paths), log_probabilities, scores)
+        return type(self)(gather_rows(self.tokens, paths), *(each.gather(1, paths) for each in self[1:]))
 
     def best(self, count: int) -> Self:
         """The paths of the highest scores of each sentence, best first; ties keep their order."""
@@ -52,39 +49,28 @@ class Paths:
 
     def padded(self, token: int) -> Self:
         """One more column."""
-        return type(self)(F.pad(self.tokens, (0, 1), value=token), self.log_probabilities, self.scores)
+        return self._replace(tokens=F.pad(self.tokens, (0, 1), value=token))
 
     def beside(self, other: Self) -> Self:
         """More paths of the same sentences, in as many columns."""
-        return type(self)(
-            torch.cat([self.tokens, other.tokens], dim=1),
-            torch.cat([self.log_probabilities, other.log_probabilities], dim=1),
-            torch.cat([self.scores, other.scores], dim=1),
-        )
+        return type(self)(*(torch.cat(both, dim=1) for both in zip(self, other, strict=True)))
 
     def above(self, other: Self) -> Self:
         """More sentences; missing paths become empty places, missing columns are undefined."""
         columns = max(self.tokens.shape[2], other.tokens.shape[2])
         paths = max(self.tokens.shape[1], other.tokens.shape[1])
-        both = [each.widened(paths, columns) for each in (self, other)]
-        return type(self)(
-            torch.cat([each.tokens for each in both]),
-            torch.cat([each.log_probabilities for each in both]),
-            torch.cat([each.scores for each in both]),
-        )
+        both = self.widened(paths, columns), other.widened(paths, columns)
+        return type(self)(*map(torch.cat, zip(*both, strict=True)))
 
     def widened(self, paths: int, columns: int) -> Self:
         """Add empty places behind, and columns before."""
         more = paths - self.tokens.shape[1]
-        return type(self)(
-            F.pad(self.tokens, (columns - self.tokens.shape[2], 0, 0, more)),
-            F.pad(self.log_probabilities, (0, more), value=-math.inf),
-            F.pad(self.scores, (0, more), value=-math.inf),
-        )
+        log_probabilities, scores = (F.pad(each, (0, more), value=-math.inf) for each in self[1:])
+        return type(self)(F.pad(self.tokens, (columns - self.tokens.shape[2], 0, 0, more)), log_probabilities, scores)
 
     def without(self, columns: int) -> Self:
         """All but the first columns."""
-        return type(self)(self.tokens[:, :, columns:], self.log_probabilities, self.scores)
+        return self._replace(tokens=self.tokens[:, :, columns:])
 
     def hypotheses(self, lengths: Tensor, *, eos_id: int, n_best: int) -> list[list[Hypothesis]]:
         """Each sentence's first paths as hypotheses, at most `n_best`; an empty place is listed only if all are empty.

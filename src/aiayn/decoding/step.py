@@ -1,9 +1,9 @@
 """The interface between searches and models."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,40 +27,22 @@ class DecodingState(Protocol):
         ...
 
 
-State = TypeVar("State", bound=DecodingState, contravariant=True)
-BegunState = TypeVar("BegunState", bound=DecodingState, covariant=True)
 AnyState = TypeVar("AnyState", bound=DecodingState)
 
+StepFunction: TypeAlias = Callable[[Tensor, AnyState], tuple[Tensor, Tensor]]
+"""One step of a model: reads one token per beam and changes the state to that after it.
 
-class StepFunction(Protocol[State]):
-    """One step of a model."""
+The tokens are int64 [sentences, beam]; bos at the first step, where every sentence has one beam. Returns logits of the
+next token, float [sentences, beam, vocabulary], which the search may overwrite; and normalizers, float32 [sentences,
+beam], which are subtracted from the few logits that a search needs as log-probabilities.
+"""
 
-    def __call__(self, tokens: Tensor, state: State, /) -> tuple[Tensor, Tensor]:
-        """Read one token per beam.
+Supply: TypeAlias = Callable[[Sequence[int]], tuple[AnyState, Tensor] | None]
+"""The source of sentences of a search: begins more of them, or returns None while there is no room.
 
-        Args:
-            tokens: int64 [sentences, beam]; bos at the first step, where every sentence has one beam.
-            state: the model's; becomes the state after `tokens`.
-
-        Returns:
-            Logits of the next token, float [sentences, beam, vocabulary], which the search may overwrite; and
-            normalizers, float32 [sentences, beam], which are subtracted from the few logits that a search needs as
-            log-probabilities.
-        """
-        ...
-
-
-class Supply(Protocol[BegunState]):
-    """The source of sentences of a search."""
-
-    def __call__(self, present: Sequence[int], /) -> tuple[BegunState, Tensor] | None:
-        """Begin more sentences, or None while there is no room for them.
-
-        `present` are the numbers of those in the batch, counted from 0; if it is empty, None ends the search. Returns a
-        state before the first token, one beam per sentence, and int64 [sentences], the most tokens to generate, eos
-        included.
-        """
-        ...
+Called with the numbers of the sentences in the batch, counted from 0; if there are none, None ends the search. Returns
+a state before the first token, one beam per sentence, and int64 [sentences], the most tokens to generate, eos included.
+"""
 
 
 @dataclass(frozen=True)

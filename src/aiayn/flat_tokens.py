@@ -1,9 +1,11 @@
 """Token ids without padding: sentences end to end, as the loader hands them to a model."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 
@@ -26,15 +28,18 @@ class Layout(NamedTuple):
     fillers: int = 0
 
     @classmethod
-    def of(cls, lengths: Sequence[int], *, fillers: int = 0) -> Self:
-        """The layout of sentences of these lengths, each at least 1."""
-        each = torch.tensor([*lengths, fillers])
-        offsets = torch.zeros(len(each) + 1, dtype=torch.int32)
-        torch.cumsum(each, 0, out=offsets[1:])
-        starts = torch.repeat_interleave(offsets[:-1], each)
-        positions = torch.arange(len(starts)) - starts
-        positions[len(starts) - fillers :] = 0
-        return cls(positions, offsets, len(lengths), max(lengths), fillers)
+    def of(
+        cls, lengths: Sequence[int] | NDArray[np.integer[Any]], *, fillers: int = 0, longest: int | None = None
+    ) -> Self:
+        """The layout of one or more sentences of these lengths; `longest` is by default the largest of them."""
+        each = np.append(lengths, fillers)
+        offsets = np.zeros(len(each) + 1, np.int32)
+        np.cumsum(each, out=offsets[1:])
+        positions = np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], each)
+        positions[len(positions) - fillers :] = 0
+        if longest is None:
+            longest = int(each[:-1].max())
+        return cls(torch.from_numpy(positions), torch.from_numpy(offsets), len(lengths), longest, fillers)
 
 
 class FlatTokens(NamedTuple):

@@ -90,14 +90,13 @@ def collate(
     target = flat_tokens(pairs.target, indices, multiple=multiple, shape=target_shape)
     layout, outputs = target.layout, target.ids.numpy()
     count = int(pairs.target.lengths[indices].sum())
+    num_source_tokens = 0 if weightless else int(pairs.source.lengths[indices].sum())
+    num_target_tokens = 0 if weightless else count
     inputs = np.empty_like(outputs)
     inputs[1:] = outputs[:-1]
     inputs[layout.offsets[: len(indices)].numpy()] = start_id
     inputs[count:] = 0
-    outputs[0 if weightless else count :] = IGNORED
-    num_source_tokens, num_target_tokens = (
-        0 if weightless else int(side.lengths[indices].sum()) for side in (pairs.source, pairs.target)
-    )
+    outputs[num_target_tokens:] = IGNORED
     return TranslationBatch(
         source=source,
         target_input=FlatTokens(torch.from_numpy(inputs), layout),
@@ -116,17 +115,12 @@ def flat_tokens(
     side: Sentences, indices: NDArray[np.int64], *, multiple: int = 1, shape: SideShape | None = None
 ) -> FlatTokens:
     """Gather sentences by index `[sentences]`, one or more, and fillers up to a multiple of `multiple` or a shape."""
-    own = side.lengths[indices]
-    lengths, longest = (own, int(own.max())) if shape is None else (shape.lengths(own), shape.longest)
-    offsets = np.zeros(len(lengths) + 2, np.int32)
-    np.cumsum(lengths, out=offsets[1:-1])
-    count = int(offsets[-2])
-    fillers = 0 if shape is not None else -count % multiple
-    offsets[-1] = count + fillers
-    positions = np.zeros(count + fillers, np.int64)
-    positions[:count] = np.arange(count) - np.repeat(offsets[:-2], lengths)
-    ids = np.zeros(count + fillers, np.int64)
-    real = int(own.sum())
-    ids[:real] = side.tokens[np.repeat(side.offsets[indices], own) + positions[:real]]
-    layout = Layout(torch.from_numpy(positions), torch.from_numpy(offsets), len(lengths), longest, fillers)
+    lengths = side.lengths[indices]
+    count = int(lengths.sum())
+    if shape is None:
+        layout = Layout.of(lengths, fillers=-count % multiple)
+    else:
+        layout = Layout.of(shape.lengths(lengths), longest=shape.longest)
+    ids = np.zeros(len(layout.positions), np.int64)
+    ids[:count] = side.tokens[np.repeat(side.offsets[indices], lengths) + layout.positions.numpy()[:count]]
     return FlatTokens(torch.from_numpy(ids), layout)

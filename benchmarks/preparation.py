@@ -27,7 +27,6 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from aiayn.data.batches.epoch_plan import plan_epoch
-from aiayn.data.batches.sentences import lengths_between
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
 from aiayn.data.lines import aligned_lines
 from aiayn.data.preparation.filters import Filters
@@ -154,7 +153,7 @@ def _index_memory(lengths: list[list[int]], size: int) -> Row:
 
 def _lengths(text: Path, folder: Path) -> list[list[int]]:
     data = _prepared(text / "train.en.gz", text / "train.de.gz", folder / "cache").split("train")
-    return [lengths_between(side.offsets).tolist() for side in (data.source, data.target)]
+    return [side.lengths.tolist() for side in (data.source, data.target)]
 
 
 def _prepared(

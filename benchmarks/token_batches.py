@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from aiayn.data.batches.collation import TranslationBatch, collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.flat_tokens import FlatTokens, Layout
 from aiayn.models.matmul import ROWS_MULTIPLE
 from aiayn.models.padded_view import PaddedView
@@ -47,10 +47,10 @@ class PaddedBatch(NamedTuple):
 AnyBatch = TypeVar("AnyBatch", TranslationBatch, PaddedBatch)
 
 
-def random_sentences(*, sentences: int, length: int, vocabulary_size: int, seed: int = 1) -> SentencesInMemory:
+def random_sentences(*, sentences: int, length: int, vocabulary_size: int, seed: int = 1) -> Sentences:
     """Random sentences of one length, their end marks included."""
     ids = np.random.default_rng(seed).integers(EOS + 1, vocabulary_size, (sentences, length - 1))
-    return SentencesInMemory.of(ids.tolist(), eos_id=EOS)
+    return Sentences.of(ids.tolist(), eos_id=EOS)
 
 
 def random_batch(*, sentences: int, length: int, vocabulary_size: int) -> TranslationBatch:

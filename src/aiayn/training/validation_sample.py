@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from aiayn.config.schema import BeamSearchConfig
-from aiayn.data.batches.sentences import SentencesInMemory
 from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
@@ -34,7 +33,7 @@ class ValidationSample:
         mask = np.zeros(len(split), np.bool_)
         mask[chosen] = True
         self._data, self._search, self._group = data, search, group
-        self._sources = SentencesInMemory(split.source.tokens, split.source.offsets).only(mask)
+        self._sources = split.source.only(mask)
         is_parsing = data.task == "parsing"
         self.metric = "val/f1" if is_parsing else "val/bleu_none" if data.pretokenized else "val/bleu"
         sides = split.source_lines(), split.gold_trees() if is_parsing else split.target_lines()

@@ -16,7 +16,7 @@ from aiayn.data.batches import epoch_plan
 from aiayn.data.batches.batching import TrainingStream, evaluation_batches, micro_batches
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.data.batches.epoch_plan import plan_epoch
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.data.grammar.corpora import GrammarCorpus
 from aiayn.data.lines import file_lines
 from aiayn.data.preparation.prepared import PreparedData
@@ -242,10 +242,7 @@ def test_a_stream_resumes_exactly(
 
 some_pairs = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=1, max_size=60).map(
     lambda lengths: PairsInMemory(
-        *(
-            SentencesInMemory.of([[5] * (length - 1) for length in side], eos_id=2)
-            for side in zip(*lengths, strict=True)
-        )
+        *(Sentences.of([[5] * (length - 1) for length in side], eos_id=2) for side in zip(*lengths, strict=True))
     )
 )
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.data import default_convert
 
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate, flat_tokens
-from aiayn.data.batches.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import Sentences
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.flat_tokens import FlatTokens, Layout
@@ -45,7 +45,7 @@ def devices(batch: TranslationBatch) -> set[str]:
 def test_a_batch_is_its_sentences(some_prepared: PreparedData, indices: list[int]) -> None:
     split = some_prepared.split("train")
     batch = make_batch(split, indices)
-    sources, targets = ([side[index].tolist() for index in indices] for side in (split.source, split.target))
+    sources, targets = ([[*side][index].tolist() for index in indices] for side in (split.source, split.target))
     assert_same(batch.source, FlatTokens.of(sources))
     assert_same(batch.target_input, FlatTokens.of([[BOS, *target[:-1]] for target in targets]))
     assert_same(batch.target_output, FlatTokens.of(targets).ids)
@@ -78,8 +78,8 @@ def test_rounding_up_adds_fillers_only(some_prepared: PreparedData, indices: lis
 
 def test_no_sentences_make_a_batch_of_weight_zero(some_prepared: PreparedData) -> None:
     split = some_prepared.split("train")
-    batch, target = make_batch(split, []), split.target[0].tolist()
-    assert_same(batch.source, FlatTokens.of([split.source[0].tolist()]))
+    batch, source, target = make_batch(split, []), *(next(iter(side)).tolist() for side in (split.source, split.target))
+    assert_same(batch.source, FlatTokens.of([source]))
     assert_same(batch.target_input, FlatTokens.of([[BOS, *target[:-1]]]))
     assert batch.target_output.tolist() == [IGNORED] * len(target)
     assert (batch.num_source_tokens, batch.num_target_tokens) == (0, 0)
@@ -108,7 +108,7 @@ def test_a_batch_passes_through_lightning_and_torch(some_prepared: PreparedData)
 
 @given(st.lists(st.lists(st.integers(3, 90), max_size=6), max_size=6))
 def test_sentences_are_concatenated_with_eos(sentences: list[list[int]]) -> None:
-    laid_out = SentencesInMemory.of(sentences, eos_id=EOS)
+    laid_out = Sentences.of(sentences, eos_id=EOS)
     assert laid_out.lengths.tolist() == [len(sentence) + 1 for sentence in sentences]
     ranges = zip(laid_out.offsets, laid_out.offsets[1:], strict=False)
     assert [laid_out.tokens[start:end].tolist() for start, end in ranges] == [[*each, EOS] for each in sentences]
@@ -117,5 +117,5 @@ def test_sentences_are_concatenated_with_eos(sentences: list[list[int]]) -> None
 @given(st.lists(st.lists(st.integers(3, 90), max_size=6), min_size=1, max_size=6), st.data())
 def test_sentences_in_memory_are_gathered_in_any_order(sentences: list[list[int]], data: st.DataObject) -> None:
     numbers = data.draw(st.lists(st.integers(0, len(sentences) - 1), min_size=1))
-    gathered = flat_tokens(SentencesInMemory.of(sentences, eos_id=EOS), np.array(numbers, np.int64))
+    gathered = flat_tokens(Sentences.of(sentences, eos_id=EOS), np.array(numbers, np.int64))
     assert_same(gathered, FlatTokens.of([[*sentences[number], EOS] for number in numbers]))

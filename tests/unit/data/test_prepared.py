@@ -1,15 +1,12 @@
 """Prepared data is complete, prepared once, and verified."""
 
-import pickle
 import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from string import ascii_letters
-from typing import TYPE_CHECKING
 from unittest import TestCase
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,9 +14,6 @@ from hypothesis import strategies as st
 from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
 from aiayn.data.preparation.prepared import PreparationSettings, PreparedData, prepare
 from aiayn.errors import UserError
-
-if TYPE_CHECKING:
-    from aiayn.data.preparation.split_files import TokenArray
 
 CorpusMaker = Callable[..., Corpus]
 
@@ -103,18 +97,11 @@ def test_corpora_longer_than_a_chunk_keep_their_order(pairs_corpus: CorpusMaker,
     assert done == sorted(done, key=lambda stage: ["tokenizer", *SPLITS].index(stage[0])), "stages in turn, growing"
 
 
-def test_token_arrays_are_read_from_disk_also_after_pickling(some_prepared: PreparedData) -> None:
-    side = some_prepared.split("train").source
-    pickled = pickle.dumps(side)
-    assert len(pickled) < side.tokens.nbytes / 4, "the pickle holds no data"
-    copy: TokenArray = pickle.loads(pickled)
-    assert all(map(np.array_equal, side, copy))
-    assert copy[0].dtype == np.int32
-    assert len(copy) == len(side)
-    assert side[-1].tolist() == side[len(side) - 1].tolist()
-    for outside in len(side), -len(side) - 1:
-        with pytest.raises(IndexError, match=f"sentence {outside} of {len(side)}"):
-            side[outside]
+def test_a_limited_split_is_its_first_pairs(some_prepared: PreparedData) -> None:
+    whole, first = some_prepared.split("train"), some_prepared.split("train", limit=3)
+    for side, part in (whole.source, first.source), (whole.target, first.target):
+        assert [ids.tolist() for ids in part] == [ids.tolist() for ids in side][:3]
+        assert len(part.tokens) == part.lengths.sum(), "so that sentences can be selected from it"
 
 
 # Identity

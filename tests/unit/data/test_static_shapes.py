@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from aiayn.data.batches.batching import TrainingStream
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.flat_tokens import FlatTokens
 
 BOS, EOS = 1, 2
@@ -22,7 +22,7 @@ def some_pairs(longest: int) -> st.SearchStrategy[PairsInMemory]:
     return st.lists(st.tuples(length, length), min_size=1, max_size=80).map(
         lambda lengths: PairsInMemory(
             *(
-                SentencesInMemory.of([[5 + place for place in range(length - 1)] for length in side], eos_id=EOS)
+                Sentences.of([[5 + place for place in range(length - 1)] for length in side], eos_id=EOS)
                 for side in zip(*lengths, strict=True)
             )
         )
@@ -101,7 +101,7 @@ def test_a_shape_is_little_larger_than_the_budget() -> None:
     """Of sentences as unequal as those of news, on one device and on eight."""
     rng = np.random.default_rng(0)
     lengths = (1 + rng.gamma(2.2, 12, 5_000).clip(1, 119)).astype(np.int32)
-    side = SentencesInMemory.with_lengths(np.full(int(lengths.sum()), 5, np.int32), lengths)
+    side = Sentences.with_lengths(np.full(int(lengths.sum()), 5, np.int32), lengths)
     for world_size, most in (1, 1.02), (8, 1.08):
         stream = TrainingStream(
             PairsInMemory(side, side),

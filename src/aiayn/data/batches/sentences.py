@@ -1,54 +1,24 @@
-"""Sentences as token ids, end to end, on disk or in memory."""
+"""Sentences as token ids, end to end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple, Protocol, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-class Sentences(Protocol):
-    """One side of a corpus: token ids of all sentences end to end, each ending with eos."""
-
-    @property
-    def tokens(self) -> NDArray[np.int32]:
-        """Int32 `[tokens]`."""
-        ...
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Int64 `[sentences + 1]`; sentence i is `tokens[offsets[i] : offsets[i + 1]]`."""
-        ...
-
-    @property
-    def lengths(self) -> NDArray[np.int32]:
-        """Tokens of each sentence, eos included: int32 `[sentences]`."""
-        ...
-
-
-class SentencePairs(Protocol):
-    """Both sides of a corpus."""
-
-    @property
-    def source(self) -> Sentences:
-        """Source sentences."""
-        ...
-
-    @property
-    def target(self) -> Sentences:
-        """Target sentences, equally many."""
-        ...
-
-
 @final
 @dataclass(frozen=True)
-class SentencesInMemory:
-    """Sentences as arrays; see `Sentences`."""
+class Sentences:
+    """One side of a corpus: token ids of all sentences end to end, each ending with eos."""
 
     tokens: NDArray[np.int32]
+    """Int32 `[tokens]`."""
     offsets: NDArray[np.int64]
+    """Int64 `[sentences + 1]`; sentence i is `tokens[offsets[i] : offsets[i + 1]]`."""
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]], *, eos_id: int) -> Self:
@@ -68,22 +38,41 @@ class SentencesInMemory:
         """Select sentences by a mask, bool `[sentences]`."""
         return type(self)(self.tokens[np.repeat(chosen, self.lengths)], _offsets(self.lengths[chosen]))
 
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        return (self.tokens[start:end] for start, end in pairwise(self.offsets))
+
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
         """Tokens of each sentence, eos included: int32 `[sentences]`."""
-        return lengths_between(self.offsets)
+        # Without a temporary array of int64.
+        return np.subtract(self.offsets[1:], self.offsets[:-1], out=np.empty(len(self), np.int32))
+
+
+class SentencePairs(Protocol):
+    """Both sides of a corpus."""
+
+    @property
+    def source(self) -> Sentences:
+        """Source sentences."""
+        ...
+
+    @property
+    def target(self) -> Sentences:
+        """Target sentences, equally many."""
+        ...
+
+
+SentencesInMemory = Sentences  # the name that other packages still import
 
 
 class PairsInMemory(NamedTuple):
     """Sentence pairs as arrays."""
 
-    source: SentencesInMemory
-    target: SentencesInMemory
-
-
-def lengths_between(offsets: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the differences of offsets as int32 `[sentences]`, without a temporary array of int64."""
-    return np.subtract(offsets[1:], offsets[:-1], out=np.empty(len(offsets) - 1, np.int32))
+    source: Sentences
+    target: Sentences
 
 
 def _offsets(lengths: NDArray[np.int64] | NDArray[np.int32]) -> NDArray[np.int64]:

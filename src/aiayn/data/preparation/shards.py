@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.data.batches.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import Sentences
 from aiayn.data.lines import TextPairs
 from aiayn.data.preparation.filters import (
     EXAMPLES,
@@ -80,14 +80,14 @@ class ShardEncoder:
             )
         return text.start + len(kept)
 
-    def _encoded(self, lines: list[str]) -> SentencesInMemory:
+    def _encoded(self, lines: list[str]) -> Sentences:
         sentences: list[list[int]] = []
         for start in range(0, len(lines), _BATCH):
             sentences += self.tokenizer.encode_batch(lines[start : start + _BATCH])
-        return SentencesInMemory.of(sentences, eos_id=self.tokenizer.eos_id)
+        return Sentences.of(sentences, eos_id=self.tokenizer.eos_id)
 
     def _reasons(
-        self, pairs: TextPairs, sides: Sequence[SentencesInMemory], found: NDArray[np.uint8]
+        self, pairs: TextPairs, sides: Sequence[Sentences], found: NDArray[np.uint8]
     ) -> dict[str, NDArray[np.bool_]]:
         """Mark the pairs each reason applies to, in the order of `REASONS`; duplicates are found when joining."""
         lengths = np.stack([side.lengths for side in sides])
@@ -152,7 +152,7 @@ def _hashes(path: Path) -> NDArray[np.uint64]:
     return hashes
 
 
-def _read(path: Path) -> tuple[list[SentencesInMemory], dict[str, Any]]:
+def _read(path: Path) -> tuple[list[Sentences], dict[str, Any]]:
     with np.load(path) as arrays:
-        sides = [SentencesInMemory.with_lengths(arrays[f"{side}_tokens"], arrays[f"{side}_lengths"]) for side in SIDES]
+        sides = [Sentences.with_lengths(arrays[f"{side}_tokens"], arrays[f"{side}_lengths"]) for side in SIDES]
         return sides, json.loads(arrays["about"].tobytes())

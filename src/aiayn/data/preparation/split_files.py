@@ -1,16 +1,15 @@
 """The files of one split: flat arrays of token ids, and the text of held-out splits."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aiayn.data.batches.prefetch import parallel_map
-from aiayn.data.batches.sentences import SentencesInMemory, lengths_between
+from aiayn.data.batches.sentences import Sentences
 from aiayn.data.corpora.corpus import Split
 from aiayn.data.given_pieces import GivenTokenizer
 from aiayn.data.lines import TextPairs
@@ -25,44 +24,12 @@ ENCODING_THREADS = 2
 
 
 @final
-class TokenArray:
-    """One side of a split, memory-mapped; see `Sentences`."""
-
-    def __init__(self, stem: Path, limit: int | None = None) -> None:
-        self._stem, self._limit = stem, limit
-        self.tokens: NDArray[np.int32] = np.asarray(np.memmap(with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
-        offsets: NDArray[np.int64] = np.asarray(np.memmap(with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
-        self.offsets = offsets if limit is None else offsets[: limit + 1]
-
-    def __reduce__(self) -> tuple[type["TokenArray"], tuple[Path, int | None]]:
-        return TokenArray, (self._stem, self._limit)  # pickling a memory map would copy its data
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, index: int) -> NDArray[np.int32]:
-        """Return the token ids of one sentence, eos included: int32 `[length]`."""
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"sentence {index} of {len(self)}")
-        index %= len(self)
-        return self.tokens[self.offsets[index] : self.offsets[index + 1]]
-
-    def __iter__(self) -> Iterator[NDArray[np.int32]]:
-        return (self[index] for index in range(len(self)))
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int32]:
-        """Tokens of each sentence, eos included: int32 `[sentences]`."""
-        return lengths_between(self.offsets)
-
-
-@final
 class PreparedSplit:
     """The sentence pairs of one split; text and trees are stored for dev and test only."""
 
     def __init__(self, directory: Path, name: Split, limit: int | None = None) -> None:
         self._stem = directory / name
-        self.source, self.target = (TokenArray(with_suffix(self._stem, side), limit) for side in SIDES)
+        self.source, self.target = (_mapped(with_suffix(self._stem, side), limit) for side in SIDES)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -86,6 +53,15 @@ class PreparedSplit:
         return lines[:-1][: len(self)]
 
 
+def _mapped(stem: Path, limit: int | None) -> Sentences:
+    """One side of a split, or its first `limit` sentences, memory-mapped."""
+    offsets = np.asarray(np.memmap(with_suffix(stem, "offsets"), dtype="<i8", mode="r"))
+    if limit is not None:
+        offsets = offsets[: limit + 1]
+    tokens = np.asarray(np.memmap(with_suffix(stem, "tokens"), dtype="<i4", mode="r"))
+    return Sentences(tokens[: offsets[-1]], offsets)
+
+
 def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path) -> dict[str, int]:
     """Write `<stem>.<side>.tokens`, `.offsets` and `.txt` of both sides of a held-out split, a few chunks at a time.
 
@@ -103,8 +79,8 @@ def write_split(chunks: Iterable[TextPairs], tokenizer: AnyTokenizer, stem: Path
         return {"pairs": writers[0].sentences, "dropped_too_long": 0, "dropped_empty": 0, **tokens}
 
 
-def _encode(tokenizer: AnyTokenizer, text: TextPairs) -> tuple[list[SentencesInMemory], TextPairs]:
-    sides = [SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id) for lines in text]
+def _encode(tokenizer: AnyTokenizer, text: TextPairs) -> tuple[list[Sentences], TextPairs]:
+    sides = [Sentences.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id) for lines in text]
     if isinstance(tokenizer, GivenTokenizer):
         sources, targets = ([tokenizer.restored(line) for line in lines] for lines in text)
         return sides, (sources, targets)
@@ -123,7 +99,7 @@ class SideWriter:
         self._text = stack.enter_context(with_suffix(stem, "txt").open("wb")) if keeps_text else None
         self._offsets.write(np.zeros(1, "<i8").tobytes())
 
-    def append(self, sentences: SentencesInMemory, lines: Iterable[str] = ()) -> None:
+    def append(self, sentences: Sentences, lines: Iterable[str] = ()) -> None:
         """Write sentences, and their text where it is stored."""
         self._tokens.write(sentences.tokens.astype("<i4", copy=False).data)
         self._offsets.write((sentences.offsets[1:] + self.tokens).astype("<i8", copy=False).data)

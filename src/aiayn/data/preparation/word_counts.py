@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection
+from itertools import islice
 
 from aiayn.data.preparation.prepared import PreparedData
 
@@ -22,10 +23,9 @@ def training_counts(
     `advance` is called with the number of sentences read since its last call.
     """
     counts = dict.fromkeys(words, 0)
-    sentences = data.split("train").target
-    for start in range(0, len(sentences), _CHUNK):
-        chunk = range(start, min(start + _CHUNK, len(sentences)))
-        for line in data.tokenizer.decode_batch(sentences[number].tolist() for number in chunk):
+    sentences = iter(data.split("train").target)
+    while chunk := list(islice(sentences, _CHUNK)):
+        for line in data.tokenizer.decode_batch(ids.tolist() for ids in chunk):
             for word in words_of(line):
                 if word in counts:
                     counts[word] += 1

@@ -34,7 +34,6 @@ from aiayn.system import files
 
 SHARD = 10_000
 """Pairs of a shard (the last one may have fewer); part of the file's name."""
-_BATCH = 2_000  # sentences passed to the tokenizer at a time: more are not faster
 
 
 class ShardText(NamedTuple):
@@ -58,7 +57,7 @@ class ShardEncoder:
 
     def write(self, text: ShardText) -> int:
         """Write a shard, and return the index after its last pair."""
-        sides = [self._encoded(lines) for lines in text.pairs]
+        sides = [Sentences.of(self.tokenizer.encode_batch(lines), eos_id=self.tokenizer.eos_id) for lines in text.pairs]
         found = self.held_out.found(text.pairs)
         kept = np.ones(len(text.pairs[0]), np.bool_)
         counts = self.held_out.counts(found)
@@ -79,12 +78,6 @@ class ShardEncoder:
                 about=np.frombuffer(about, np.uint8),
             )
         return text.start + len(kept)
-
-    def _encoded(self, lines: list[str]) -> Sentences:
-        sentences: list[list[int]] = []
-        for start in range(0, len(lines), _BATCH):
-            sentences += self.tokenizer.encode_batch(lines[start : start + _BATCH])
-        return Sentences.of(sentences, eos_id=self.tokenizer.eos_id)
 
     def _reasons(
         self, pairs: TextPairs, sides: Sequence[Sentences], found: NDArray[np.uint8]

@@ -79,7 +79,7 @@ def test_a_plan_does_not_depend_on_the_block_size(
         plan = plan_epoch(source, target, **budgets)
     expected = whole_plan(lengths, **budgets)
     assert [batch.tolist() for batch in plan] == expected
-    assert [batch.tolist() for batch in plan[1::2]] == expected[1::2]
+    assert [plan[place].tolist() for place in range(len(plan))] == expected
 
 
 @given(pairs_of_lengths, st.integers(40, 300), st.integers(40, 300), st.integers(0, 2**63), st.integers(0, 9))
@@ -87,7 +87,7 @@ def test_a_plan_has_every_sentence_once_within_both_budgets(
     lengths: Lengths, source_tokens: int, target_tokens: int, seed: int, epoch: int
 ) -> None:
     def plan() -> Sequence[Lengths]:
-        return plan_epoch(*lengths, source_tokens=source_tokens, target_tokens=target_tokens, seed=seed, epoch=epoch)
+        return [*plan_epoch(*lengths, source_tokens=source_tokens, target_tokens=target_tokens, seed=seed, epoch=epoch)]
 
     batches = plan()
     assert_partition(batches, np.arange(lengths.shape[1]))
@@ -109,7 +109,7 @@ def caption_lengths(pairs: int) -> Lengths:
 @pytest.mark.parametrize("budget", [2_000, 3_000, 8_000])
 def test_both_sides_are_full_and_little_is_padding(budget: int) -> None:
     lengths = caption_lengths(29_000)
-    batches = plan_epoch(*lengths, source_tokens=budget, target_tokens=budget, seed=0, epoch=0)
+    batches = [*plan_epoch(*lengths, source_tokens=budget, target_tokens=budget, seed=0, epoch=0)]
     assert fills(batches, lengths, budget, budget).mean(axis=1) == pytest.approx(1.0, abs=0.03)
     assert max(waste(batches, side) for side in lengths) < 0.14
 
@@ -131,7 +131,7 @@ def test_batches_of_real_text_have_nearly_the_tokens_that_are_stated(name: str, 
     tokenizer = SubwordTokenizer.train(chain(*lines), vocabulary_size=2_000)
     encoded = [np.array([len(ids) + 1 for ids in tokenizer.encode_batch(side)]) for side in lines]
     lengths = np.stack(encoded)[:, np.maximum(*encoded) <= 256]
-    batches = plan_epoch(*lengths, source_tokens=budget, target_tokens=budget, seed=1, epoch=0)
+    batches = [*plan_epoch(*lengths, source_tokens=budget, target_tokens=budget, seed=1, epoch=0)]
     assert least < fills(batches, lengths, budget, budget).mean(axis=1).max() <= 1
 
 

@@ -4,8 +4,8 @@ A corpus may have tens of millions of pairs, so only the lengths and one int32 o
 other arrays are computed for one block of sentences at a time.
 """
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias, final, overload
+from collections.abc import Iterator
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ _BLOCK = 1 << 18  # sentences
 
 
 @final
-class EpochPlan(Sequence[Indices]):
+class EpochPlan:
     """The sentence indices of each batch, int64 `[batch]`, in training order.
 
     Args:
@@ -35,13 +35,10 @@ class EpochPlan(Sequence[Indices]):
     def __len__(self) -> int:
         return len(self._turns)
 
-    @overload
-    def __getitem__(self, position: int) -> Indices: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Indices]: ...
-    def __getitem__(self, position: int | slice) -> Indices | list[Indices]:
-        if isinstance(position, slice):
-            return [self[each] for each in range(len(self))[position]]
+    def __iter__(self) -> Iterator[Indices]:
+        return map(self.__getitem__, range(len(self)))
+
+    def __getitem__(self, position: int) -> Indices:
         batch = self._turns[position]
         return self._order[self._borders[batch] : self._borders[batch + 1]].astype(np.int64)
 

@@ -39,7 +39,12 @@ def test_overflow_is_infinite_and_not_an_error() -> None:
     assert math.isnan(perplexity([math.nan], [1]))
 
 
-@pytest.mark.parametrize(("nll", "tokens"), [([], []), ([0.0], [0]), ([1.0, 2.0], [3])])
+@pytest.mark.parametrize(("nll", "tokens"), [([], []), ([0.0], [0])])
 def test_nothing_to_score_is_told(nll: list[float], tokens: list[int]) -> None:
     with pytest.raises(UserError, match="perplexity"):
         perplexity(nll, tokens)
+
+
+def test_each_sentence_has_a_loss_and_a_count() -> None:
+    with pytest.raises(AssertionError, match="losses"):
+        perplexity([1.0, 2.0], [3])

@@ -42,7 +42,9 @@ def static_shapes(
     A global batch is within both budgets, and its `parts` differ by at most one sentence and the tokens of the longest
     one. The lengths, `[pairs]`, are those of the corpus.
     """
-    sentences = -(-_most_sentences(source_lengths, target_lengths, source_tokens, target_tokens) // parts)
+    # The largest batch has the shortest sentences of one side.
+    most_sentences = min(_most_of(source_lengths, source_tokens), _most_of(target_lengths, target_tokens))
+    sentences = max(1, -(-most_sentences // parts))
     longest = [max(2, int(lengths.max())) for lengths in (source_lengths, target_lengths)]
     # A part with t tokens leaves at least t - most to each other one, and t + (parts - 1) (t - most) to all.
     budgets = source_tokens, target_tokens
@@ -50,15 +52,10 @@ def static_shapes(
     # Enough to hold all tokens, also after rounding: fillers * longest >= tokens + fillers + TOKENS_MULTIPLE - 1.
     fillers = max(-(-(most + TOKENS_MULTIPLE - 1) // (each - 1)) for most, each in zip(own, longest, strict=True))
     source, target = (
-        SideShape(-(-(most + fillers) // TOKENS_MULTIPLE) * TOKENS_MULTIPLE, max(1, sentences), fillers, each)
+        SideShape(-(-(most + fillers) // TOKENS_MULTIPLE) * TOKENS_MULTIPLE, sentences, fillers, each)
         for most, each in zip(own, longest, strict=True)
     )
     return source, target
-
-
-def _most_sentences(source_lengths: Lengths, target_lengths: Lengths, source_tokens: int, target_tokens: int) -> int:
-    """The largest possible number of sentences of a global batch: a batch of the shortest ones of either side."""
-    return max(1, min(_most_of(source_lengths, source_tokens), _most_of(target_lengths, target_tokens)))
 
 
 def _most_of(lengths: Lengths, budget: int) -> int:

@@ -214,13 +214,10 @@ def vocabulary_tokenizer(path: Path, *, vocabulary_size: int, marker: PieceMarke
     return GivenTokenizer(pieces, special=SPECIAL_IDS, marker=marker)
 
 
-def _check_marker(pieces: Iterable[str], marker: PieceMarker, place: str) -> None:
+def _check_marker(pieces: Sequence[str], marker: PieceMarker, place: str) -> None:
     """Refuse a marker that no piece has: words would not be restored, and scores would be of pieces."""
-    found: set[str] = set()
-    for piece in pieces:
-        found.update({"subword_nmt"} if piece.endswith(MARKS["subword_nmt"]) else ())
-        found.update({"sentencepiece"} if piece.startswith(MARKS["sentencepiece"]) else ())
-        if marker in found:
-            return
-    other = f"take tokenizer.marker={', '.join(found)}" if found else "give text that is split into sub-words"
-    raise UserError(f"tokenizer.marker={marker}: no piece of {place} has its mark {MARKS[marker]}; {other}")
+    has_mark = {"subword_nmt": str.endswith, "sentencepiece": str.startswith}
+    found = [name for name, mark in MARKS.items() if any(has_mark[name](piece, mark) for piece in pieces)]
+    if marker not in found:
+        other = f"take tokenizer.marker={found[0]}" if found else "give text that is split into sub-words"
+        raise UserError(f"tokenizer.marker={marker}: no piece of {place} has its mark {MARKS[marker]}; {other}")

@@ -18,6 +18,7 @@ from aiayn.data.lines import TextPairs
 from aiayn.data.preparation.atomic_cache import (
     MANIFEST,
     DamagedFolderError,
+    Manifest,
     open_or_build,
     read_verified,
     shard_directory,
@@ -148,11 +149,10 @@ def prepare(
 
 def find_prepared(cache: Path, fingerprint: str) -> PreparedData | None:
     """Return the prepared corpus with a fingerprint if the cache has it undamaged; does not read the corpus."""
-    for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
-        with suppress(OSError, DamagedFolderError, ValueError, LookupError):
-            manifest = json.loads(path.read_bytes())
-            if (manifest["fingerprint"], manifest["format"]) == (fingerprint, FORMAT_VERSION):
-                return PreparedData(path.parent, read_verified(path.parent))
+    for folder, manifest in _manifests(cache):
+        if manifest.get("fingerprint") == fingerprint:
+            with suppress(OSError, DamagedFolderError, LookupError):
+                return PreparedData(folder, read_verified(folder))
     return None
 
 
@@ -161,12 +161,20 @@ def peek_prepared(
 ) -> PreparedData | None:
     """Return a prepared corpus with these settings whose manifest `belongs`, if the cache has one; not verified."""
     described = json.loads(json.dumps(settings.described()))
+    for folder, manifest in _manifests(cache):
+        with suppress(LookupError):
+            if manifest["settings"] == described and belongs(manifest):
+                return PreparedData(folder, manifest)
+    return None
+
+
+def _manifests(cache: Path) -> Iterator[tuple[Path, Manifest]]:
+    """Yield the folder and manifest of each prepared corpus of this format; unreadable ones are skipped."""
     for path in sorted((cache / "prepared").glob(f"*/{MANIFEST}")):
         with suppress(OSError, ValueError, LookupError):
             manifest = json.loads(path.read_bytes())
-            if (manifest["format"], manifest["settings"]) == (FORMAT_VERSION, described) and belongs(manifest):
-                return PreparedData(path.parent, manifest)
-    return None
+            if manifest["format"] == FORMAT_VERSION:
+                yield path.parent, manifest
 
 
 @dataclass(frozen=True)

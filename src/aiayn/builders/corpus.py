@@ -13,7 +13,7 @@ from aiayn.config.data_schema import (
 )
 from aiayn.config.model_schema import has_learned_positions
 from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
-from aiayn.data.corpora.corpus import SPLITS, Corpus, Split
+from aiayn.data.corpora.corpus import HELD_OUT, Corpus, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.corpora.hub_data_set import HubDataSet
 from aiayn.data.corpora.text_files import SplitFiles, TextFilesCorpus
@@ -114,7 +114,7 @@ def check_lengths_fit_positions(config: TrainConfig, data: PreparedData) -> None
     """Refuse, before training, sentences longer than the learned positions."""
     if not has_learned_positions(config.model):
         return
-    for split in SPLITS[1:]:
+    for split in HELD_OUT:
         prepared = data.split(split)
         source, target = (int(side.lengths.max()) for side in (prepared.source, prepared.target))
         needed = max(source + config.decoding.max_extra_length, target)

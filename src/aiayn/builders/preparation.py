@@ -11,7 +11,7 @@ from typing import Any
 from aiayn.builders.corpus import build_corpus, preparation_settings
 from aiayn.config.data_schema import HubDataConfig
 from aiayn.config.schema import TrainConfig
-from aiayn.data.corpora.corpus import SPLITS, Split
+from aiayn.data.corpora.corpus import HELD_OUT, SPLITS, Split
 from aiayn.data.corpora.hub import HubCorpus
 from aiayn.data.preparation.prepared import PreparedData, peek_prepared, prepare
 from aiayn.errors import UserError
@@ -83,7 +83,7 @@ def cached_data(config: TrainConfig) -> PreparedData | None:
 def _warn_of_long_sentences(data: PreparedData) -> None:
     """Warn of the longest sentence of dev and of test if scoring it takes most of the time."""
     limit = int(data.manifest["settings"]["max_length"])
-    for split in SPLITS[1:]:
+    for split in HELD_OUT:
         prepared = data.split(split)
         sides = {"source": prepared.source.lengths, "target": prepared.target.lengths}
         side = max(sides, key=lambda each: int(sides[each].max()))

@@ -7,6 +7,8 @@ Split = Literal["train", "dev", "test"]
 Task = Literal["translation", "parsing"]
 """The kind of the targets: text of another language, or linearised trees of the sources."""
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+HELD_OUT: tuple[Split, ...] = SPLITS[1:]
+"""The splits that are scored."""
 
 
 class Corpus(Protocol):

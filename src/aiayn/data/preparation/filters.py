@@ -10,7 +10,7 @@ from typing import Final, Self, final
 import numpy as np
 from numpy.typing import NDArray
 
-from aiayn.data.corpora.corpus import SPLITS, Split
+from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.data.lines import TextPairs
 from aiayn.errors import UserError
 
@@ -20,7 +20,6 @@ REASONS: Final = ("empty", "contaminated", "language", "too_long", "ratio", "dup
 EXAMPLES = 5
 """Contaminated training sentences shown in a manifest."""
 
-HELD_OUT: Final[tuple[Split, ...]] = SPLITS[1:]
 PLACES: Final = tuple(f"{split}.{side}" for split in HELD_OUT for side in ("source", "target"))
 """The sides of dev and test."""
 _WORD = re.compile(r"\w+")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, final
 
 from aiayn.data.batches.prefetch import parallel_map
-from aiayn.data.corpora.corpus import SPLITS, Corpus, Split, Task
+from aiayn.data.corpora.corpus import HELD_OUT, SPLITS, Corpus, Split, Task
 from aiayn.data.lines import TextPairs
 from aiayn.data.preparation.atomic_cache import (
     MANIFEST,
@@ -23,7 +23,7 @@ from aiayn.data.preparation.atomic_cache import (
     read_verified,
     shard_directory,
 )
-from aiayn.data.preparation.filters import HELD_OUT, REASONS, Filters, HeldOut, check_languages
+from aiayn.data.preparation.filters import REASONS, Filters, HeldOut, check_languages
 from aiayn.data.preparation.shards import SHARD, ShardEncoder, ShardText, first_missing, join
 from aiayn.data.preparation.split_files import ENCODING_THREADS, TREES, PreparedSplit, write_split
 from aiayn.data.preparation.workers import encoding_processes

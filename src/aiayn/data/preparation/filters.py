@@ -34,7 +34,7 @@ _FUNCTION_WORDS = {
     """,
     "de": """
         der die das und ist nicht sie mit sich auf dem ein eine einen einem einer zu im von auch als wir ich aber oder
-        wie werden wird haben für über nach bei durch zum zur kann dass daß sind noch nur aus wenn diese dieser
+        wie werden wird haben für über nach bei durch zum zur kann dass sind noch nur aus wenn diese dieser
     """,
     "fr": """
         le la les et est un une que qui dans pour pas sur avec il elle nous vous ce cette au aux du de par sont mais ou

@@ -150,7 +150,8 @@ class Verb:
     Traits: `stative` (no progressive), `lasting` (takes "for three years"), `easy` (takes manner and place); `place`,
     `surface`, `goal`, `onto`, `journey` and `source` (the adverbial that it needs); `recipient` and `to` (a third
     participant, with "to" in English); `crossed` (the English subject is the German dative, as of "like" and
-    "gefallen"); `that`, `whether` and `infinitive` (its clause); `sein` (auxiliary) and `sich` (reflexive).
+    "gefallen"); `whether` and `infinitive` (its clause; others take "that"); `present` (no past); `sein` (auxiliary)
+    and `sich` (reflexive).
     """
 
     english: EnglishVerb

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-CONFIDENCE = 0.95
+from aiayn.evaluation.significance import CONFIDENCE
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from aiayn.decoding.length_penalty import LengthPenalty, length_penalty
 from aiayn.decoding.step import Hypothesis
 
 
-def reranked(hypotheses: Sequence[Hypothesis], *, alpha: float, kind: LengthPenalty = "gnmt") -> list[Hypothesis]:
+def reranked(hypotheses: Sequence[Hypothesis], *, alpha: float, kind: LengthPenalty) -> list[Hypothesis]:
     """Score hypotheses anew, best first; ties go to the shorter one, as in a search.
 
     With the hypotheses of `BeamSearch.of_each_length`, the first is the result of a search with `alpha`, if `alpha` is

@@ -112,7 +112,7 @@ def test_a_beam_wide_enough_for_everything_finds_the_best_of_everything(
     language = toy(seed, vocabulary, *kind)
     scores = sorted(
         (
-            language.total(7, output) / length_penalty(len(output), alpha=alpha)
+            language.total(7, output) / length_penalty(len(output), alpha=alpha, kind="gnmt")
             for output in every_output(language, 7, limit)
         ),
         reverse=True,

@@ -180,7 +180,8 @@ def test_a_beam_wide_enough_finds_the_best_well_formed_outputs_by_the_scores_of_
     language, (words, limit) = toy(seed, VOCABULARY, levels), size
     outputs = every_output(*size, *DEEP)
     scores = sorted(
-        (language.total(0, output) / length_penalty(len(output), alpha=alpha) for output in outputs), reverse=True
+        (language.total(0, output) / length_penalty(len(output), alpha=alpha, kind="gnmt") for output in outputs),
+        reverse=True,
     )
     (found,) = search(language, [0], [words], [limit], beam_size=len(outputs), n_best=3, alpha=alpha)
     assert [each.score for each in found] == pytest.approx(scores[:3], rel=1e-5)

@@ -65,10 +65,12 @@ def plain_search(
         candidates.sort(key=lambda candidate: -candidate[1])
         candidates = candidates[: 2 * beam_size if beam_size > 1 else 1]
         finished += [
-            (path, total / length_penalty(length, alpha=alpha)) for path, total in candidates if path[-1] == EOS
+            (path, total / length_penalty(length, alpha=alpha, kind="gnmt"))
+            for path, total in candidates
+            if path[-1] == EOS
         ]
         live = [(path, total) for path, total in candidates if path[-1] != EOS][:beam_size]
-    penalty = length_penalty(limit, alpha=alpha)
+    penalty = length_penalty(limit, alpha=alpha, kind="gnmt")
     outputs = finished or [(path, total / penalty) for path, total in live]
     return sorted(outputs, key=lambda output: -output[1])[:n_best]
 

@@ -154,7 +154,7 @@ class GivenTokenizer(WholePieceTokenizer):
 
     def _texts(self, pieces: Iterable[str]) -> Iterator[str]:
         """Yield the text of each piece without its mark, with the space before a word that is not the first."""
-        begins, is_continued = True, True  # the text; the last word
+        begins, is_continued = True, True  # whether the text is still empty; whether its last word is unfinished
         for piece in pieces:
             if self.marker == "sentencepiece":
                 text = piece.replace(self._mark, SPACE)

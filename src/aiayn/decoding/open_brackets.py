@@ -111,7 +111,7 @@ class OpenBrackets:
         """See `Constraint`."""
         kinds, deepest = self.vocabulary.kinds[tokens], self.vocabulary.max_depth
         opened = kinds == _OPENING
-        top = self.depth.clamp(max=deepest - 1).unsqueeze(-1)  # only beams given up are at the limit and open one more
+        top = self.depth.clamp(max=deepest - 1).unsqueeze(-1)  # only abandoned beams reach the limit
         label = torch.where(
             opened.unsqueeze(-1), self.vocabulary.labels[tokens].unsqueeze(-1), self.stack.gather(2, top)
         )

@@ -164,7 +164,7 @@ def _words(tree: Tree) -> list[tuple[str, str]]:
 
 
 def _brackets(tree: Tree, stays: Sequence[bool]) -> "Counter[Span]":
-    """The brackets that count; `stays` says of each word except traces whether it is counted."""
+    """The brackets that count; `stays`: for each word except traces, whether it counts."""
     words = iter(stays)
     before = [0, *accumulate(int(tag != TRACE and next(words)) for tag in tree.tags())]
     brackets = (Span(_trimmed(span.label), before[span.start], before[span.end]) for span in tree.spans())

@@ -31,7 +31,7 @@ def corpus_comet(sources: Sequence[str], hypotheses: Sequence[str], references: 
         path = model if Path(model).is_file() else download_model(model)
         loaded = load_from_checkpoint(path)
     except (OSError, KeyError, ValueError) as error:
-        raise UserError(f"comet_model={model}: cannot be had ({error}); state a checkpoint file") from error
+        raise UserError(f"comet_model={model}: cannot be loaded ({error}); state a checkpoint file") from error
     triples = zip(sources, hypotheses, references, strict=True)
     data = [{"src": source, "mt": hypothesis, "ref": reference} for source, hypothesis, reference in triples]
     output = loaded.predict(data, batch_size=BATCH, gpus=0, progress_bar=False)

@@ -19,15 +19,15 @@ split, as in the authors' code; the second of each is for text that was given as
 
 TITLES: Mapping[str, str] = {
     "bleu": "sacreBLEU 13a",
-    "bleu_none": "sacreBLEU, words as they came",
+    "bleu_none": "sacreBLEU, words as given",
     "bleu_detokenized": "sacreBLEU 13a on detokenised words of both sides",
     "bleu_lc": "sacreBLEU 13a, lower-cased",
     "bleu_intl": "sacreBLEU intl",
     "bleu_intl_lc": "sacreBLEU intl, lower-cased",
     "multi_bleu": "multi-bleu.perl on Moses' tokens",
-    "multi_bleu_none": "multi-bleu.perl, words as they came",
+    "multi_bleu_none": "multi-bleu.perl, words as given",
     "multi_bleu_split": "multi-bleu.perl on Moses' tokens, compounds split, quotes normalised",
-    "multi_bleu_none_split": "multi-bleu.perl, words as they came, compounds split",
+    "multi_bleu_none_split": "multi-bleu.perl, words as given, compounds split",
     "bleu_wmt14": "sacreBLEU 13a on wmt14, 2,737 of the sentences",
     "bleu_wmt14_full": "sacreBLEU 13a on wmt14/full",
     "chrf": "chrF2",
@@ -98,7 +98,7 @@ def check_metrics(names: Sequence[str]) -> None:
     """
     for name in names:
         if name not in SLOW:
-            raise UserError(f"metrics={name}: choose from {', '.join(SLOW)}; the others are always there")
+            raise UserError(f"metrics={name}: choose from {', '.join(SLOW)}; all other scores are always computed")
 
 
 def slow_scores(text: Translations, names: Sequence[str], *, comet_model: str) -> dict[str, Score]:

@@ -70,8 +70,8 @@ def remedy(sentences: int, found: dict[str, list[int]], *, languages: str) -> st
     """The way to get `wmt14` for a split that looks like newstest2014; None if it is not needed."""
     if sentences != SENTENCES_OF_2014 or "wmt14" in found:
         return None
-    what = f"{SENTENCES_OF_2014:,} sentences, as newstest2014 (wmt14/full) has"
-    return f"{what}; for wmt14's 2,737 of them: sacrebleu -t wmt14 -l {languages} --echo src, once, with a network"
+    reason = f"{SENTENCES_OF_2014:,} sentences, as newstest2014 (wmt14/full) has"
+    return f"{reason}; for wmt14's 2,737 of them: sacrebleu -t wmt14 -l {languages} --echo src, once, with a network"
 
 
 def _kept(name: str, languages: str) -> list[tuple[str, str]]:

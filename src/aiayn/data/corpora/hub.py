@@ -91,7 +91,7 @@ class HubCorpus:
             )
             yield from zip(source, target, strict=True)
             size += len(source)
-        if size > start or not start:  # starting at the end or beyond does not tell the size
+        if size > start or not start:  # starting at the end or beyond leaves the size unknown
             self.check_sizes({split: size})
 
     def size(self, split: Split) -> int | None:

@@ -64,8 +64,8 @@ class HubDataSet:
         if self._folder is None:
             pinned = self._revision is not None and _COMMIT.fullmatch(self._revision)
             return {"data set": [self.path, self.subset, self._revision if pinned else str(self._on_hub.hash)]}
-        with self.one_line_errors(), tempfile.TemporaryDirectory() as unused:
-            data_files = self._in_folder(self._folder, cache=unused).config.data_files
+        with self.one_line_errors(), tempfile.TemporaryDirectory() as cache:
+            data_files = self._in_folder(self._folder, cache=cache).config.data_files
             files = {str(split): [self._digest(Path(file)) for file in files] for split, files in data_files.items()}
             described = [self._digest(file) for name in _DESCRIPTIONS if (file := self._folder / name).is_file()]
         return {"files": files, "described by": described, "subset": self.subset}
@@ -166,8 +166,8 @@ class HubDataSet:
         if not self.path:
             raise UserError(f"data.path has no value: name a data set of the hub or a folder, {_INSTEAD}")
         if self.path.startswith(("/", ".", "~")) or self.path.count("/") > 1:
-            what = "a file: name its folder" if Path(self.path).expanduser().is_file() else "no such folder: fix it"
-            raise UserError(f"data.path={self.path}: {what} (relative to {Path.cwd()}), {_INSTEAD}")
+            problem = "a file: name its folder" if Path(self.path).expanduser().is_file() else "no such folder: fix it"
+            raise UserError(f"data.path={self.path}: {problem} (relative to {Path.cwd()}), {_INSTEAD}")
 
     def _check_cached(self, commit: str) -> None:
         """Accept the newest copy in the hub's cache, unless another revision was requested."""
@@ -194,7 +194,7 @@ class HubDataSet:
             )
         unreachable = None if self._folder else _connection_error(error)
         if unreachable is not None:
-            # The error that `datasets` itself raises says less than ours.
+            # The error that `datasets` itself raises is less specific than this message.
             why = "" if isinstance(unreachable, ConnectionError) else f" ({_first_line(unreachable)})"
             why = " (HF_HUB_OFFLINE is set)" if config.HF_HUB_OFFLINE else why
             return RunFailedError(

@@ -113,7 +113,7 @@ class TreebankCorpus:
         return islice(self._rows(split), start, None)
 
     def size(self, split: Split) -> None:
-        """Return None: only reading tells the number of trees."""
+        """Return None: the number of trees is unknown before reading."""
 
     def _rows(self, split: Split) -> Iterator[tuple[str, str, str]]:
         files = self._files

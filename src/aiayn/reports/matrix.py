@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
-from aiayn.data.corpora.corpus import Split
-from aiayn.data.preparation.filters import HELD_OUT
+from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.errors import UserError
 from aiayn.evaluation.matrix import TITLES, Translations, check_metrics, slow_scores
 from aiayn.evaluation.score import Score

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aiayn.config.report_schema import CompareConfig
-from aiayn.data.corpora.corpus import Split
-from aiayn.data.preparation.filters import HELD_OUT
+from aiayn.data.corpora.corpus import HELD_OUT, Split
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.word_counts import training_counts, words_of
 from aiayn.errors import UserError

@@ -14,10 +14,9 @@ def reference_varlen(
     max_k: int,
     *,
     scale: float,
-    is_causal: bool = False,
     window_size: tuple[int, int] = (-1, -1),
 ) -> Tensor:
-    """Attend sentence by sentence; `is_causal` is an argument of torch 2.10, `window_size` of later versions.
+    """Attend sentence by sentence; the window is all keys, or those up to the query's position.
 
     Tensors are `[tokens, num_heads, d]`. Queries of a sentence without keys get zeros.
     """
@@ -32,7 +31,7 @@ def reference_varlen(
     found = []
     for queries, keys, values in zip(*sentences, strict=True):
         scores = torch.einsum("qhd,khd->hqk", queries, keys) * scale
-        if is_causal or window_size == (-1, 0):
+        if window_size == (-1, 0):
             later = torch.ones_like(scores, dtype=torch.bool).triu(1 + len(keys) - len(queries))
             scores = scores.masked_fill(later, -torch.inf)
         found.append(torch.einsum("hqk,khd->qhd", scores.softmax(dim=-1), values))

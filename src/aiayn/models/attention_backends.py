@@ -13,18 +13,23 @@ from aiayn.flat_tokens import Layout
 from aiayn.models.attention import attention
 from aiayn.models.attention_functions import AttentionFunction
 
+
+def taken_kernel(kernel: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The kernel if it takes a scale and a window, as since torch 2.11; None otherwise."""
+    return kernel if {"scale", "window_size"} <= {*inspect.signature(kernel).parameters} else None
+
+
 varlen_attention: Callable[..., Any] | None
-"""The kernel for flat tensors, of torch 2.10 and newer."""
+"""The kernel for flat tensors; None: torch has none that `flat_attention` can use."""
 try:
-    from torch.nn.attention.varlen import varlen_attn as varlen_attention
+    from torch.nn.attention.varlen import varlen_attn
 except ImportError:
     varlen_attention = None
+else:
+    varlen_attention = taken_kernel(varlen_attn)
 
 # cuDNN's attention builds a plan for each new shape, which takes longer than a training step; no two batches are alike.
 torch.backends.cuda.enable_cudnn_sdp(False)
-
-VARLEN_HAS_FLAG = varlen_attention is not None and "is_causal" in inspect.signature(varlen_attention).parameters
-"""Whether the kernel has a flag for causal attention; later versions take a window instead."""
 
 VARLEN_DEVICE = "cuda"
 """The type of device that has the kernel for flat tensors."""
@@ -214,9 +219,6 @@ def flat_attention(
 ) -> Tensor:
     """Attend within the sentences of flat tensors `[tokens, num_heads, d]`, by torch's kernel without padding."""
     assert varlen_attention is not None
-    causal: dict[str, Any] = (
-        {"is_causal": is_causal} if VARLEN_HAS_FLAG else {"window_size": (-1, 0 if is_causal else -1)}
-    )
     result: Tensor = varlen_attention(
         function.transform(query.transpose(0, 1)).transpose(0, 1),
         keys,
@@ -226,6 +228,6 @@ def flat_attention(
         max(queries.longest, queries.fillers),  # for the kernel, the fillers are one more sentence
         max(sources.longest, sources.fillers),
         scale=function.scale,
-        **causal,
+        window_size=(-1, 0 if is_causal else -1),
     )
     return result

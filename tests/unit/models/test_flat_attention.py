@@ -32,7 +32,6 @@ def lengths_taken(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return taken
 
 
-@pytest.mark.parametrize("has_flag", [True, False])
 @pytest.mark.parametrize(("sources", "targets"), [FULL, WITH_EMPTY], ids=["full", "with empty sentences"])
 @pytest.mark.parametrize("changes", [{}, {"attention": "general"}, {"positions": "rotary"}, {"norm": "pre"}], ids=str)
 def test_states_and_gradients_are_those_with_padding_whatever_fills_the_batch(
@@ -41,9 +40,7 @@ def test_states_and_gradients_are_those_with_padding_whatever_fills_the_batch(
     changes: dict[str, Any],
     sources: list[list[int]],
     targets: list[list[int]],
-    has_flag: bool,
 ) -> None:
-    monkeypatch.setattr(attention_backends, "VARLEN_HAS_FLAG", has_flag)
     torch.manual_seed(0)
     model = build(d_k=8, d_v=8, **changes).double()
     source, target = FlatTokens.of(sources), FlatTokens.of(targets)
@@ -62,6 +59,8 @@ def test_states_and_gradients_are_those_with_padding_whatever_fills_the_batch(
 @pytest.mark.parametrize("is_causal", [True, False])
 def test_the_installed_torch_takes_the_arguments(monkeypatch: pytest.MonkeyPatch, is_causal: bool) -> None:
     varlen = pytest.importorskip("torch.nn.attention.varlen", reason="torch before 2.10 has no such kernel")
+    if attention_backends.taken_kernel(varlen.varlen_attn) is None:
+        pytest.skip("torch 2.10 has another kernel")
     signature = inspect.signature(varlen.varlen_attn)
 
     def kernel(*arguments: Any, **settings: Any) -> Tensor:
@@ -77,3 +76,11 @@ def test_the_installed_torch_takes_the_arguments(monkeypatch: pytest.MonkeyPatch
     )
     assert torch.equal(found[0], heads[0]) == is_causal, "the first token of three"
     assert torch.equal(found[3], heads[3]), "the only one of its sentence"
+
+
+def test_the_kernel_of_torch_2_10_which_takes_neither_scale_nor_window_is_not_used() -> None:
+    def older(query: Tensor, key: Tensor, value: Tensor, *others: Any, is_causal: bool = False) -> Tensor:
+        raise AssertionError
+
+    assert attention_backends.taken_kernel(older) is None
+    assert attention_backends.taken_kernel(reference_varlen) is reference_varlen

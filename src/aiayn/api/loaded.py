@@ -15,7 +15,6 @@ from aiayn.models.matmul import packed
 from aiayn.models.transformer import Transformer
 from aiayn.runs.attention_maps import AttendedSentence
 from aiayn.runs.directory import RunDirectory
-from aiayn.system.resource_errors import memory_errors_explained
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class LoadedModel:
 
     def translate(self, lines: Sequence[str]) -> list[str]:
         """Return the best hypothesis of each line; empty for a blank line."""
-        with packed(self.translator.model), memory_errors_explained("decoding.batch_tokens or decoding.beam_size"):
+        with packed(self.translator.model):
             return [self.translator.text(found) for found in self.translator.translate(lines)]
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[PairScore]:

@@ -31,7 +31,6 @@ from aiayn.runs.evaluations import SCORES, read_scores
 from aiayn.runs.record import RecordedSearch, SplitScores, json_text
 from aiayn.system import files
 from aiayn.system.progress import Bar
-from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.process_group import ALONE, ProcessGroup
 from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
 
@@ -84,8 +83,7 @@ class Scorer:
         for name in splits:
             started = time.perf_counter()
             split = self.data.split(name, limit=self.limit)
-            with memory_errors_explained("decoding.batch_tokens or decoding.beam_size"):
-                likelihoods, found = self._decode(split, name)
+            likelihoods, found = self._decode(split, name)
             if self.group.is_leader:
                 path = self._write_hypotheses(split, name, found)
                 scores[name] = result = self._score_file(path, split, likelihoods, started=started)

@@ -18,7 +18,6 @@ from aiayn.inference.n_best import check_n_best, n_best_line
 from aiayn.inference.opened_runs import OpenedRuns, open_all, usable_device
 from aiayn.inference.text_stream import input_lines, progress_bar, window_size, windows, write_lines
 from aiayn.models.matmul import packed
-from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.scoring import AnyModel, search_all
 
 logger = logging.getLogger("aiayn")
@@ -83,8 +82,7 @@ class Translator:
         with packed(self.model), progress_bar(title, " lines") as advance:
             for raw in windows(input_lines(), window_size(window)):
                 lines = [preprocess(line) for line in raw]
-                with memory_errors_explained("decoding.batch_tokens, decoding.beam_size or max_length"):
-                    found = self.translate(lines, first=first, advance=advance)
+                found = self.translate(lines, first=first, advance=advance)
                 write(lines, found)
                 first += len(lines)
 

@@ -27,7 +27,6 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
 from aiayn.system.progress import Bar
-from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.scoring import AnyModel, search_all
 
 
@@ -105,10 +104,7 @@ class _Decoder:
 
     def _search(self, setting: DecodingSetting, title: str, *, of_each_length: bool = False) -> list[list[Hypothesis]]:
         search = replace(self.search, beam_size=setting.beam_size, length_penalty_alpha=setting.alpha)
-        with (
-            memory_errors_explained("decoding.batch_tokens or beam_sizes"),
-            Bar(title, total=len(self.sources.lengths), unit=" sentences") as bar,
-        ):
+        with Bar(title, total=len(self.sources.lengths), unit=" sentences") as bar:
             return search_all(
                 self.model,
                 self.sources,

@@ -25,6 +25,7 @@ from aiayn.decoding.step import Hypothesis, StepFunction
 from aiayn.models.ensemble import Ensemble, log_mean
 from aiayn.models.matmul import packed
 from aiayn.models.translation_model import TranslationModel
+from aiayn.system.resource_errors import memory_errors_explained
 from aiayn.training.loss import token_likelihoods
 from aiayn.training.process_group import ALONE, ProcessGroup
 
@@ -32,6 +33,7 @@ AnyModel: TypeAlias = TranslationModel[Any] | Ensemble
 """A model that can be searched and that scores translations."""
 
 
+@memory_errors_explained("decoding.batch_tokens, or batch_tokens of aiayn score")
 @torch.inference_mode()
 def sentence_likelihoods(
     model: AnyModel,
@@ -46,7 +48,8 @@ def sentence_likelihoods(
     """Unsmoothed negative log-likelihood in nats and token count, end mark included, of each sentence, in order.
 
     The result is the same on every rank of `group`, whatever their number. `tokens` is the budget of a batch per side;
-    `advance` gets the number of sentences finished by each batch, estimated for all ranks.
+    `advance` gets the number of sentences finished by each batch, estimated for all ranks. RunFailedError: out of
+    memory.
     """
     own: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
     share = {"rank": group.rank, "world_size": group.size}
@@ -71,6 +74,7 @@ def _token_losses(model: AnyModel, batch: TranslationBatch) -> Tensor:
     return token_likelihoods(states, model.output_weight, batch.target_output, bias=model.output_bias)
 
 
+@memory_errors_explained("decoding.batch_tokens or decoding.beam_size")
 def search_all(
     model: AnyModel,
     sources: Sentences,
@@ -93,6 +97,9 @@ def search_all(
 
     Returns:
         The hypotheses of each source in the given order, at least one, best first; on every rank.
+
+    Raises:
+        RunFailedError: out of memory.
     """
     lengths, refills = sources.lengths, device.type != "cpu" if refills is None else refills
     tokens = max(1, search.batch_tokens // 4) if refills else search.batch_tokens

@@ -14,12 +14,22 @@ from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
+from aiayn.errors import RunFailedError
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.architecture import Architecture
 from aiayn.models.ensemble import Ensemble
-from aiayn.models.transformer import Transformer
+from aiayn.models.transformer import Memory, Transformer
 from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
 from aiayn.trees.repair import is_well_formed
+
+
+class Insatiable(Transformer):
+    """Needs more memory than there is."""
+
+    def encode(self, source: FlatTokens) -> Memory:
+        torch.empty(2**60)
+        return super().encode(source)
+
 
 CPU = torch.device("cpu")
 BUDGETS = [1, 100, 10_000]
@@ -152,3 +162,12 @@ def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Arch
 
     assert all(are_trees(constrained=True))
     assert not all(are_trees(constrained=False))
+
+
+def test_a_shortage_of_memory_names_what_to_lower(prepared: PreparedData, architecture: Architecture) -> None:
+    split, tokenizer = prepared.split("test"), prepared.tokenizer
+    model = Insatiable(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size).eval()
+    with pytest.raises(RunFailedError, match=r"^memory does not suffice: lower .*batch_tokens"):
+        sentence_likelihoods(model, split, tokens=100, start_id=tokenizer.bos_id, device=CPU)
+    with pytest.raises(RunFailedError, match=r"^memory does not suffice: lower .*decoding\.beam_size"):
+        search_all(model, split.source, tokenizer, SEARCH, device=CPU)

@@ -41,7 +41,7 @@ def aiayn(
     *, architecture: Mapping[str, Any], vocabulary_size: int, sentences: int, length: int, beam: int, **_: object
 ) -> Callable[[int], float]:
     """Our own search, as `aiayn translate` calls it: matrices are packed once. Its work is counted in sentences."""
-    from aiayn.config.schema import BeamSearchConfig, EosWithin
+    from aiayn.config.schema import BeamSearchConfig, EosWithin, LengthPenalty
     from aiayn.models.matmul import packed
     from aiayn.system import allocator
     from aiayn.training.scoring import search_all
@@ -54,6 +54,7 @@ def aiayn(
     texts = random_sentences(sentences=sentences, length=length, vocabulary_size=vocabulary_size)
     search = BeamSearchConfig(
         beam_size=beam,
+        length_penalty=LengthPenalty.gnmt,
         length_penalty_alpha=0.6,
         max_extra_length=0,
         batch_tokens=sentences * length,

@@ -85,7 +85,7 @@ def _safetensors(run: OpenedRun, dtype: torch.dtype) -> bytes:
 
     weights = _weights(run, vocabulary_size=run.tokenizer().vocabulary_size)
     metadata = {"format": "pt", "aiayn": json.dumps(_provenance(run)), "config": frozen_text(run.config)}
-    return save({name: weight.to(dtype).contiguous() for name, weight in weights.items()}, metadata)
+    return save({name: weight.to(dtype) for name, weight in weights.items()}, metadata)
 
 
 def _weights(run: OpenedRun, *, vocabulary_size: int) -> dict[str, Tensor]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 import yaml
-from torch import Tensor
 
 from aiayn.config.freeze import frozen_content
 from aiayn.config.schema import ProcessConfig
@@ -80,9 +79,9 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
     weights = finite_weights(
         run.model(vocabulary_size=tokenizer.vocabulary_size, device=torch.device("cpu")), run.checkpoint
     )
-    own, averaged = _apart(weights), steps_averaged(run.checkpoint)
-    known = PublishedWeights(run.checkpoint_name, run.step, averaged, run.record.provenance, weights_digest(own))
-    files.write_bytes(published.weights, save(own, known.metadata()))
+    averaged = steps_averaged(run.checkpoint)
+    known = PublishedWeights(run.checkpoint_name, run.step, averaged, run.record.provenance, weights_digest(weights))
+    files.write_bytes(published.weights, save(weights, known.metadata()))
     config = public_config(frozen_content(run.directory.config))
     files.write_text(published.config, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
     record = public_record(asdict(run.record) | {"scores": {split: asdict(each) for split, each in scores.items()}})
@@ -94,8 +93,3 @@ def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path
                 target = folder / source.relative_to(run.directory.path)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)
-
-
-def _apart(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors without shared memory, which the format refuses."""
-    return {name: weight.contiguous().clone() for name, weight in weights.items()}

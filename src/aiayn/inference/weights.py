@@ -35,8 +35,8 @@ def fit_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Pat
 
 
 def finite_weights(model: torch.nn.Module, checkpoint: Path) -> dict[str, Tensor]:
-    """A model's weights by name; UserError if some are not finite."""
+    """Copies of a model's weights by name, of which no two share memory; UserError if some are not finite."""
     weights = model.state_dict()
     if not all(bool(weight.isfinite().all()) for weight in weights.values()):
         raise UserError(f"checkpoint={checkpoint}: some weights are not finite; the model diverged")
-    return weights
+    return {name: weight.contiguous().clone() for name, weight in weights.items()}

@@ -12,6 +12,7 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.paper.tables import load_table3
 from aiayn.runs.directory import RunDirectory, average_name, open_run
 from aiayn.runs.record import Record, read_record
+from aiayn.runs.weights_file import published_weights
 from aiayn.system.quiet import quiet_libraries
 from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.training.averaging import averaged_checkpoint, averaged_steps
@@ -79,7 +80,9 @@ def average_at_the_end(config: TrainConfig, directory: RunDirectory, record: Rec
 
 def steps_averaged(checkpoint: Path) -> tuple[int, ...]:
     """The steps that a checkpoint averages, ascending; empty for a single checkpoint."""
-    if not (checkpoint.name.startswith("average-") or checkpoint.suffix == ".safetensors"):
+    if checkpoint.suffix == ".safetensors":
+        return published_weights(checkpoint).averaged_steps
+    if not checkpoint.name.startswith("average-"):
         return ()
     return tuple(load_checkpoint(checkpoint, provenance=None, map_location="meta")["aiayn"].get("averaged_steps", ()))
 

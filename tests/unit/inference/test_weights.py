@@ -8,7 +8,9 @@ from safetensors.torch import load, save
 from torch import nn
 
 from aiayn.errors import UserError
+from aiayn.inference.averaging import steps_averaged
 from aiayn.inference.weights import finite_weights
+from aiayn.runs.weights_file import PublishedWeights
 
 
 class Tied(nn.Module):
@@ -33,3 +35,11 @@ def test_weights_that_are_not_finite_are_refused() -> None:
         model.output.weight[2, 1] = torch.inf
     with pytest.raises(UserError, match=r"^checkpoint=step\.ckpt: some weights are not finite"):
         finite_weights(model, Path("step.ckpt"))
+
+
+def test_the_averaged_steps_of_a_published_file_are_read_without_its_weights(tmp_path: Path) -> None:
+    known = PublishedWeights("average-2-4", 4, (2, 4), {"config_hash": "a"}, sha256="0" * 64)
+    content = save({"weight": torch.ones(1000)}, known.metadata())
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content[:-3000])
+    assert steps_averaged(path) == (2, 4)

@@ -1,29 +1,15 @@
-"""The layers of a model with their output shapes, parameters, operations and memory, measured in one forward pass.
+"""The layers of a model with their output shapes, parameters, operations and memory, measured in one forward pass."""
 
-Nothing is computed on the meta device, so a model of any size takes a fraction of a second.
-"""
-
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.overrides import TorchFunctionMode
-from torch.utils.flop_counter import FlopCounterMode
+from torch import nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.measured_cost import PRODUCTS
+from aiayn.models.cost import SINGLE, Kept
+from aiayn.models.tracing import OUTPUT, Counts, Trace, trace
 from aiayn.models.translation_model import TranslationModel
-
-OUTPUT = "output layer"
-"""The name of the output layer, which is no module; its memory is that of the loss, which is fused with it."""
-
-SINGLE_BYTES = 4
 
 Shape: TypeAlias = tuple[int | str, ...]
 """Of an output; a dimension that follows the batch by its name."""
@@ -42,9 +28,8 @@ class Layer:
     parameters: int
     """A tied matrix counts where it occurs first."""
     weight_flops: int
-    """Of products of weights with tokens in the forward pass, two for each weight and token."""
+    """See `tracing.Counts`."""
     other_flops: int
-    """Of products of activations with each other, which attention makes; pads are included."""
     kept_bytes: int
     """That the forward pass keeps for the backward pass, in single precision."""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -52,129 +37,16 @@ class Layer:
     children: tuple["Layer", ...] = ()
 
 
-@dataclass
-class _Counts:
-    weight_flops: int = 0
-    other_flops: int = 0
-    kept_bytes: int = 0
-
-
-class _Tracer:
-    """Attributes operations and kept tensors to the innermost module that runs."""
-
-    def __init__(self, model: nn.Module, counter: FlopCounterMode) -> None:
-        self.counter = counter
-        self.counts: defaultdict[str, _Counts] = defaultdict(_Counts)
-        self.shapes: dict[str, tuple[int, ...]] = {}
-        self._running = [""]
-        self._seen: Counter[bool] = Counter()
-        # Storages on the meta device have no address; all tensors are held, so that no identity is used twice.
-        self._held: list[Tensor] = list(model.parameters())
-        self._storages = {_storage(each) for each in self._held}
-
-    def enter(self, name: str) -> None:
-        self._charge()
-        self._running.append(name)
-
-    def leave(self, output: object = None) -> None:
-        self._charge()
-        name = self._running.pop()
-        while isinstance(output, tuple | list) and output:
-            output = output[0]
-        if isinstance(output, Tensor):
-            self.shapes.setdefault(name, tuple(output.shape))
-
-    def pack(self, tensor: Tensor) -> Tensor:
-        """Called with each tensor that autograd saves."""
-        if _storage(tensor) not in self._storages:
-            self._storages.add(_storage(tensor))
-            self._held.append(tensor)
-            counts, values = self.counts[self._running[-1]], tensor.untyped_storage().nbytes() // tensor.element_size()
-            if tensor.is_floating_point():
-                counts.kept_bytes += SINGLE_BYTES * values
-            elif tensor.dtype in (torch.bool, torch.uint8):  # a mask; indices are the batch's own
-                counts.kept_bytes += values
-        return tensor
-
-    def _charge(self) -> None:
-        """Attribute all operations since the last call."""
-        seen: Counter[bool] = Counter()
-        for product, flops in self.counter.get_flop_counts().get("Global", {}).items():
-            seen[product in PRODUCTS] += flops
-        counts = self.counts[self._running[-1]]
-        counts.weight_flops += seen[True] - self._seen[True]
-        counts.other_flops += seen[False] - self._seen[False]
-        self._seen = seen
-
-
-def _storage(tensor: Tensor) -> int:
-    return int(StorageWeakRef(tensor.untyped_storage()).cdata)  # type: ignore[no-untyped-call]
-
-
-class _KeptAttention(torch.autograd.Function):
-    """A fused kernel's attention, which keeps its inputs and its output, in the layout of flat tensors."""
-
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        output = torch.matmul(torch.matmul(query, keys.transpose(-2, -1)), values)  # nothing is normalised
-        output = output.transpose(1, 2).contiguous().transpose(1, 2)
-        ctx.save_for_backward(query, keys, values, output)
-        return output
-
-
-class _KeptDropout(torch.autograd.Function):
-    """Dropout, which keeps a mask of a byte for each value; nothing is dropped."""
-
-    @staticmethod
-    def forward(ctx: Any, values: Tensor) -> Tensor:
-        ctx.save_for_backward(torch.empty_like(values, dtype=torch.bool))
-        return values.clone()
-
-
-class _AsInTraining(TorchFunctionMode):
-    """On the meta device, attention and dropout keep as much as on devices that compute."""
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Sequence[type], args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if func is F.scaled_dot_product_attention:
-            return _KeptAttention.apply(*args[:3])  # type: ignore[no-untyped-call]
-        if func is F.dropout:
-            return _KeptDropout.apply(args[0])  # type: ignore[no-untyped-call]
-        return func(*args, **(kwargs or {}))
-
-
 def traced(model: TranslationModel[Any], source: FlatTokens, target: FlatTokens) -> Layer:
-    """The layers of a model in training, for one batch on the model's device: the meta device, or the CPU.
-
-    On the CPU, the model is in double precision, whose products torch counts whatever library computes the others.
-    """
-    device = model.output_weight.device
-    source, target = source.to(device), target.to(device)
-    model.train().requires_grad_()
-    with ExitStack() as stack:
-        counter = stack.enter_context(FlopCounterMode(display=False))
-        tracer = _Tracer(model, counter)
-        stack.enter_context(torch.autograd.graph.saved_tensors_hooks(tracer.pack, lambda tensor: tensor))
-        stack.enter_context(torch.device(device))
-        if device.type == "meta":
-            stack.enter_context(_AsInTraining())
-        for name, module in model.named_modules():
-            if name:
-                before = module.register_forward_pre_hook(lambda *_, name=name: tracer.enter(name))
-                after = module.register_forward_hook(lambda *given: tracer.leave(given[-1]))
-                stack.callback(before.remove)
-                stack.callback(after.remove)
-        states = model.states(source, target)
-        tracer.enter(OUTPUT)
-        with torch.no_grad():
-            tracer.leave(model.project(states))
+    """The layers of a model in training, for one batch; see `trace`."""
+    found = trace(model, source, target)
     # The loss keeps gradients instead of logits: of the states that it read and of the matrix; see `ModelCost`.
-    tracer.counts[OUTPUT].kept_bytes = SINGLE_BYTES * (states.numel() + model.output_weight.numel())
-    return _tree(model, tracer)
+    weight, tokens = model.output_weight, found.shapes[OUTPUT][0]
+    found.counts[OUTPUT].kept_values = tokens * weight.shape[1] + weight.numel()
+    return _tree(model, found)
 
 
-def _tree(model: nn.Module, tracer: _Tracer) -> Layer:
+def _tree(model: nn.Module, found: Trace) -> Layer:
     """The traced modules as a tree; parameters of a module with children are leaves."""
     seen: set[int] = set()
 
@@ -184,7 +56,7 @@ def _tree(model: nn.Module, tracer: _Tracer) -> Layer:
         return parameter.numel() if is_new else 0
 
     def layer(module: nn.Module, path: str, name: str) -> Layer:
-        own, prefix = tracer.counts[path], f"{path}." if path else ""
+        own, prefix = found.counts[path], f"{path}." if path else ""
         inside = [layer(child, f"{prefix}{each}", each) for each, child in module.named_children()]
         parameters = 0
         for each, parameter in module.named_parameters(recurse=False):
@@ -193,21 +65,26 @@ def _tree(model: nn.Module, tracer: _Tracer) -> Layer:
             else:
                 parameters += count(parameter)
         if not path:
-            output = tracer.counts[OUTPUT]
-            inside.append(Layer(OUTPUT, "", tracer.shapes[OUTPUT], 0, **vars(output)))
+            output = found.counts[OUTPUT]
+            flops = output.weight_flops, output.other_flops
+            inside.append(Layer(OUTPUT, "", found.shapes[OUTPUT], 0, *flops, _kept_bytes(output)))
         return Layer(
             name,
             type(module).__name__,
-            tracer.shapes.get(path, tracer.shapes.get(OUTPUT, ()) if not path else ()),
+            found.shapes.get(path, found.shapes.get(OUTPUT, ()) if not path else ()),
             parameters + sum(each.parameters for each in inside),
             own.weight_flops + sum(each.weight_flops for each in inside),
             own.other_flops + sum(each.other_flops for each in inside),
-            own.kept_bytes + sum(each.kept_bytes for each in inside),
+            _kept_bytes(own) + sum(each.kept_bytes for each in inside),
             _settings(module),
             tuple(inside),
         )
 
     return layer(model, "", "model")
+
+
+def _kept_bytes(counts: Counts) -> int:
+    return Kept(counts.kept_values, masks=counts.kept_masks).bytes(SINGLE)
 
 
 def _settings(module: nn.Module) -> dict[str, Any]:

@@ -82,9 +82,9 @@ class ModelCost:
 
 
 def has_closed_form(shape: Architecture) -> bool:
-    """Whether `transformer_cost` covers the architecture: the paper's, and choices without further weights."""
+    """Whether `transformer_cost` covers the architecture: the paper's, without other weights or copies."""
     return (
-        shape.attention in ("scaled_dot", "dot", "restricted")
+        shape.attention in ("scaled_dot", "dot")
         and shape.positions in ("sinusoidal", "sinusoidal_blocks", "learned", "rotary", "none")
         and shape.normalization == "layer"
         and shape.tied_embeddings
@@ -98,8 +98,11 @@ def transformer_cost(shape: Architecture, *, vocabulary_size: int) -> ModelCost:
     keys, values = shape.num_heads * shape.d_k, shape.num_heads * shape.d_v
     attention = width * (2 * keys + 2 * values)
     feed_forward = 2 * width * shape.d_ff
-    active = shape.d_ff * (2 if shape.activation == "swish" else 1)  # ReLU works in place
-    # Source tokens meet the encoder, and the keys and values of cross-attention.
+    is_dropped = shape.activation_dropout > 0
+    # ReLU works in place, and its gradient needs its output; dropout's result is another tensor.
+    active = shape.d_ff * (2 if shape.activation == "swish" or is_dropped else 1)
+    rotated = (2 * keys + 2 * shape.d_k) * (shape.positions == "rotary")  # queries, keys, and sines and cosines of both
+    # Source tokens pass the encoder's matrices, and the keys and values of cross-attention.
     source_weights = layers * (attention + feed_forward + width * (keys + values))
     target_weights = layers * (attention + feed_forward + width * (keys + values))
     norms = 2 * width * (5 * layers + 2 * (shape.norm == "pre"))
@@ -111,10 +114,10 @@ def transformer_cost(shape: Architecture, *, vocabulary_size: int) -> ModelCost:
     has_mask = shape.dropout > 0
     # Of a sub-layer: the sum that is normalised, the result that the next product reads, and dropout's mask.
     ends = (2 * layers, 3 * layers)
-    source_products = width + layers * (2 * width + 2 * keys + 2 * values + active + keys + values)
-    target_products = width + layers * (3 * width + 3 * keys + 3 * values + active)
+    source_products = width + layers * (2 * width + 2 * keys + 2 * values + active + keys + values + rotated)
+    target_products = width + layers * (3 * width + 3 * keys + 3 * values + active + rotated)
     source_kept, target_kept = (
-        Kept(products, residuals=count * width, masks=(count + 1) * width * has_mask)
+        Kept(products, residuals=count * width, masks=(count + 1) * width * has_mask + layers * shape.d_ff * is_dropped)
         for products, count in zip((source_products, target_products), ends, strict=True)
     )
     return ModelCost(

@@ -44,14 +44,6 @@ class Architecture:
     attention_arguments: Arguments = field(default_factory=Arguments)
     positions_arguments: Arguments = field(default_factory=Arguments)
 
-    @property
-    def reach(self) -> int | None:
-        """The largest distance that self-attention sees; None: any."""
-        if self.attention != "restricted":
-            return None
-        assert self.neighbourhood is not None
-        return self.neighbourhood // 2
-
 
 @dataclass(frozen=True)
 class RecurrentArchitecture:
@@ -62,11 +54,6 @@ class RecurrentArchitecture:
     cell: str
     attention: str
     dropout: float
-
-    @property
-    def is_attentive(self) -> bool:
-        """Whether the decoder attends to the source."""
-        return self.attention != "none"
 
 
 @dataclass(frozen=True)

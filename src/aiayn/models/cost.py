@@ -82,7 +82,7 @@ class ModelCost:
 
 
 def has_closed_form(shape: Architecture) -> bool:
-    """Whether `transformer_cost` covers the architecture: the paper's, without other weights or copies."""
+    """Whether `transformer_cost` covers the architecture; `measured_cost` covers all."""
     return (
         shape.attention in ("scaled_dot", "dot")
         and shape.positions in ("sinusoidal", "sinusoidal_blocks", "learned", "rotary", "none")

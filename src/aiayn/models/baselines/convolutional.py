@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.convolutional_state import ConvolutionalState, SourceMemory
+from aiayn.models.baselines.state import BaselineState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
@@ -31,7 +31,7 @@ class GatedConvolution(nn.Module):
         self.dropout = Dropout(dropout)
         self.weight = nn.Parameter(torch.empty(2 * d_model, kernel_size * d_model))
         self.bias = nn.Parameter(torch.zeros(2 * d_model))
-        # The gate halves what passes, dropout takes its share: this starts with the variance that comes in (their A.2).
+        # The gate halves the variance and dropout reduces it; this standard deviation preserves it (their A.2).
         nn.init.normal_(self.weight, std=math.sqrt(4 * (1 - dropout) / (kernel_size * d_model)))
 
     def forward(self, states: Tensor, *, before: int) -> Tensor:
@@ -69,7 +69,7 @@ class AttendingLayer(nn.Module):
         return (states + found) * HALVED
 
 
-class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
+class ConvolutionalTranslator(TranslationModel[BaselineState]):
     """Stacks of gated convolutions with tied embeddings and learned positions.
 
     Attention takes the encoder's output for keys, and that plus the source's embeddings for values. Not taken from the
@@ -135,27 +135,24 @@ class ConvolutionalTranslator(TranslationModel[ConvolutionalState]):
         return padded
 
     @torch.no_grad()
-    def begin(self, source: FlatTokens) -> ConvolutionalState:
+    def begin(self, source: FlatTokens) -> BaselineState:
         """See `TranslationModel.begin`."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory = self.encode(source)
         sentences, _, d_model = memory.keys.shape
         past = [memory.keys.new_zeros(sentences, 1, self.kernel_size - 1, d_model) for _ in self.decoder]
-        return ConvolutionalState(memory, past)
+        return BaselineState(memory, past)
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: ConvolutionalState) -> tuple[Tensor, Tensor]:
+    def step(self, tokens: Tensor, state: BaselineState) -> tuple[Tensor, Tensor]:
         """See `Transformer.step`."""
-        state.longest += 1
-        embedded: Tensor = self.target_positions(
-            self.embedding(tokens), state.lengths.unsqueeze(1), longest=state.longest
-        )
+        positions = state.advance()
+        embedded: Tensor = self.target_positions(self.embedding(tokens), positions, longest=state.longest)
         states = embedded  # [sentences, beam, d_model]
         for number, layer in enumerate(self._decoder_layers()):
             windows = torch.cat([state.past[number], states.unsqueeze(2)], dim=2)
             state.past[number] = windows[:, :, 1:]
             states = (states + layer.attend(layer.convolution.step(windows), embedded, state.memory)) * HALVED
-        state.lengths = state.lengths + 1
         logits = self.project(self._read_out(states))
         return logits, log_sum_exp(logits)
 

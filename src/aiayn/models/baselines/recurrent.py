@@ -1,13 +1,13 @@
 """Recurrent encoder-decoders, the baselines of section 1: fixed context, additive and dot attention."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from aiayn.flat_tokens import FlatTokens
-from aiayn.models.baselines.recurrent_state import Hidden, Memory, RecurrentState
+from aiayn.models.baselines.state import BaselineState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
@@ -15,14 +15,17 @@ from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
 
+Hidden: TypeAlias = tuple[Tensor, ...]
+"""The hidden state of a GRU, or state and cell of an LSTM, each `[num_layers, batch, d_model]`."""
+
 
 class _Encoded(NamedTuple):
-    memory: Memory
+    memory: SourceMemory
     hidden: Hidden
     """Initial, of the decoder."""
 
 
-class RecurrentTranslator(TranslationModel[RecurrentState]):
+class RecurrentTranslator(TranslationModel[BaselineState]):
     """An encoder and a decoder of recurrent layers with tied embeddings.
 
     - **none**: the encoder reads the source backwards (Sutskever et al. 2014); its last states initialise the decoder,
@@ -83,12 +86,12 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         hidden = last if isinstance(last, tuple) else (last,)
         if self.beginning is None:
             context = hidden[0][-1].unsqueeze(1)  # [batch, 1, d_model]
-            return _Encoded(Memory(context, context, is_real[:, :1]), hidden)
+            return _Encoded(SourceMemory(context, context, is_real[:, :1]), hidden)
         mean = (states * is_real.unsqueeze(-1)).sum(dim=1) / lengths.unsqueeze(1)
         first = torch.unflatten(torch.tanh(self.beginning(mean)), 1, (self.num_layers, -1)).transpose(0, 1)
         began = (first.contiguous(), torch.zeros_like(first))[: len(hidden)]
         keys = states if self.key is None else self.key(states)
-        return _Encoded(Memory(keys, states, is_real), began)
+        return _Encoded(SourceMemory(keys, states, is_real), began)
 
     def decode(self, target_input: FlatTokens, encoded: _Encoded) -> Tensor:
         """See `TranslationModel.decode`."""
@@ -107,26 +110,28 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         return self._read_out(view.flatten(joined))
 
     @torch.no_grad()
-    def begin(self, source: FlatTokens) -> RecurrentState:
+    def begin(self, source: FlatTokens) -> BaselineState:
         """See `TranslationModel.begin`."""
         assert not self.training, "a search would be disturbed by dropout: call eval() first"
         memory, hidden = self.encode(source)
-        return RecurrentState(memory, tuple(each.unsqueeze(2) for each in hidden))
+        return BaselineState(memory, [each.transpose(0, 1).unsqueeze(1) for each in hidden])
 
     @torch.no_grad()
-    def step(self, tokens: Tensor, state: RecurrentState) -> tuple[Tensor, Tensor]:
+    def step(self, tokens: Tensor, state: BaselineState) -> tuple[Tensor, Tensor]:
         """See `Transformer.step`."""
         sentences, beam = tokens.shape
         embedded: Tensor = self.embedding(tokens)  # [sentences, beam, d_model]
         rows = embedded.flatten(0, 1).unsqueeze(1)
-        hidden = tuple(each.flatten(1, 2).contiguous() for each in state.hidden)
+        # `past` has the beams first: [sentences, beam, num_layers, d_model].
+        hidden = tuple(each.flatten(0, 1).transpose(0, 1).contiguous() for each in state.past)
         moved, found, hidden = self._move(rows, state.memory.repeated(beam), hidden)
-        state.hidden = tuple(torch.unflatten(each, 1, (sentences, beam)) for each in hidden)
+        state.past = [torch.unflatten(each.transpose(0, 1), 0, (sentences, beam)) for each in hidden]
+        state.advance()
         read = self._read_out(torch.cat([moved, found], dim=-1)).view(sentences, beam, -1)
         logits = self.project(read)
         return logits, log_sum_exp(logits)
 
-    def _move(self, embedded: Tensor, memory: Memory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:
+    def _move(self, embedded: Tensor, memory: SourceMemory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:
         """Read tokens one after another: the states, the attention of each to the source, and the last hidden states.
 
         `embedded` is `[batch, length, d_model]`, with additive attention of length 1; `hidden` are the states before,
@@ -148,7 +153,7 @@ class RecurrentTranslator(TranslationModel[RecurrentState]):
         states, last = self.decoder(inputs, hidden if len(hidden) == 2 else hidden[0])
         return states, last if isinstance(last, tuple) else (last,)
 
-    def _found(self, scores: Tensor, memory: Memory) -> Tensor:
+    def _found(self, scores: Tensor, memory: SourceMemory) -> Tensor:
         """The source's states weighted by the softmax of scores `[batch, length, source_len]`."""
         weights = torch.softmax(scores.masked_fill(~memory.is_real.unsqueeze(1), -torch.inf), dim=-1)
         return torch.matmul(weights, memory.values)

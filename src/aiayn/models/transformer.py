@@ -15,7 +15,6 @@ from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import target_space
 from aiayn.models.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
-from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
 from aiayn.models.variants.positions import RotaryPositions, positional_encoding
@@ -30,7 +29,7 @@ class Memory(NamedTuple):
 
 
 class Transformer(TranslationModel[DecoderState]):
-    """Encoder and decoder. Training calls `states`; a search calls `begin` and `step`; `project` computes the logits.
+    """Encoder and decoder. Training calls `states`, a search `begin` and `step`: methods of `TranslationModel`.
 
     The arguments are the fields of `config.model_schema.TransformerConfig`, explained there; defaults are the paper's.
     UserError if sinusoids are requested with an odd d_model.
@@ -145,24 +144,19 @@ class Transformer(TranslationModel[DecoderState]):
             states = layer(states, own, source, layer.cross_attention.keys_values(memory.states))
         return cast("Tensor", self.decoder_norm(states))
 
-    @torch.no_grad()
-    def begin(self, source: FlatTokens) -> DecoderState:
-        """Encode the sources; each has one beam that has read nothing yet."""
-        assert not self.training, "a search would be disturbed by dropout: call eval() first"
-        memory = self.encode(source)
+    def first_state(self, memory: Memory) -> DecoderState:
+        """See `TranslationModel.first_state`."""
         keys_values = [layer.cross_attention.keys_values(memory.states) for layer in self._decoder_layers()]
         return DecoderState(keys_values, memory.view, reach=self.reach)
 
-    @torch.no_grad()
-    def step(self, tokens: Tensor, state: DecoderState) -> tuple[Tensor, Tensor]:
-        """See `TranslationModel`; logits are `[sentences, beam, vocabulary_size]`, normalizers `[sentences, beam]`."""
+    def next_states(self, tokens: Tensor, state: DecoderState) -> Tensor:
+        """See `TranslationModel.next_states`."""
         past, source = state.advance(tokens.shape[1])
         positions = past[0].positions
         states = self._embed(tokens, positions, longest=state.longest, is_target=True)
         for layer, own, memory in zip(self._decoder_layers(), past, state.memory, strict=True):
             states = layer(states, own, source, memory)
-        logits = self.project(self.decoder_norm(states))
-        return logits, log_sum_exp(logits)
+        return cast("Tensor", self.decoder_norm(states))
 
     def _embed(self, tokens: Tensor, positions: Tensor, *, longest: int, is_target: bool = False) -> Tensor:
         """Embed ids `[...]`, add positions and apply dropout (sections 3.4, 3.5 and 5.4): `[..., d_model]`."""

@@ -1,11 +1,13 @@
-"""The interface of translation models: trained on whole targets, searched step by step."""
+"""Translation models: trained on whole targets, searched step by step."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from aiayn.flat_tokens import FlatTokens
+from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.matmul import linear
 
 State = TypeVar("State")
@@ -51,15 +53,30 @@ class TranslationModel(nn.Module, ABC, Generic[State]):
         """
 
     @abstractmethod
-    def begin(self, source: FlatTokens) -> State:
-        """Encode the sources; each has one beam that has read nothing yet."""
+    def first_state(self, encoded: Any) -> State:
+        """The state of a search before its first step: one beam per encoded source, which has read nothing."""
 
     @abstractmethod
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor]:
-        """Read one token per beam and predict the next; see `decoding.step.StepFunction`.
+    def next_states(self, tokens: Tensor, state: State) -> Tensor:
+        """States for the output layer after one more token per beam, `[sentences, beam, d_model]`.
 
         `tokens` are int64 `[sentences, beam]`, `target_start` at the first step; `state` becomes the state after them.
         """
+
+    @torch.no_grad()
+    def begin(self, source: FlatTokens) -> State:
+        """Encode the sources; each has one beam that has read nothing yet."""
+        assert not self.training, "a search would be disturbed by dropout: call eval() first"
+        return self.first_state(self.encode(source))
+
+    @torch.no_grad()
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor]:
+        """Read one token per beam and predict the next; see `decoding.step.StepFunction` and `next_states`.
+
+        Logits are `[sentences, beam, vocabulary_size]`, normalizers `[sentences, beam]`.
+        """
+        logits = self.project(self.next_states(tokens, state))
+        return logits, log_sum_exp(logits)
 
     def project(self, states: Tensor) -> Tensor:
         """Logits `[..., vocabulary_size]` of states `[..., d_model]`."""

@@ -12,7 +12,6 @@ from aiayn.models.baselines.state import BaselineState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
-from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.matmul import linear
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
@@ -134,18 +133,14 @@ class ConvolutionalTranslator(TranslationModel[BaselineState]):
         padded: Tensor = self.dropout(view.pad(embedded))
         return padded
 
-    @torch.no_grad()
-    def begin(self, source: FlatTokens) -> BaselineState:
-        """See `TranslationModel.begin`."""
-        assert not self.training, "a search would be disturbed by dropout: call eval() first"
-        memory = self.encode(source)
+    def first_state(self, memory: SourceMemory) -> BaselineState:
+        """See `TranslationModel.first_state`."""
         sentences, _, d_model = memory.keys.shape
         past = [memory.keys.new_zeros(sentences, 1, self.kernel_size - 1, d_model) for _ in self.decoder]
         return BaselineState(memory, past)
 
-    @torch.no_grad()
-    def step(self, tokens: Tensor, state: BaselineState) -> tuple[Tensor, Tensor]:
-        """See `Transformer.step`."""
+    def next_states(self, tokens: Tensor, state: BaselineState) -> Tensor:
+        """See `TranslationModel.next_states`."""
         positions = state.advance()
         embedded: Tensor = self.target_positions(self.embedding(tokens), positions, longest=state.longest)
         states = embedded  # [sentences, beam, d_model]
@@ -153,8 +148,7 @@ class ConvolutionalTranslator(TranslationModel[BaselineState]):
             windows = torch.cat([state.past[number], states.unsqueeze(2)], dim=2)
             state.past[number] = windows[:, :, 1:]
             states = (states + layer.attend(layer.convolution.step(windows), embedded, state.memory)) * HALVED
-        logits = self.project(self._read_out(states))
-        return logits, log_sum_exp(logits)
+        return self._read_out(states)
 
     def _read_out(self, states: Tensor) -> Tensor:
         read: Tensor = self.dropout(self.readout(states))

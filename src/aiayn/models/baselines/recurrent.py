@@ -11,7 +11,6 @@ from aiayn.models.baselines.state import BaselineState, SourceMemory
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
 from aiayn.models.initialization import projection
-from aiayn.models.log_sum_exp import log_sum_exp
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
 
@@ -109,16 +108,13 @@ class RecurrentTranslator(TranslationModel[BaselineState]):
             joined = torch.cat([state, found], dim=-1)
         return self._read_out(view.flatten(joined))
 
-    @torch.no_grad()
-    def begin(self, source: FlatTokens) -> BaselineState:
-        """See `TranslationModel.begin`."""
-        assert not self.training, "a search would be disturbed by dropout: call eval() first"
-        memory, hidden = self.encode(source)
+    def first_state(self, encoded: _Encoded) -> BaselineState:
+        """See `TranslationModel.first_state`."""
+        memory, hidden = encoded
         return BaselineState(memory, [each.transpose(0, 1).unsqueeze(1) for each in hidden])
 
-    @torch.no_grad()
-    def step(self, tokens: Tensor, state: BaselineState) -> tuple[Tensor, Tensor]:
-        """See `Transformer.step`."""
+    def next_states(self, tokens: Tensor, state: BaselineState) -> Tensor:
+        """See `TranslationModel.next_states`."""
         sentences, beam = tokens.shape
         embedded: Tensor = self.embedding(tokens)  # [sentences, beam, d_model]
         rows = embedded.flatten(0, 1).unsqueeze(1)
@@ -127,9 +123,7 @@ class RecurrentTranslator(TranslationModel[BaselineState]):
         moved, found, hidden = self._move(rows, state.memory.repeated(beam), hidden)
         state.past = [torch.unflatten(each.transpose(0, 1), 0, (sentences, beam)) for each in hidden]
         state.advance()
-        read = self._read_out(torch.cat([moved, found], dim=-1)).view(sentences, beam, -1)
-        logits = self.project(read)
-        return logits, log_sum_exp(logits)
+        return self._read_out(torch.cat([moved, found], dim=-1)).view(sentences, beam, -1)
 
     def _move(self, embedded: Tensor, memory: SourceMemory, hidden: Hidden) -> tuple[Tensor, Tensor, Hidden]:
         """Read tokens one after another: the states, the attention of each to the source, and the last hidden states.

@@ -17,9 +17,9 @@ from aiayn.config.third_parties import trial_reason
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.errors import UserError
 from aiayn.models.attention_backends import has_flat_kernel
-from aiayn.models.attention_functions import attention_function
 from aiayn.models.matmul import ROWS_MULTIPLE
 from aiayn.models.translation_model import TranslationModel
+from aiayn.models.variants.attention import attention_function
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.provenance import checkout
 from aiayn.tracking.tracker import RunDescription

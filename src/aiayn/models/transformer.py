@@ -1,7 +1,7 @@
 """The Transformer (section 3)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models.attention import MultiHeadAttention
 from aiayn.models.attention_context import SentenceContext
-from aiayn.models.attention_functions import attention_function
 from aiayn.models.decoder_state import DecoderState
 from aiayn.models.dropout import Dropout
 from aiayn.models.embeddings import TokenEmbedding
@@ -17,15 +16,11 @@ from aiayn.models.initialization import target_space
 from aiayn.models.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
 from aiayn.models.padded_view import PaddedView
 from aiayn.models.translation_model import TranslationModel
+from aiayn.models.variants.attention import attention_function
 from aiayn.models.variants.positions import RotaryPositions, positional_encoding
 
-
-class Memory(NamedTuple):
-    """The encoder's output."""
-
-    states: Tensor
-    """`[source_tokens, d_model]`."""
-    view: PaddedView
+Memory: TypeAlias = tuple[Tensor, PaddedView]
+"""The encoder's output `[source_tokens, d_model]`, and the places of its sentences."""
 
 
 class Transformer(TranslationModel[DecoderState]):
@@ -130,24 +125,25 @@ class Transformer(TranslationModel[DecoderState]):
         states = self._embed(source.ids, source.layout.positions, longest=source.layout.longest)
         for layer in self.encoder:
             states = layer(states, own)
-        return Memory(self.encoder_norm(states), view)
+        return self.encoder_norm(states), view
 
     def decode(self, target_input: FlatTokens, memory: Memory) -> Tensor:
         """Run the decoder over all positions at once: its states, `[tokens, d_model]`."""
-        view = PaddedView(target_input.layout)
+        (encoded, source_view), view = memory, PaddedView(target_input.layout)
         # Section 3.2.3: `own` for the decoder's self-attention, `source` for attention to the encoder's output.
         own = SentenceContext(view, view, is_causal=True, reach=self.reach)
-        source = SentenceContext(view, memory.view)
+        source = SentenceContext(view, source_view)
         layout = target_input.layout
         states = self._embed(target_input.ids, layout.positions, longest=layout.longest, is_target=True)
         for layer in self._decoder_layers():
-            states = layer(states, own, source, layer.cross_attention.keys_values(memory.states))
+            states = layer(states, own, source, layer.cross_attention.keys_values(encoded))
         return cast("Tensor", self.decoder_norm(states))
 
     def first_state(self, memory: Memory) -> DecoderState:
         """See `TranslationModel.first_state`."""
-        keys_values = [layer.cross_attention.keys_values(memory.states) for layer in self._decoder_layers()]
-        return DecoderState(keys_values, memory.view, reach=self.reach)
+        encoded, view = memory
+        keys_values = [layer.cross_attention.keys_values(encoded) for layer in self._decoder_layers()]
+        return DecoderState(keys_values, view, reach=self.reach)
 
     def next_states(self, tokens: Tensor, state: DecoderState) -> Tensor:
         """See `TranslationModel.next_states`."""

@@ -133,15 +133,15 @@ class NoPast(Small):
     """A state sees its own token and no earlier one."""
 
     def decode(self, target_input: FlatTokens, memory: Memory) -> Tensor:
-        return torch.as_tensor(self.embedding(target_input.ids)) + memory.states.mean(dim=0)
+        return torch.as_tensor(self.embedding(target_input.ids)) + memory[0].mean(dim=0)
 
 
 class NoSource(Small):
     """The encoder's output is not used."""
 
     def encode(self, source: FlatTokens) -> Memory:
-        memory = super().encode(source)
-        return Memory(torch.zeros_like(memory.states), memory.view)
+        states, view = super().encode(source)
+        return torch.zeros_like(states), view
 
 
 class CountsCalls(Small):
@@ -158,8 +158,8 @@ class SharedMean(Small):
     """Sources read the mean of all sources."""
 
     def encode(self, source: FlatTokens) -> Memory:
-        memory = super().encode(source)
-        return Memory(memory.states + memory.states.mean(dim=0), memory.view)
+        states, view = super().encode(source)
+        return states + states.mean(dim=0), view
 
 
 class WrongStep(Small):

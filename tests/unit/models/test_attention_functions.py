@@ -13,9 +13,10 @@ from aiayn.flat_tokens import Layout
 from aiayn.models.attention import attention
 from aiayn.models.attention_backends import allowed_keys, attend_few, local_attention, padded_attention
 from aiayn.models.attention_context import SentenceContext
-from aiayn.models.attention_functions import AttentionFunction, attention_function
+from aiayn.models.attention_functions import AttentionFunction
 from aiayn.models.keys_values import KeysValues
 from aiayn.models.padded_view import PaddedView
+from aiayn.models.variants.attention import attention_function
 
 NAMES = ["scaled_dot", "dot", "general", "additive", "concat"]
 SIZES = st.integers(1, 4)

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tiny_models import build, chosen, sentences
 from torch import Tensor
 
-from aiayn.models.attention_functions import AdditiveAttention, AttentionFunction, DotProductAttention
+from aiayn.models.attention_functions import AttentionFunction, DotProductAttention
 from aiayn.models.attention_sharpness import Sharpness, attention_sharpness, sharpness
 from aiayn.models.attention_weights import attention_scores, attention_weights
+from aiayn.models.variants.attention import AdditiveAttention
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4)
 

@@ -1,6 +1,7 @@
 """The objects of a training and of a search."""
 
 import os
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,7 +15,9 @@ from aiayn.config.freeze import plain
 from aiayn.config.model_schema import Attention, TransformerConfig
 from aiayn.config.schema import TrainConfig
 from aiayn.config.third_parties import trial_reason
+from aiayn.data.batches.batching import EvaluationStream, TrainingStream
 from aiayn.data.preparation.prepared import PreparedData
+from aiayn.data.vocabulary import start_id
 from aiayn.errors import UserError
 from aiayn.models.attention_backends import has_flat_kernel
 from aiayn.models.matmul import ROWS_MULTIPLE
@@ -126,13 +129,17 @@ def check_static_shapes(config: TrainConfig, device: torch.device, *, precision:
 
 def build_batches(config: TrainConfig, data: PreparedData, *, target_start: str) -> TranslationDataModule:
     """The run's batches; `target_start` is the decoder's first input."""
+    first = start_id(data.tokenizer, target_start)
     return TranslationDataModule(
-        data,
-        source_tokens=config.optimization.source_tokens,
-        target_tokens=config.optimization.target_tokens,
-        evaluation_tokens=config.decoding.batch_tokens,
-        seed=config.seed,
-        target_start=target_start,
-        multiple=ROWS_MULTIPLE,
-        is_static=config.launch.static_shapes,
+        training=partial(
+            TrainingStream,
+            data.split("train"),
+            source_tokens=config.optimization.source_tokens,
+            target_tokens=config.optimization.target_tokens,
+            seed=config.seed,
+            start_id=first,
+            multiple=ROWS_MULTIPLE,
+            is_static=config.launch.static_shapes,
+        ),
+        validation=partial(EvaluationStream, data.split("dev"), tokens=config.decoding.batch_tokens, start_id=first),
     )

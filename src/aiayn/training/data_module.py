@@ -1,6 +1,6 @@
 """The LightningDataModule: streams of token batches for this rank."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import final
 
 import torch
@@ -9,8 +9,6 @@ from pytorch_lightning import LightningDataModule, Trainer
 from aiayn.data.batches.batching import EvaluationStream, TrainingStream
 from aiayn.data.batches.collation import TranslationBatch
 from aiayn.data.batches.prefetch import prefetch
-from aiayn.data.preparation.prepared import PreparedData
-from aiayn.data.vocabulary import start_id
 
 _PREFETCHED = 4
 """Batches prepared ahead for a GPU: one of 25,000 tokens takes 0.6 ms, not negligible beside its step."""
@@ -20,62 +18,34 @@ _PREFETCHED = 4
 class TranslationDataModule(LightningDataModule):
     """The batches of one run for the trainer's rank.
 
-    `source_tokens` and `target_tokens` are the budgets of an optimizer step over all ranks, `evaluation_tokens` that of
-    a validation batch per side. The number of tokens of a training batch is a
-    multiple of `multiple`; with `is_static`, all training batches have one shape.
+    `training` and `validation` make the streams. Both are given `rank` and `world_size`, `training` also
+    `accumulation`, `start_step` and `max_steps`.
     """
 
-    def __init__(
-        self,
-        data: PreparedData,
-        *,
-        source_tokens: int,
-        target_tokens: int,
-        evaluation_tokens: int,
-        seed: int,
-        target_start: str = "bos",
-        multiple: int = 1,
-        is_static: bool = False,
-    ) -> None:
+    def __init__(self, *, training: Callable[..., TrainingStream], validation: Callable[..., EvaluationStream]) -> None:
         super().__init__()
-        self.data = data
-        self.source_tokens = source_tokens
-        self.target_tokens = target_tokens
-        self.evaluation_tokens = evaluation_tokens
-        self.seed = seed
-        self._start_id = start_id(data.tokenizer, target_start)
-        self._multiple = multiple
-        self._is_static = is_static
+        self._training, self._validation = training, validation
 
     def train_dataloader(self) -> "TrainingLoader":
         """The micro-batches of this rank from the trainer's current step."""
         trainer = self.trainer
         assert trainer is not None
-        stream = TrainingStream(
-            self.data.split("train"),
-            source_tokens=self.source_tokens,
-            target_tokens=self.target_tokens,
-            seed=self.seed,
+        stream = self._training(
             accumulation=trainer.accumulate_grad_batches,
             start_step=trainer.global_step,
             max_steps=trainer.max_steps,
-            multiple=self._multiple,
-            is_static=self._is_static,
-            **self._shared(trainer),
+            **_place(trainer),
         )
         return TrainingLoader(stream, trainer)
 
     def val_dataloader(self) -> EvaluationStream:
         """The development set, each sentence on exactly one rank."""
         assert self.trainer is not None
-        return EvaluationStream(self.data.split("dev"), tokens=self.evaluation_tokens, **self._shared(self.trainer))
+        return self._validation(**_place(self.trainer))
 
-    def _shared(self, trainer: Trainer) -> dict[str, int]:
-        return {
-            "rank": trainer.global_rank,
-            "world_size": trainer.world_size,
-            "start_id": self._start_id,
-        }
+
+def _place(trainer: Trainer) -> dict[str, int]:
+    return {"rank": trainer.global_rank, "world_size": trainer.world_size}
 
 
 @final

@@ -1,11 +1,15 @@
 """With any number of ranks, each sentence is validated once and each step trains on the same sentences."""
 
+from functools import partial
+
 import pytest
+from composed_once import validated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pytorch_lightning import Trainer
 
-from aiayn.data.batches.batching import EvaluationStream
+from aiayn.builders.training import build_batches
+from aiayn.data.batches.batching import EvaluationStream, TrainingStream
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.training.data_module import TranslationDataModule
 
@@ -14,7 +18,13 @@ reuse_fixtures = settings(suppress_health_check=[HealthCheck.function_scoped_fix
 
 @pytest.fixture
 def batches(prepared: PreparedData, trainer: Trainer) -> TranslationDataModule:
-    batches = TranslationDataModule(prepared, source_tokens=400, target_tokens=400, evaluation_tokens=200, seed=5)
+    first = prepared.tokenizer.bos_id
+    batches = TranslationDataModule(
+        training=partial(
+            TrainingStream, prepared.split("train"), source_tokens=400, target_tokens=400, seed=5, start_id=first
+        ),
+        validation=partial(EvaluationStream, prepared.split("dev"), tokens=200, start_id=first),
+    )
     batches.trainer = trainer
     return batches
 
@@ -49,9 +59,7 @@ def test_the_state_is_the_step_and_another_step_is_refused(batches: TranslationD
 
 
 def test_targets_are_read_behind_the_start_of_the_model(prepared: PreparedData, trainer: Trainer) -> None:
-    starts = TranslationDataModule(
-        prepared, source_tokens=400, target_tokens=400, evaluation_tokens=200, seed=5, target_start="eos"
-    )
+    starts = build_batches(validated("scale=nano"), prepared, target_start="eos")
     starts.trainer = trainer
     for batch in (*starts.train_dataloader(), *starts.val_dataloader()):
         target = batch.target_input

@@ -57,18 +57,10 @@ def padded_attention(
 ) -> Tensor:
     """Attend from `[batch, num_heads, queries, d_k]` to keys `[batch, num_heads, keys, d_k]` and values d_v wide.
 
-    Args:
-        function: of queries and keys.
-        query: see above.
-        keys: see above.
-        values: see above.
-        is_token: bool `[batch, keys]`, False at pads, which follow a sentence's tokens; None without pads.
-        is_causal: a query sees only keys at its own and earlier positions; both are of the same sentences.
-        reach: the largest distance of a key that a query sees, for dot products; None: any.
-        dropout: probability that a weight is set to zero.
-
-    Returns:
-        `[batch, num_heads, queries, d_v]`; undefined for queries at pads.
+    `is_token` is bool `[batch, keys]`, False at pads, which follow a sentence's tokens; None without pads. With
+    `is_causal`, a query sees only keys at its own and earlier positions; both are of the same sentences. `reach` is the
+    largest distance of a key that a query sees, for dot products; None: any. The result is `[batch, num_heads, queries,
+    d_v]`, undefined for queries at pads.
     """
     if reach is not None:
         assert function.scale is not None, "restricted attention is a dot product"

@@ -13,8 +13,8 @@ class Layout(NamedTuple):
     """The places of sentences in a flat tensor `[tokens, ...]`, one after another.
 
     The last `fillers` tokens belong to no sentence; they make the number of tokens a convenient one. Only batches of
-    static shape have empty sentences, of which none is the first. The sizes are Python numbers, so that reading them
-    never synchronises with a device.
+    static shape have empty sentences; the first sentence is never empty. The sizes are Python numbers, so that reading
+    them never synchronises with a device.
     """
 
     positions: Tensor
@@ -51,7 +51,7 @@ class FlatTokens(NamedTuple):
 
     @classmethod
     def of(cls, sentences: Sequence[Sequence[int]]) -> Self:
-        """Sentences given as token ids, none of them empty."""
+        """Sentences given as token ids, each at least 1 long."""
         layout = Layout.of([len(ids) for ids in sentences])
         return cls(torch.tensor([each for ids in sentences for each in ids]), layout)
 

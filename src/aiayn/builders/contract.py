@@ -30,7 +30,7 @@ TOLERANCE = 1e-4
 """Largest difference of two ways to compute the same, relative to the largest value."""
 
 ROUNDING = 1e-5
-"""Gradients below this share of the largest one are rounding: what cancels in a softmax leaves them."""
+"""Gradients below this share of the largest one are rounding: terms that cancel in a softmax leave such gradients."""
 
 SOURCE = ((10, 11, 12, 13, EOS), (14, 15, EOS), (16, 17, 18, EOS))
 TARGET = ((BOS, 20, 21, 22), (BOS, 23, 24, 25, 26, 27), (BOS, 28))
@@ -114,7 +114,7 @@ def _independence(model: TranslationModel[Any]) -> str:
 
 @torch.no_grad()
 def _cached(model: TranslationModel[Any]) -> str:
-    """Cached steps predict what the whole target gives, while beams change places and sentences leave and join."""
+    """Cached steps predict the same as the whole target, with beams reordered and sentences removed and added."""
     worst = torch.zeros(())
     for beam in (1, 3):
         sources: list[Sequence[int]] = list(SOURCE)
@@ -247,4 +247,4 @@ CHECKS: dict[str, Check] = {
     "training": _training,
     "resuming": _resuming,
 }
-"""Each returns what it found, or raises BrokenContractError."""
+"""Each returns its finding as text, or raises BrokenContractError."""

@@ -43,7 +43,7 @@ def device_of(config: TrainConfig, *, local_rank: int = 0) -> torch.device:
         if processes.group_size() > 1:
             raise UserError(
                 f"trainer.devices={config.trainer.get('devices')}: torch finds {count} GPU{'s' if count > 1 else ''} "
-                "here; ask for what there is"
+                "here; lower trainer.devices"
             )
         index = 0  # of a run that is evaluated on a machine with fewer
     return torch.device("cuda", index)

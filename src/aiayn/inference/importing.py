@@ -153,7 +153,7 @@ def _prepared(request: ImportConfig, config: TrainConfig, *, folder: Path, outpu
 
 def _with_vocabulary(config: TrainConfig, path: Path) -> TrainConfig:
     """The configuration of a corpus in the ids of a saved tokenizer."""
-    assert isinstance(config.tokenizer, GivenTokenizerConfig), "text comes in the pieces of others"
+    assert isinstance(config.tokenizer, GivenTokenizerConfig), "imported models have a given tokenizer"
     return dataclasses.replace(config, tokenizer=dataclasses.replace(config.tokenizer, vocabulary=str(path)))
 
 

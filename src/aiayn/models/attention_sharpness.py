@@ -60,7 +60,7 @@ def sharpness(scores: Tensor, is_real: Tensor) -> Sharpness:
     is_seen = scores > -torch.inf
     keys = is_seen.sum(dim=-1)  # [num_layers, batch, num_heads, queries]
     counted = is_real[None, :, None] & (keys >= 2)
-    enough = keys.clamp(min=2)  # what is not counted shall be a number, too
+    enough = keys.clamp(min=2)  # avoids a division by zero where a query is not counted
     mean = scores.where(is_seen, 0.0).sum(dim=-1, keepdim=True) / enough[..., None]
     variance = (scores - mean).where(is_seen, 0.0).square().sum(dim=-1) / enough
     logarithms = torch.log_softmax(scores, dim=-1).where(is_seen, 0.0)

@@ -36,7 +36,7 @@ def attention_weights(model: Transformer, source: FlatTokens, target_input: Flat
 def attention_scores(model: Transformer, source: FlatTokens, target_input: FlatTokens) -> OfEveryAttention:
     """The logits of every attention's softmax on a batch; -inf at hidden keys, undefined for queries at pads.
 
-    The model runs as usual, and each attention is asked for its scores with the arguments of its call, so this holds
+    The model runs as usual, and a hook computes each attention's scores from the arguments of its call, so this holds
     for any architecture.
 
     Args:

@@ -137,7 +137,8 @@ class DecoderState:
             slots = self.ancestry.shape[2]
         own = torch.eye(beam, dtype=torch.bool, device=self.ancestry.device).expand(sentences, beam, beam)
         self.ancestry = torch.cat([self.ancestry, own], dim=-1)
-        if self.reach is not None:  # slots stand in the order of their steps, and what is out of sight stays so
+        if self.reach is not None:
+            # Slots are in the order of their steps, so a slot beyond `reach` stays beyond it.
             since = self.ancestry.flip(-1).cumsum(-1).flip(-1)
             self.ancestry &= since <= self.reach + 1
         positions = self.lengths.unsqueeze(1)

@@ -11,7 +11,7 @@ import torch
 from pytorch_lightning import Callback, Trainer
 from pytorch_lightning.callbacks import ModelCheckpoint, Timer
 from pytorch_lightning.loggers import Logger
-from pytorch_lightning.plugins.environments import (  # type: ignore[attr-defined]  # which Lightning does export
+from pytorch_lightning.plugins.environments import (  # type: ignore[attr-defined]  # Lightning exports it; its type stubs do not
     ClusterEnvironment,
     LightningEnvironment,
     SLURMEnvironment,

@@ -39,7 +39,7 @@ def test_too_few_gpus_are_refused_in_one_line(
     assert device_of(config) == torch.device("cuda", 0)
     with pytest.raises(UserError) as refusal:
         device_of(config, local_rank=3)
-    assert str(refusal.value) == f"trainer.devices={devices}: torch finds {found} here; ask for what there is"
+    assert str(refusal.value) == f"trainer.devices={devices}: torch finds {found} here; lower trainer.devices"
 
 
 def test_a_single_process_takes_the_first_gpu_for_one_that_is_not_here(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ class LearnedPositions(PositionalEncoding):
 
 
 class NoPositions(PositionalEncoding):
-    """Embeddings as they are, also where attention itself knows of positions."""
+    """Embeddings as they are, also with rotary positions, which self-attention applies."""
 
     def forward(self, embedded: Tensor, positions: Tensor, *, longest: int) -> Tensor:  # noqa: ARG002
         """See `PositionalEncoding`."""

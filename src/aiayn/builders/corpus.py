@@ -1,9 +1,11 @@
 """The corpus of a run and the sentences to score; no tensor library is imported."""
 
+from dataclasses import fields
 from pathlib import Path
 
 from aiayn.config.data_schema import (
     DataConfig,
+    GeneratedConfig,
     GrammarDataConfig,
     HubDataConfig,
     SplitFilesConfig,
@@ -30,12 +32,12 @@ FAST_DEV_SENTENCES = 8
 
 def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
     """The corpus that the configuration names."""
-    if isinstance(config, GrammarDataConfig):
-        return GrammarCorpus(
-            sentences=config.sentences,
-            dev_sentences=config.dev_sentences,
-            test_sentences=config.test_sentences,
-            seed=config.seed,
+    if isinstance(config, GrammarDataConfig | ToyTreesDataConfig):
+        sizes: dict[str, int] = {field.name: getattr(config, field.name) for field in fields(GeneratedConfig)}
+        return (
+            ToyTreesCorpus(**sizes, tags=config.tags)
+            if isinstance(config, ToyTreesDataConfig)
+            else GrammarCorpus(**sizes)
         )
     if isinstance(config, TextFilesDataConfig):
         splits: dict[Split, SplitFilesConfig] = {"train": config.train, "dev": config.dev, "test": config.test}
@@ -51,14 +53,6 @@ def build_corpus(config: DataConfig, *, cache: Path) -> Corpus:
             tags=config.tags,
             gold_copies=config.gold_copies,
             language=config.source_language,
-        )
-    if isinstance(config, ToyTreesDataConfig):
-        return ToyTreesCorpus(
-            sentences=config.sentences,
-            dev_sentences=config.dev_sentences,
-            test_sentences=config.test_sentences,
-            seed=config.seed,
-            tags=config.tags,
         )
     assert isinstance(config, HubDataConfig)
     return HubCorpus(
@@ -87,12 +81,7 @@ def preparation_settings(config: TrainConfig) -> PreparationSettings:
         max_length=config.data.max_length,
         tokenizer=config.tokenizer.kind.value,
         pretokenized=config.data.pretokenized,
-        filters=Filters(
-            max_ratio=config.data.filters.max_ratio,
-            language=config.data.filters.language,
-            duplicates=config.data.filters.duplicates,
-            contaminated=config.data.filters.contaminated,
-        ),
+        filters=Filters(**vars(config.data.filters)),
         given=given,
     )
 

@@ -38,7 +38,7 @@ def quality_of(data: PreparedData, split: PreparedSplit, outputs: Sequence[str],
 
 def _quality_of_translations(data: PreparedData, split: PreparedSplit, outputs: Sequence[str]) -> Quality:
     references = split.target_lines()
-    tokenize = "none" if data.pretokenized else "13a"
+    tokenize = data.bleu_tokenize
     statistics = sentence_statistics(outputs, references, tokenize=tokenize)
     bleu = corpus_bleu(outputs, references, tokenize=tokenize)
     matrix = quick_matrix(Translations(outputs, references, data.languages[1], pretokenized=data.pretokenized))

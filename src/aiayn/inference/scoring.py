@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.corpora.corpus import SPLITS, Split
-from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.preparation.split_files import PreparedSplit
 from aiayn.data.vocabulary import start_id
@@ -32,7 +31,7 @@ from aiayn.runs.record import RecordedSearch, SplitScores, json_text
 from aiayn.system import files
 from aiayn.system.progress import Bar
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import AnyModel, search_all, sentence_likelihoods
+from aiayn.training.scoring import AnyModel, best_texts, search_all, sentence_likelihoods
 
 logger = logging.getLogger("aiayn")
 
@@ -144,9 +143,8 @@ class Scorer:
             pairs = enumerate(zip(split.source_lines(), found, strict=True), start=1)
             lines = (n_best_line(number, source, hypotheses, tokenizer) for number, (source, hypotheses) in pairs)
             files.write_text(self.folder / f"{name}.n_best.jsonl", "".join(f"{line}\n" for line in lines))
-        texts = tokenizer.decode_batch(best.tokens for best, *_ in found)
         path = self.folder / f"{name}.hypotheses.txt"
-        files.write_text(path, "".join(f"{one_line(text)}\n" for text in texts))
+        files.write_text(path, "".join(f"{text}\n" for text in best_texts(found, tokenizer)))
         return path
 
     def _score_file(self, path: Path, split: PreparedSplit, likelihoods: Likelihoods, *, started: float) -> SplitScores:

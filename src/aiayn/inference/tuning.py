@@ -13,7 +13,6 @@ from aiayn.config.data_schema import ParsedDataConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.config.values import check_values
 from aiayn.data.batches.sentences import Sentences
-from aiayn.data.lines import one_line
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.reranking import reranked
 from aiayn.decoding.step import Hypothesis
@@ -27,7 +26,7 @@ from aiayn.paper.recipe import load_recipe
 from aiayn.runs.directory import named_runs
 from aiayn.runs.tuning import DecodingSetting, Searched, Tried, Tuning, best_tried
 from aiayn.system.progress import Bar
-from aiayn.training.scoring import AnyModel, search_all
+from aiayn.training.scoring import AnyModel, best_texts, search_all
 
 
 def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Sequence[float]) -> Tuning:
@@ -43,7 +42,7 @@ def tune_decoding(request: TuneConfig, *, beam_sizes: Sequence[int], alphas: Seq
     model = runs.model(vocabulary_size=data.tokenizer.vocabulary_size, device=device)
     split = data.split("dev", limit=runs.config.decoding.limit_sentences)
     decoder = _Decoder(model, split.source, data.tokenizer, runs.config.decoding, device)
-    scorer = _Scorer(split.target_lines(), "none" if data.pretokenized else "13a")
+    scorer = _Scorer(split.target_lines(), data.bleu_tokenize)
     ranked: dict[DecodingSetting, list[str]] = {}
     for beam_size in beam_sizes:
         ranked |= decoder.by_alpha(beam_size, alphas)
@@ -88,7 +87,8 @@ class _Decoder:
 
     def outputs(self, setting: DecodingSetting) -> list[str]:
         """The best output of each sentence, searched with this setting."""
-        return self._texts(self._search(setting, f"beam {setting.beam_size}, alpha {setting.alpha:g}"))
+        found = self._search(setting, f"beam {setting.beam_size}, alpha {setting.alpha:g}")
+        return best_texts(found, self.tokenizer)
 
     def by_alpha(self, beam_size: int, alphas: Sequence[float]) -> dict[DecodingSetting, list[str]]:
         """The best outputs for every alpha, reranked from one search."""
@@ -96,8 +96,8 @@ class _Decoder:
         pools = self._search(widest, f"beam {beam_size}, all alphas", of_each_length=True)
         penalty = self.search.length_penalty
         return {
-            DecodingSetting(beam_size, alpha): self._texts(
-                [reranked(pool, alpha=alpha, kind=penalty.value) for pool in pools]
+            DecodingSetting(beam_size, alpha): best_texts(
+                [reranked(pool, alpha=alpha, kind=penalty.value) for pool in pools], self.tokenizer
             )
             for alpha in alphas
         }
@@ -114,10 +114,6 @@ class _Decoder:
                 of_each_length=of_each_length,
                 advance=bar.advance,
             )
-
-    def _texts(self, found: Sequence[Sequence[Hypothesis]]) -> list[str]:
-        """The outputs as an evaluation writes them."""
-        return [one_line(text) for text in self.tokenizer.decode_batch(best.tokens for best, *_ in found)]
 
 
 @dataclass(frozen=True)

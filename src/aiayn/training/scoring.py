@@ -16,6 +16,7 @@ from aiayn.data.batches.batching import EvaluationStream, evaluation_batches
 from aiayn.data.batches.collation import TranslationBatch, flat_tokens
 from aiayn.data.batches.epoch_plan import Indices
 from aiayn.data.batches.sentences import SentencePairs, Sentences
+from aiayn.data.lines import one_line
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.decoding.beam_search import BeamSearch
@@ -132,6 +133,11 @@ def search_all(
     for index, hypotheses in chain.from_iterable(group.gather(own)):
         found[index] = hypotheses
     return found
+
+
+def best_texts(found: Sequence[Sequence[Hypothesis]], tokenizer: AnyTokenizer) -> list[str]:
+    """The best hypothesis of each sentence as one line of text."""
+    return [one_line(text) for text in tokenizer.decode_batch(best.tokens for best, *_ in found)]
 
 
 def _brackets(

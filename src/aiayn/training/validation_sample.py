@@ -6,7 +6,6 @@ import numpy as np
 import torch
 
 from aiayn.config.schema import BeamSearchConfig
-from aiayn.data.lines import one_line
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.evaluation.bleu import corpus_bleu
 from aiayn.evaluation.brackets import score_brackets
@@ -14,7 +13,7 @@ from aiayn.evaluation.parses import parses
 from aiayn.evaluation.samples import spread
 from aiayn.models.translation_model import TranslationModel
 from aiayn.training.process_group import ALONE, ProcessGroup
-from aiayn.training.scoring import search_all
+from aiayn.training.scoring import best_texts, search_all
 from aiayn.trees.reading import read_tree
 
 
@@ -43,8 +42,8 @@ class ValidationSample:
         """The score of a model in evaluation mode, 0 to 100, on every rank; a collective operation."""
         data, (sources, references) = self._data, self._lines
         found = search_all(model, self._sources, data.tokenizer, self._search, device=device, group=self._group)
-        outputs = [one_line(line) for line in data.tokenizer.decode_batch(best.tokens for best, *_ in found)]
+        outputs = best_texts(found, data.tokenizer)
         if self.metric == "val/f1":
             trees = parses(sources, outputs, tags=data.tags).trees
             return score_brackets(map(read_tree, references), trees, tags=data.tags).f1
-        return corpus_bleu(outputs, references, tokenize="none" if data.pretokenized else "13a").score
+        return corpus_bleu(outputs, references, tokenize=data.bleu_tokenize).score

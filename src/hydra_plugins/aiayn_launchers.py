@@ -4,8 +4,7 @@ Hydra imports this file with every command; joblib, submitit and Ray are importe
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from hydra.core.singleton import Singleton
@@ -14,8 +13,8 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from aiayn.errors import UserError
 from aiayn.sweep.launchers import check_no_torchrun
+from aiayn.system.extras import require
 
 if TYPE_CHECKING:
     from aiayn.sweep.scheduled import Scheduler
@@ -73,8 +72,9 @@ class SlurmJobsLauncher(ScheduledLauncher):
 
     def scheduler(self) -> "Scheduler[Any]":
         """Slurm, with the settings of the sweep."""
-        with _explained("submitit", "slurm"):
-            from aiayn.sweep.slurm import scheduler_of
+        require("submitit", extra="slurm", setting="hydra/launcher=slurm")
+        from aiayn.sweep.slurm import scheduler_of
+
         return scheduler_of(self.composed)
 
 
@@ -83,19 +83,7 @@ class RayJobsLauncher(ScheduledLauncher):
 
     def scheduler(self) -> "Scheduler[Any]":
         """Ray, with the settings of the sweep."""
-        with _explained("ray", "ray"):
-            from aiayn.sweep.ray import scheduler_of
+        require("ray", extra="ray", setting="hydra/launcher=ray")
+        from aiayn.sweep.ray import scheduler_of
+
         return scheduler_of(self.composed)
-
-
-@contextmanager
-def _explained(package: str, extra: str) -> Iterator[None]:
-    """Name the extra that brings a missing package."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if str(error.name).partition(".")[0] != package:
-            raise
-        raise UserError(
-            f"hydra/launcher={extra}: {package} is not installed; pip install -e '.[{extra}]' in the checkout"
-        ) from None

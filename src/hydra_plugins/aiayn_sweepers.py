@@ -11,7 +11,7 @@ from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
-from aiayn.errors import UserError
+from aiayn.system.extras import require
 
 if TYPE_CHECKING:
     from hydra.plugins.launcher import Launcher
@@ -46,16 +46,11 @@ class SearchSweeper(ConfiguredSweeper):
             arguments: the overrides of the command line.
 
         Raises:
-            UserError: Optuna is not installed, or a setting is not allowed.
+            UserError: optuna is not installed, or a setting is not allowed.
         """
-        try:
-            from aiayn.sweep.search import search
-        except ModuleNotFoundError as error:
-            if error.name != "optuna":
-                raise
-            raise UserError(
-                "sweeps=search: Optuna is not installed; pip install -e '.[search]' in the checkout"
-            ) from None
+        require("optuna", extra="search", setting="sweeps=search")
+        from aiayn.sweep.search import search
+
         search(self.composed, arguments, loader=self.context.config_loader, launcher=self.launcher)
         return ()
 

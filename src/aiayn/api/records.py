@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from aiayn.api.words import folder as checked
 from aiayn.config.identity import flatten
-from aiayn.errors import UserError
 from aiayn.runs.ledger import Entry, read_ledger
+from aiayn.system.extras import require
 
 if TYPE_CHECKING:
     import pandas
@@ -28,12 +28,9 @@ def list_runs(folder: str | PathLike[str] = "runs") -> "pandas.DataFrame":
     Raises:
         UserError: there is no such folder, or pandas is not installed.
     """
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise UserError(
-            "aiayn.list_runs: pandas is not installed; pip install -e '.[pandas]' in the checkout"
-        ) from None
+    require("pandas", extra="pandas", setting="aiayn.list_runs")
+    import pandas
+
     rows = [_row(entry) for entry in read_ledger(Path(checked(folder, "folder")))]
     return pandas.DataFrame(rows, columns=[*dict.fromkeys([*chain(*rows), *COLUMNS])])
 

@@ -1,6 +1,5 @@
 """`aiayn attention`."""
 
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from aiayn.config.model_schema import TransformerConfig
 from aiayn.config.outputs import output_folder
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory, open_run
+from aiayn.system.extras import require
 
 if TYPE_CHECKING:
     from aiayn.runs.attention_maps import AttentionMaps
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 def main(config: AttentionConfig) -> None:
     """Draw the attention weights for each line of standard input, and print the paths of the pictures."""
     run = open_run(config.run)  # before torch is imported, which takes seconds
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UserError("aiayn attention: matplotlib is not installed; pip install -e '.[figures]' in the checkout")
+    require("matplotlib", extra="figures", setting="aiayn attention")
     model = transformer_of(run)
     layers = indices(config.layers, count=model.num_layers, key="layers")
     heads = indices(config.heads, count=model.num_heads, key="heads")

@@ -1,6 +1,5 @@
 """`aiayn dashboard`."""
 
-import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import json_text, read_record
 from aiayn.system import files
+from aiayn.system.extras import require
 
 if TYPE_CHECKING:
     from aiayn.reports.tables.table3 import Report
@@ -24,10 +24,7 @@ def main(config: DashboardConfig) -> None:
     if config.output is not None and not config.dry_run:
         raise UserError(f"output={config.output}: nothing is written unless dry_run=true; state that as well")
     output = None if config.output is None else output_folder(config.output)
-    if importlib.util.find_spec("wandb_workspaces") is None:
-        raise UserError(
-            "aiayn dashboard: wandb-workspaces is not installed; pip install -e '.[dashboard]' in the checkout"
-        )
+    require("wandb-workspaces", extra="dashboard", setting="aiayn dashboard")
     from aiayn.reports.tables.table3 import read_table3, record_look_at  # imports numpy
 
     table = read_table3(config)

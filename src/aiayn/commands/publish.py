@@ -1,11 +1,10 @@
 """`aiayn publish`."""
 
-import importlib.util
-
 from aiayn.config.command_schema import PublishConfig
 from aiayn.errors import UserError
 from aiayn.runs import hub
 from aiayn.runs.directory import open_run
+from aiayn.system.extras import require
 
 PACKAGES = ("safetensors", hub.CLIENT)
 """Of the extra `hub`."""
@@ -14,8 +13,7 @@ PACKAGES = ("safetensors", hub.CLIENT)
 def check(config: PublishConfig) -> None:
     """Refuse a request without a destination, or with one that cannot be used, before torch is imported."""
     for package in PACKAGES:
-        if importlib.util.find_spec(package) is None:
-            raise UserError(f"aiayn publish: {package} is not installed; pip install -e '.[hub]' in the checkout")
+        require(package, extra="hub", setting="aiayn publish")
     if config.output is None and config.repository is None:
         raise UserError("output has no value: state output=<folder>, or repository=<user>/<name>, or both")
     if config.repository is not None:

@@ -1,6 +1,5 @@
 """Write a run's model in the formats of other programs: CTranslate2 and safetensors."""
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from aiayn.inference.opened_runs import OpenedRun, open_for_use
 from aiayn.inference.weights import finite_weights
 from aiayn.models.architecture import Architecture
 from aiayn.system import files
+from aiayn.system.extras import require
 from aiayn.system.resource_errors import disk_errors_explained
 
 CPU = torch.device("cpu")
@@ -35,8 +35,7 @@ SAFETENSORS_TYPES = {
 def export_run(request: ExportConfig) -> Path:
     """Write the model; UserError if a setting cannot be used or the output exists."""
     setting, package = f"format={request.format.value}", request.format.value
-    if importlib.util.find_spec(package) is None:
-        raise UserError(f"{setting}: {package} is not installed; pip install -e '.[{package}]' in the checkout")
+    require(package, extra=package, setting=setting)
     output = new_output(request.output)
     dtype = SAFETENSORS_TYPES.get(request.quantization)
     if request.format is ExportFormat.safetensors and dtype is None:

@@ -1,6 +1,5 @@
 """The files of a published run: a run directory with weights as safetensors, and without training state."""
 
-import importlib.util
 import shutil
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ from aiayn.runs.public import public_config, public_record
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.weights_file import PublishedWeights
 from aiayn.system import files
+from aiayn.system.extras import require
 from aiayn.training.checkpoint_io import weights_digest
 
 OF_EVALUATIONS = ("hypotheses.txt", "sentences.jsonl", "trees")
@@ -70,8 +70,7 @@ def scores_of(run: OpenedRun) -> dict[str, SplitScores]:
 
 def write_published(run: OpenedRun, scores: dict[str, SplitScores], folder: Path) -> None:
     """Write weights, tokenizer, configuration, record and evaluations to an empty folder, without what is private."""
-    if importlib.util.find_spec("safetensors") is None:
-        raise UserError("aiayn publish: safetensors is not installed; pip install -e '.[hub]' in the checkout")
+    require("safetensors", extra="hub", setting="aiayn publish")
     from safetensors.torch import save
 
     published, tokenizer = RunDirectory(folder), run.tokenizer()

@@ -4,7 +4,6 @@ Its client finds the server (HF_ENDPOINT), the token (HF_TOKEN, or `hf auth logi
 uses the network unless HF_HUB_OFFLINE is set.
 """
 
-import importlib.util
 import logging
 import re
 import textwrap
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from aiayn.config.absolute import HUB
 from aiayn.errors import RunFailedError, UserError
+from aiayn.system.extras import require
 from aiayn.system.progress import has_bars
 
 REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
@@ -89,8 +89,7 @@ def upload(folder: Path, repository: str, *, private: bool) -> str:
 
 def check_client(setting: str) -> None:
     """Refuse a setting that needs the hub's client if that is not installed."""
-    if importlib.util.find_spec(CLIENT) is None:
-        raise UserError(f"{setting}: {CLIENT} is not installed; pip install -e '.[hub]' in the checkout")
+    require(CLIENT, extra="hub", setting=setting)
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Checkpoints: written atomically, checked for damage, and read as plain data only."""
 
 import hashlib
-import importlib.util
 import pickle
 import struct
 import warnings
@@ -16,6 +15,7 @@ import torch
 from aiayn.errors import UserError
 from aiayn.runs.weights_file import published_weights
 from aiayn.system import files
+from aiayn.system.extras import require
 
 UNREADABLE = (
     ArithmeticError,
@@ -91,8 +91,7 @@ def weights_digest(weights: Mapping[str, torch.Tensor]) -> str:
 
 def _load_published(path: Path) -> dict[str, Any]:
     """The weights of a published run in the form of a checkpoint."""
-    if importlib.util.find_spec("safetensors") is None:
-        raise UserError(f"{path}: safetensors is not installed; pip install -e '.[safetensors]' in the checkout")
+    require("safetensors", extra="safetensors", setting=str(path))
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

@@ -31,7 +31,7 @@ def test_without_optuna_one_line_says_what_to_install(aiayn: CommandLine, monkey
     monkeypatch.setitem(sys.modules, "optuna", None)
     said = aiayn("train", "sweeps=search", "logger=none")
     assert (said.code, said.out) == (2, "")
-    assert said.err == "aiayn: sweeps=search: Optuna is not installed; pip install -e '.[search]' in the checkout\n"
+    assert said.err == "aiayn: sweeps=search: optuna is not installed; pip install -e '.[search]' in the checkout\n"
 
 
 optuna = pytest.importorskip("optuna", reason="the extra aiayn[search] is not installed")

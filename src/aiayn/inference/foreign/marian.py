@@ -4,7 +4,6 @@ The decoder's first input is the pad; all projections and the output layer have 
 sinusoids with all sines before all cosines, so the converter puts the coordinates of all states in the paper's order.
 """
 
-import importlib.util
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from aiayn.errors import UserError
 from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel, check_settings
 from aiayn.inference.foreign.pickled import NAMED, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
+from aiayn.system.extras import require
 
 LIBRARY = "marian"
 
@@ -201,10 +201,7 @@ def _id(config: Mapping[str, Any], name: str, pieces: Sequence[str], folder: Pat
 def _tensors(path: Path) -> Mapping[str, Tensor]:
     if path.name == PICKLED:
         return named_tensors(read_pickled(path), f"checkpoint={path}")
-    if importlib.util.find_spec("safetensors") is None:
-        raise UserError(
-            f"checkpoint={path}: safetensors is not installed; pip install -e '.[safetensors]' in the checkout"
-        )
+    require("safetensors", extra="safetensors", setting=f"checkpoint={path}")
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

@@ -11,17 +11,13 @@ from typing import Any
 from torch import Tensor
 
 from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
-from aiayn.config.schema import EosWithin, LengthPenalty
 from aiayn.data.given_pieces import SPECIAL_IDS, GivenTokenizer, read_vocabulary
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import ForeignModel, check_settings
+from aiayn.inference.foreign.model import SIDES, ForeignModel, check_settings, parts_of, search_of, shared
 from aiayn.inference.foreign.pickled import plain, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
 
 LIBRARY = "fairseq"
-
-EPSILON = 1e-5
-"""Epsilon of its layer normalisation: PyTorch's default."""
 
 SAME_ON_BOTH_SIDES = ("embed_dim", "ffn_embed_dim", "layers", "attention_heads", "normalize_before")
 """Arguments of encoder and decoder that are one setting here."""
@@ -58,22 +54,17 @@ def read_fairseq(path: Path, *, stated: tuple[str | None, str | None] = (None, N
     for name, value in WITHOUT_WEIGHTS.items():
         if arguments.get(name, value) != value:
             raise UserError(f"checkpoint={path}: was trained with {name}={arguments[name]}, which is not imported")
-    shared = {name: _shared(arguments, name, path) for name in SAME_ON_BOTH_SIDES}
-    is_tied, is_pre = bool(arguments.get("share_all_embeddings")), bool(shared["normalize_before"])
-    languages = _languages(arguments, stated, path)
-    width, heads = shared["embed_dim"], shared["attention_heads"]
+    width, inner, num_layers, heads, is_pre = (
+        shared(arguments, name, f"checkpoint={path}") for name in SAME_ON_BOTH_SIDES
+    )
+    is_tied, languages = bool(arguments.get("share_all_embeddings")), _languages(arguments, stated, path)
     limits = [arguments.get(f"max_{side}_positions") or 1024 for side in ("source", "target")]
     history = content.get("optimizer_history") or [{}]
     return ForeignModel(
         library=LIBRARY,
-        weights=converted(weights, path, num_layers=shared["layers"], is_tied=is_tied, is_pre=is_pre),
+        weights=converted(weights, path, num_layers=num_layers, is_tied=is_tied, is_pre=is_pre),
         model={
-            "d_model": width,
-            "d_ff": shared["ffn_embed_dim"],
-            "num_layers": shared["layers"],
-            "num_heads": heads,
-            "d_k": width // heads,
-            "d_v": width // heads,
+            **parts_of(d_model=width, d_ff=inner, num_layers=num_layers, num_heads=heads),
             "positions": Positions.sinusoidal_blocks,
             "position_offset": SPECIAL_IDS.pad + 1,
             "norm": Norm.pre if is_pre else Norm.post,
@@ -82,17 +73,10 @@ def read_fairseq(path: Path, *, stated: tuple[str | None, str | None] = (None, N
             "activation": _activation(arguments.get("activation_fn", "relu"), path),
             "activation_dropout": arguments.get("activation_dropout") or arguments.get("relu_dropout", 0.0),
             "tied_embeddings": is_tied,
-            "projection_bias": True,
             "decoder_start": DecoderStart.eos,
-            "layer_norm_epsilon": EPSILON,
             "max_positions": min(limits),
         },
-        decoding={
-            "beam_size": generation.get("beam", 5),
-            "length_penalty": LengthPenalty.power,
-            "length_penalty_alpha": float(generation.get("lenpen", 1.0)),
-            "eos_within": EosWithin.beam,
-        },
+        decoding=search_of(beam_size=generation.get("beam", 5), alpha=generation.get("lenpen", 1.0)),
         tokenizer=_tokenizer(path, languages),
         languages=languages,
         weights_file=path,
@@ -114,7 +98,7 @@ def converted(
         weights["untied_target_embedding.weight"] = target
         weights["untied_output.weight"] = state.take(output) if output else target.clone()
     state.leave_out("decoder.embed_tokens.weight", *OUTPUTS)
-    for side in ("encoder", "decoder"):
+    for side in SIDES:
         weights |= layers(state, side, side, num_layers=num_layers)
         if is_pre:
             weights |= state.take_all({f"{side}.layer_norm": f"{side}_norm"})
@@ -154,22 +138,11 @@ def _arguments(content: Mapping[str, Any], path: Path) -> tuple[dict[str, Any], 
     model = settings["model"]
     sides = {
         f"{side}_{name}": value
-        for side in ("encoder", "decoder")
+        for side in SIDES
         if isinstance(model.get(side), dict)
         for name, value in model[side].items()
     }
     return {**settings["task"], **model, **sides}, settings.get("generation") or {}
-
-
-def _shared(arguments: Mapping[str, Any], name: str, path: Path) -> Any:
-    """The value that encoder and decoder have in common; UserError if they differ."""
-    values = [arguments.get(f"{side}_{name}") for side in ("encoder", "decoder")]
-    if values[0] != values[1] or values[0] is None:
-        raise UserError(
-            f"checkpoint={path}: {name} is {values[0]} in the encoder and {values[1]} in the decoder; "
-            "models with one value for both are imported"
-        )
-    return values[0]
 
 
 def _languages(arguments: Mapping[str, Any], stated: tuple[str | None, str | None], path: Path) -> tuple[str, str]:

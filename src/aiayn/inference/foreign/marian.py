@@ -13,18 +13,22 @@ import torch
 from torch import Tensor
 
 from aiayn.config.model_schema import Activation, DecoderStart, Norm, Positions
-from aiayn.config.schema import EosWithin, LengthPenalty
 from aiayn.data.given_pieces import GivenTokenizer, SpecialIds
 from aiayn.errors import UserError
-from aiayn.inference.foreign.model import UNKNOWN_LANGUAGE, ForeignModel, check_settings
+from aiayn.inference.foreign.model import (
+    SIDES,
+    UNKNOWN_LANGUAGE,
+    ForeignModel,
+    check_settings,
+    parts_of,
+    search_of,
+    shared,
+)
 from aiayn.inference.foreign.pickled import NAMED, read_pickled
 from aiayn.inference.foreign.state import ForeignState, layers, named_tensors
 from aiayn.system.extras import require
 
 LIBRARY = "marian"
-
-EPSILON = 1e-5
-"""Epsilon of its layer normalisation: PyTorch's default."""
 
 ACTIVATIONS = {"relu": Activation.relu, "swish": Activation.swish, "silu": Activation.swish}
 
@@ -41,7 +45,8 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """Defaults of `MarianConfig`, for files that leave settings out; sizes are always stated."""
 
-SIDES = ("encoder", "decoder")
+SIZES = ("layers", "ffn_dim", "attention_heads")
+"""Of encoder and decoder, which are one setting here."""
 
 UNKNOWN = "<unk>"
 
@@ -68,24 +73,18 @@ def read_marian(folder: Path) -> ForeignModel:
         )
     for settings, name in ((config, "config.json"), (generation, "generation_config.json")):
         check_settings(settings, f"checkpoint={folder}: {name}")
-    _check(config, folder)
+    num_layers, inner, heads = _sizes(config, folder)
     weights_file = next((folder / name for name in (SAFETENSORS, PICKLED) if (folder / name).is_file()), None)
     if weights_file is None:
         raise UserError(f"checkpoint={folder}: has neither {SAFETENSORS} nor {PICKLED}; download one of them")
     pieces = _pieces(folder)
     pad, eos, start = (_id(config, name, pieces, folder) for name in SPECIAL)
-    width, heads = config["d_model"], config["encoder_attention_heads"]
     source, target = (str(names.get(f"{side}_lang") or UNKNOWN_LANGUAGE) for side in ("source", "target"))
     return ForeignModel(
         library=LIBRARY,
-        weights=converted(_tensors(weights_file), folder, num_layers=config["encoder_layers"]),
+        weights=converted(_tensors(weights_file), folder, num_layers=num_layers),
         model={
-            "d_model": width,
-            "d_ff": config["encoder_ffn_dim"],
-            "num_layers": config["encoder_layers"],
-            "num_heads": heads,
-            "d_k": width // heads,
-            "d_v": width // heads,
+            **parts_of(d_model=config["d_model"], d_ff=inner, num_layers=num_layers, num_heads=heads),
             "positions": Positions.sinusoidal,
             "position_offset": 0,
             "norm": Norm.post,
@@ -95,17 +94,10 @@ def read_marian(folder: Path) -> ForeignModel:
             "activation_dropout": config["activation_dropout"],
             "tied_embeddings": True,
             "output_bias": True,
-            "projection_bias": True,
             "decoder_start": DecoderStart.eos if start == eos else DecoderStart.pad,
-            "layer_norm_epsilon": EPSILON,
             "max_positions": config["max_position_embeddings"],
         },
-        decoding={
-            "beam_size": generation.get("num_beams") or 1,
-            "length_penalty": LengthPenalty.power,
-            "length_penalty_alpha": float(generation.get("length_penalty") or 1.0),
-            "eos_within": EosWithin.beam,
-        },
+        decoding=search_of(beam_size=generation.get("num_beams") or 1, alpha=generation.get("length_penalty") or 1.0),
         tokenizer=GivenTokenizer(
             pieces, special=SpecialIds(pad=pad, bos=pad, eos=eos, unk=pieces.index(UNKNOWN)), marker="sentencepiece"
         ),
@@ -152,19 +144,12 @@ def _interleaved(weights: Mapping[str, Tensor], *, d_model: int) -> dict[str, Te
     return found
 
 
-def _check(config: Mapping[str, Any], folder: Path) -> None:
-    """Refuse settings that our model does not have."""
-    names = ("layers", "ffn_dim", "attention_heads")
-    needed = ["d_model", "activation_function", *(f"{side}_{name}" for side in SIDES for name in names)]
+def _sizes(config: Mapping[str, Any], folder: Path) -> list[int]:
+    """`SIZES` of both sides; UserError if they differ, or for settings that our model does not have."""
+    needed = ["d_model", "activation_function", *(f"{side}_{name}" for side in SIDES for name in SIZES)]
     if lacking := [name for name in needed if name not in config]:
         raise UserError(f"checkpoint={folder}: config.json has no {lacking[0]}")
-    for name in names:
-        values = [config[f"{side}_{name}"] for side in SIDES]
-        if values[0] != values[1]:
-            raise UserError(
-                f"checkpoint={folder}: {name} is {values[0]} in the encoder and {values[1]} in the decoder; "
-                "models with one value for both are imported"
-            )
+    sizes: list[int] = [shared(config, name, f"checkpoint={folder}") for name in SIZES]
     if config["activation_function"] not in ACTIVATIONS:
         allowed = ", ".join(ACTIVATIONS)
         raise UserError(
@@ -176,6 +161,7 @@ def _check(config: Mapping[str, Any], folder: Path) -> None:
     start = config["decoder_start_token_id"]
     if start not in (config["pad_token_id"], config["eos_token_id"]):
         raise UserError(f"checkpoint={folder}: decoder_start_token_id={start} is neither the pad nor the end mark")
+    return sizes
 
 
 def _pieces(folder: Path) -> list[str]:

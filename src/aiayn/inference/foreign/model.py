@@ -7,8 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
+from aiayn.config.schema import EosWithin, LengthPenalty
 from aiayn.config.values import Count, Share, Size, check_value
 from aiayn.data.given_pieces import GivenTokenizer
+from aiayn.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,15 @@ class ForeignModel:
     """Optimizer steps of its training; 0: unknown."""
 
 
+SIDES = ("encoder", "decoder")
+
 SIZES: Mapping[str, Any] = dict.fromkeys(("embed_dim", "ffn_embed_dim", "ffn_dim"), Size) | dict.fromkeys(
     ("layers", "attention_heads"), Count
 )
 """Sizes of encoder and decoder, by their names in either library after `encoder_` or `decoder_`."""
 
 TYPES: Mapping[str, Any] = {
-    **{f"{side}_{name}": hint for side in ("encoder", "decoder") for name, hint in SIZES.items()},
+    **{f"{side}_{name}": hint for side in SIDES for name, hint in SIZES.items()},
     "d_model": Size,
     "source_lang": str,
     "target_lang": str,
@@ -63,3 +67,41 @@ def check_settings(settings: Mapping[str, Any], place: str) -> None:
 
 UNKNOWN_LANGUAGE = "und"
 """ISO 639-2's code of an undetermined language, where a checkpoint names none."""
+
+EPSILON = 1e-5
+"""Epsilon of layer normalisation in both libraries: PyTorch's default."""
+
+
+def shared(settings: Mapping[str, Any], name: str, place: str) -> Any:
+    """The value that encoder and decoder have in common; UserError with `place` if they differ or have none."""
+    values = [settings.get(f"{side}_{name}") for side in SIDES]
+    if values[0] != values[1] or values[0] is None:
+        raise UserError(
+            f"{place}: {name} is {values[0]} in the encoder and {values[1]} in the decoder; "
+            "models with one value for both are imported"
+        )
+    return values[0]
+
+
+def parts_of(*, d_model: int, d_ff: int, num_layers: int, num_heads: int) -> dict[str, Any]:
+    """The values of the group `model` that follow from four sizes, and those of all models of both libraries."""
+    return {
+        "d_model": d_model,
+        "d_ff": d_ff,
+        "num_layers": num_layers,
+        "num_heads": num_heads,
+        "d_k": d_model // num_heads,
+        "d_v": d_model // num_heads,
+        "projection_bias": True,
+        "layer_norm_epsilon": EPSILON,
+    }
+
+
+def search_of(*, beam_size: int, alpha: float) -> dict[str, Any]:
+    """The values of the group `decoding` for the search of both libraries."""
+    return {
+        "beam_size": beam_size,
+        "length_penalty": LengthPenalty.power,
+        "length_penalty_alpha": float(alpha),
+        "eos_within": EosWithin.beam,
+    }

@@ -17,7 +17,7 @@ from aiayn.builders.models import build_model
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.data.batches.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import Sentences
 from aiayn.flat_tokens import FlatTokens
 from aiayn.models import attention_backends
 from aiayn.models.architecture import Architecture
@@ -122,7 +122,7 @@ def search(
     draw = random.Random(1)
     tokenizer: Any = Ids(vocabulary_size)
     ids = range(EOS + 1, vocabulary_size)
-    texts = SentencesInMemory.of([draw.choices(ids, k=length) for length in lengths], eos_id=EOS)
+    texts = Sentences.of([draw.choices(ids, k=length) for length in lengths], eos_id=EOS)
     settings = dataclasses.replace(config.decoding, beam_size=beam, max_extra_length=0)
     for _ in range(2):  # the first time loads kernels
         began = time.perf_counter()

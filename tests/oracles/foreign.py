@@ -21,7 +21,7 @@ from aiayn.builders.training import build_module
 from aiayn.commands.front_end import main
 from aiayn.config.schema import DecodingConfig, ProcessConfig, SmoothedClasses
 from aiayn.data.batches.collation import TranslationBatch, collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.data.vocabulary import start_id
 from aiayn.decoding.step import Hypothesis
 from aiayn.inference.opened_runs import OpenedRun, open_for_use
@@ -68,9 +68,7 @@ class Imported:
     def batch(self) -> TranslationBatch:
         """The pairs whose loss the library differentiated."""
         model, eos_id = self.model(), self.tokenizer.eos_id
-        source, target = (
-            SentencesInMemory.of([ids[:-1] for ids in side], eos_id=eos_id) for side in self.answers["pairs"]
-        )
+        source, target = (Sentences.of([ids[:-1] for ids in side], eos_id=eos_id) for side in self.answers["pairs"])
         numbers = np.arange(len(source.lengths))
         return collate(PairsInMemory(source, target), numbers, start_id=start_id(self.tokenizer, model.target_start))
 
@@ -78,7 +76,7 @@ class Imported:
         """The best output of each source, by the run's search with other settings."""
         decoding: DecodingConfig = dataclasses.replace(self.run.config.decoding, **settings)
         eos_id = self.tokenizer.eos_id
-        sources = SentencesInMemory.of([ids[:-1] for ids in self.answers["sources"]], eos_id=eos_id)
+        sources = Sentences.of([ids[:-1] for ids in self.answers["sources"]], eos_id=eos_id)
         return [best for best, *_ in search_all(self.model(), sources, self.tokenizer, decoding, device=CPU)]
 
     def module(self, *, smoothed_classes: SmoothedClasses, adam_epsilon: float) -> TranslationModule:

@@ -31,7 +31,7 @@ from aiayn.builders.architecture import model_cost
 from aiayn.builders.training import build_module
 from aiayn.config.schema import TrainConfig
 from aiayn.data.batches.collation import TranslationBatch, collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.models.dropout import Dropout
 from aiayn.models.transformer import Transformer
 from aiayn.training.module import TranslationModule
@@ -96,7 +96,7 @@ def model(config: TrainConfig) -> Transformer:
 def batch() -> TranslationBatch:
     rng = np.random.default_rng(2)
     sides = [[rng.integers(3, 29, length).tolist() for length in lengths] for lengths in LENGTHS]
-    pairs = PairsInMemory(*(SentencesInMemory.of(side, eos_id=EOS) for side in sides))
+    pairs = PairsInMemory(*(Sentences.of(side, eos_id=EOS) for side in sides))
     return collate(pairs, np.arange(len(LENGTHS[0])), start_id=BOS)
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import torch
 
 from aiayn.config.command_schema import ScoreConfig
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.data.lines import aligned_lines
 from aiayn.data.vocabulary import AnyTokenizer, start_id
 from aiayn.errors import RunFailedError, UserError
@@ -89,7 +89,7 @@ class PairScorer:
             )
         eos_id = self.tokenizer.eos_id
         batch = PairsInMemory(
-            *(SentencesInMemory.of([side[number] for number in fitting], eos_id=eos_id) for side in (sources, targets))
+            *(Sentences.of([side[number] for number in fitting], eos_id=eos_id) for side in (sources, targets))
         )
         start = start_id(self.tokenizer, self.model.target_start)
         nll, _ = sentence_likelihoods(self.model, batch, tokens=self.batch_tokens, start_id=start, device=self.device)

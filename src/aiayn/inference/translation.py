@@ -10,7 +10,7 @@ import torch
 
 from aiayn.config.command_schema import ParseConfig, TranslateConfig
 from aiayn.config.schema import BeamSearchConfig
-from aiayn.data.batches.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import Sentences
 from aiayn.data.lines import one_line
 from aiayn.data.vocabulary import AnyTokenizer
 from aiayn.decoding.step import Hypothesis
@@ -103,7 +103,7 @@ class Translator:
                     len(ids) + 1,
                     self.max_length,
                 )
-        sources = SentencesInMemory.of([ids[: self.max_length - 1] for ids in encoded], eos_id=self.tokenizer.eos_id)
+        sources = Sentences.of([ids[: self.max_length - 1] for ids in encoded], eos_id=self.tokenizer.eos_id)
         advance(len(lines) - len(numbers))
         found = search_all(
             self.model,

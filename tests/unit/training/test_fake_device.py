@@ -22,7 +22,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.model_schema import ModelConfig
 from aiayn.config.schema import BeamSearchConfig
 from aiayn.data.batches.collation import collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.decoding.beam_search import BeamSearch
 from aiayn.decoding.step import Hypothesis
@@ -41,7 +41,7 @@ BOS, EOS = 1, 2
 
 SOURCE, TARGET = [[3, 4, 5, 6], [7, 8], [9, 10, 11]], [[1, 5], [1, 6, 7, 8], [1]]
 
-SOURCES = SentencesInMemory.of([[5 + number % 7] * (1 + number % 5) for number in range(24)], eos_id=EOS)
+SOURCES = Sentences.of([[5 + number % 7] * (1 + number % 5) for number in range(24)], eos_id=EOS)
 """More than a batch of the searches with refills."""
 
 OWN_LAYERS = (
@@ -251,7 +251,7 @@ def trained(name: str, device: torch.device, waits: Counter[str]) -> tuple[Tenso
 
     Adam's epsilon is so large that gradients which are rounding alone do not become steps.
     """
-    pairs = PairsInMemory(*(SentencesInMemory.of(side, eos_id=EOS) for side in (SOURCE, TARGET)))
+    pairs = PairsInMemory(*(Sentences.of(side, eos_id=EOS) for side in (SOURCE, TARGET)))
     batch = collate(pairs, np.arange(len(SOURCE)), start_id=BOS)
     recipe = replace(RECIPE, adam_epsilon=1e-3)
     module = TranslationModule(model=build(name), recipe=recipe, seed=1, log_interval=1, provenance={})

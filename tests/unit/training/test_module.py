@@ -13,7 +13,7 @@ from torch.nn.functional import cross_entropy
 from training_step import TrainingStep
 
 from aiayn.data.batches.collation import IGNORED, TranslationBatch, collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.models.architecture import Architecture
 from aiayn.models.transformer import Transformer
 from aiayn.training.loss import output_losses
@@ -46,7 +46,7 @@ def module_of(architecture: Architecture) -> TranslationModule:
 @pytest.fixture(scope="module")
 def pairs() -> PairsInMemory:
     rng = np.random.default_rng(5)
-    side = SentencesInMemory.of([rng.integers(3, ENTRIES, length - 1).tolist() for length in LENGTHS], eos_id=EOS)
+    side = Sentences.of([rng.integers(3, ENTRIES, length - 1).tolist() for length in LENGTHS], eos_id=EOS)
     return PairsInMemory(side, side)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tiny import SEARCH
 
 from aiayn.config.schema import BeamSearchConfig
-from aiayn.data.batches.sentences import SentencesInMemory
+from aiayn.data.batches.sentences import Sentences
 from aiayn.data.preparation.prepared import PreparedData
 from aiayn.data.symbols import SymbolTokenizer
 from aiayn.data.vocabulary import AnyTokenizer
@@ -39,7 +39,7 @@ def alone(
     model: Transformer, source: NDArray[np.int32], tokenizer: AnyTokenizer, search: BeamSearchConfig
 ) -> Hypothesis:
     """The best output of one sentence, searched by itself."""
-    one = SentencesInMemory.of([source[:-1].tolist()], eos_id=int(source[-1]))
+    one = Sentences.of([source[:-1].tolist()], eos_id=int(source[-1]))
     ((best,),) = search_all(model, one, tokenizer, search, device=CPU)
     return best
 
@@ -149,7 +149,7 @@ def test_a_constrained_search_finds_only_trees_over_the_words(architecture: Arch
     torch.manual_seed(3)
     model = Transformer(**vars(architecture), vocabulary_size=tokenizer.vocabulary_size + 2).eval()
     lines = ["dogs", "the dogs", "the dogs bark", "cats bark the the dogs bark ever"]
-    sources = SentencesInMemory.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
+    sources = Sentences.of(tokenizer.encode_batch(lines), eos_id=tokenizer.eos_id)
 
     def are_trees(constrained: bool) -> list[bool]:
         search = replace(SEARCH, max_extra_length=9, batch_tokens=12, constrained=constrained)

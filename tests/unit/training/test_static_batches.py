@@ -12,7 +12,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 
 from aiayn.data.batches.batching import TrainingStream
 from aiayn.data.batches.collation import TranslationBatch, collate
-from aiayn.data.batches.sentences import PairsInMemory, SentencesInMemory
+from aiayn.data.batches.sentences import PairsInMemory, Sentences
 from aiayn.data.batches.static_shapes import static_shapes
 from aiayn.models.transformer import Transformer
 from aiayn.training.loss import output_losses
@@ -28,7 +28,7 @@ def random_pairs(lengths: list[tuple[int, int]]) -> PairsInMemory:
     rng = np.random.default_rng(len(lengths))
     return PairsInMemory(
         *(
-            SentencesInMemory.of([rng.integers(3, ENTRIES, length - 1).tolist() for length in side], eos_id=EOS)
+            Sentences.of([rng.integers(3, ENTRIES, length - 1).tolist() for length in side], eos_id=EOS)
             for side in zip(*lengths, strict=True)
         )
     )

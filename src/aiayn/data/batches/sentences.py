@@ -65,9 +65,6 @@ class SentencePairs(Protocol):
         ...
 
 
-SentencesInMemory = Sentences  # the name that other packages still import
-
-
 class PairsInMemory(NamedTuple):
     """Sentence pairs as arrays."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import Finished, Say
+from commands import Find, Finished, Say, Train
 from run_files import assert_same_end, runs_below
 
 from aiayn import reports
@@ -50,6 +50,28 @@ def test_a_record_of_another_folder_is_replayed_bit_identically(record: Path, sa
     assert contents(record) == before
     assert read_results(tmp_path / "replays") == [], "no report counts a replay"
     assert say("replay", f"record={record}").code == 0, "a finished replay is compared again"
+
+
+def test_a_run_on_files_named_from_its_folder_is_replayed_and_submitted_from_another(
+    train: Train, only_run: Find, say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["data.max_length=60", "tokenizer.vocabulary_size=300", "optimization.max_steps=3"]
+    for split in ("train", "dev", "test"):
+        for side in ("source", "target"):
+            lines = [f"{side} sentence {number} of {split}\n" for number in range(40)]
+            (tmp_path / f"{split}.{side}").write_text("".join(lines))
+            words.append(f"data.{split}.{side}={split}.{side}")
+    assert train(*words, corpus="text_files") == 0
+    run = only_run()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    said = say("replay", f"record={run}")
+    assert said.code == 0, said.err
+    assert "bit-identical" in said.out
+    assert only_replay(Path("replays")).name == run.name
+    if read_record(run / "run.json").commit is not None:  # as an installed package has none
+        submitted = say("replay", f"record={run}", "submit=records")
+        assert submitted.code == 0, submitted.err
 
 
 def test_without_its_other_files_a_record_is_composed_of_its_command(record: Path, say: Say, tmp_path: Path) -> None:

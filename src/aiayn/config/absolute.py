@@ -1,32 +1,46 @@
 """Paths of a configuration made absolute."""
 
+from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from aiayn.config.data_schema import HubDataConfig, TextFilesDataConfig, TreesDataConfig
-from aiayn.config.schema import TrainConfig
+from aiayn.config.schema import GivenTokenizerConfig, TrainConfig
 
 HUB = "hub:"
 """The first letters of the name of a run on the hub, where a path could stand too."""
 
 
 def make_absolute(config: TrainConfig) -> None:
-    """Make paths absolute: workers and later commands may have another working directory."""
+    """Make paths absolute: workers and later commands may have another working directory.
+
+    `identity.typed` keeps the values as typed of those that are part of the run's identity.
+    """
     config.paths.runs, config.paths.cache = _absolute(config.paths.runs), _absolute(config.paths.cache)
-    if not str(config.init_from).startswith(HUB):
-        config.init_from = _absolute(config.init_from)
+    for key in _paths(config):
+        place, _, name = key.rpartition(".")
+        holder = attrgetter(place)(config) if place else config
+        typed = getattr(holder, name)
+        absolute = _absolute(typed)
+        if absolute != typed:
+            setattr(holder, name, absolute)
+            config.identity.typed[key] = typed
+
+
+def _paths(config: TrainConfig) -> Iterator[str]:
+    """The keys of paths that are part of the run's identity."""
     data = config.data
+    if not str(config.init_from).startswith(HUB):
+        yield "init_from"
+    if isinstance(config.tokenizer, GivenTokenizerConfig):
+        yield "tokenizer.vocabulary"
     if isinstance(data, TextFilesDataConfig):
-        for split in (data.train, data.dev, data.test):
-            split.source, split.target = _absolute(split.source), _absolute(split.target)
-    elif isinstance(data, TreesDataConfig):
-        if data.path is not None:  # the other fields are names in that folder
-            data.path = _absolute(data.path)
-        else:
-            data.train, data.dev, data.test = _absolute(data.train), _absolute(data.dev), _absolute(data.test)
-            data.silver = _absolute(data.silver)
+        yield from (f"data.{split}.{side}" for split in ("train", "dev", "test") for side in ("source", "target"))
+    elif isinstance(data, TreesDataConfig):  # the other fields are names in the folder, if one is stated
+        yield from ("data.train", "data.dev", "data.test", "data.silver") if data.path is None else ("data.path",)
     elif isinstance(data, HubDataConfig) and Path(data.path).expanduser().is_dir():  # else a name on the hub
-        data.path = _absolute(data.path)
+        yield "data.path"
 
 
 def _absolute(files: Any) -> Any:

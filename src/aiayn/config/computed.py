@@ -29,6 +29,7 @@ IDENTITY = {
     "fidelity": "it is the name of the fidelity profile chosen",
     "sweep": "it is the name of the sweep, or AIAYN_SWEEP",
     "sources": "it is the digests of plugged-in code",
+    "typed": "it is the paths as typed, where a frozen configuration has absolute ones",
     "hash": "it is the hash of what can change a result",
     "name": "it follows from experiment, scale, seed and hash; paths.runs chooses the folder",
     "difference": "it is the changes of the run to its experiment",

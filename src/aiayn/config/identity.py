@@ -58,8 +58,12 @@ def run_settings(content: Mapping[str, Any], *, fidelity: str) -> dict[str, Any]
 
 
 def result_leaves(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything in a configuration that can change a result, by dotted key, without the fidelity profile's name."""
-    return {key: value for key, value in flatten(content).items() if not is_neutral(key)}
+    """Everything in a configuration that can change a result, by dotted key, without the fidelity profile's name.
+
+    Paths are as typed, also in a frozen configuration: its identity does not depend on the working directory.
+    """
+    typed = (content.get("identity") or {}).get("typed") or {}
+    return {key: value for key, value in {**flatten(content), **typed}.items() if not is_neutral(key)}
 
 
 def is_neutral(key: str) -> bool:

@@ -256,6 +256,8 @@ class IdentityConfig:
     """Name of the multirun, the group of its runs in W&B; null for a single run."""
     sources: MayBeEmpty = MISSING
     """Each class of the user's own with the digest of its file, as in my_ideas:MyAttention=0123456789abcdef."""
+    typed: dict[str, Any] = MISSING
+    """Paths as typed, by key, where a frozen configuration has absolute ones; the hash has those typed."""
     hash: str = MISSING
     """Hash of everything in the configuration that can change a result."""
     name: str = MISSING

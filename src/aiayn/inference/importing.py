@@ -110,6 +110,7 @@ def _configuration(request: ImportConfig, model: ForeignModel, origin: ImportedF
         sweep=None,
         difference="",
         sources="",
+        typed={},
         hash=configuration_hash(plain(config), fidelity=IMPORTED, sources=origin.sha256),
         name=new_output(request.output).name,
         title=experiment,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from aiayn.commands.front_end import main
-from aiayn.sweep.words import SWEEP_VARIABLE
+from aiayn.config.difference import SWEEP_VARIABLE
 
 
 class Said(NamedTuple):

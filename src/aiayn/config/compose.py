@@ -1,5 +1,6 @@
 """Register the schema with Hydra, and compose a command's configuration in this process."""
 
+import os
 from collections.abc import Sequence
 from functools import cache
 
@@ -11,6 +12,7 @@ from hydra.core.plugins import Plugins
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from aiayn.config.data_schema import DATA_TYPES
+from aiayn.config.difference import SWEEP_VARIABLE
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
@@ -18,10 +20,18 @@ from aiayn.config.store import COMMANDS, JOBLIB, RAY, SLURM, SWEEPS, conf_direct
 from aiayn.config.sweep_schema import JoblibConfig, RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
 
 
-@cache
 def register() -> None:
-    """Register resolvers and schemas, once."""
+    """Register resolvers and schemas, once, and forget an empty name of a sweep, which is none."""
+    if os.environ.get(SWEEP_VARIABLE) == "":
+        del os.environ[SWEEP_VARIABLE]
+    _register_once()
+
+
+@cache
+def _register_once() -> None:
     register_resolvers()
+    # Each composition copies Hydra's sources, and with them this store, which compositions only read.
+    ConfigStore.__deepcopy__ = lambda store, _: store  # type: ignore[attr-defined]
     store = ConfigStore.instance()
     for command, node in COMMANDS.items():
         store.store(name=f"{command}_schema", node=node)

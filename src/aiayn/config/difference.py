@@ -26,6 +26,9 @@ from aiayn.config.identity import NEUTRAL_GROUPS, flatten, is_neutral
 from aiayn.config.store import conf_directory
 from aiayn.errors import UserError
 
+SWEEP_VARIABLE = "AIAYN_SWEEP"
+"""Environment variable: the name of a multirun, read by conf/train.yaml: overrides are part of recorded commands."""
+
 SWEPT_VARIABLE = "AIAYN_SWEPT"
 """Environment variable: the swept keys of a multirun as typed, separated by spaces."""
 

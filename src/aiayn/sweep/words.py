@@ -13,12 +13,9 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 
 from aiayn.config import store
-from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEPT_VARIABLE
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEEP_VARIABLE, SWEPT_VARIABLE
 from aiayn.config.identity import is_neutral
 from aiayn.errors import UserError
-
-SWEEP_VARIABLE = "AIAYN_SWEEP"
-"""Read by conf/train.yaml: an override would be part of every recorded command."""
 
 SEEDS = "seeds"
 """The name of a multirun over seeds alone."""

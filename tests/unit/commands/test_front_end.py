@@ -17,7 +17,7 @@ from aiayn import __version__
 from aiayn.commands.front_end import COMMANDS
 from aiayn.config import store
 from aiayn.config.compose import compose_command
-from aiayn.sweep.words import SWEEP_VARIABLE
+from aiayn.config.difference import SWEEP_VARIABLE
 
 CommandLine = Callable[..., Any]
 SCRIPT = Path(sysconfig.get_path("scripts")) / "aiayn"

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aiayn.config.compose import compose_command
-from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEPT_VARIABLE
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEEP_VARIABLE, SWEPT_VARIABLE
 from aiayn.config.store import options
 from aiayn.errors import UserError
-from aiayn.sweep.words import SWEEP_VARIABLE, folder_words, name_sweep, plan_seeds, write_out_globs
+from aiayn.sweep.words import folder_words, name_sweep, plan_seeds, write_out_globs
 
 CommandLine = Callable[..., Any]
 

@@ -1,11 +1,13 @@
 """`aiayn check`."""
 
+from aiayn.config.computed import check_computed
 from aiayn.config.schema import TrainConfig
 from aiayn.config.validation import validate_model
 
 
 def check(config: TrainConfig) -> None:
     """Refuse values of the model that `aiayn train` would refuse."""
+    check_computed(config)
     validate_model(config.model)
 
 

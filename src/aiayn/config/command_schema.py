@@ -9,7 +9,7 @@ from omegaconf import MISSING
 
 from aiayn.config.data_schema import SplitFilesConfig
 from aiayn.config.schema import CachePathConfig, DecodingConfig, PathsConfig, ProcessConfig, RankConfig, RunsPathConfig
-from aiayn.config.values import LARGEST, Count, Range, Seed, true_or_false
+from aiayn.config.values import LARGEST, Count, Positive, Range, Seed, true_or_false
 
 Resamples: TypeAlias = Annotated[int, Range(100, LARGEST)]
 
@@ -305,7 +305,7 @@ class StatusConfig:
     seeds."""
     watch: bool = true_or_false()
     """Refresh until Ctrl-C."""
-    interval: float = MISSING
+    interval: Positive = MISSING
     """Seconds between two refreshes."""
     paths: RunsPathConfig = MISSING
     """Folders; the runs below paths.runs are listed."""

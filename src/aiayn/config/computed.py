@@ -30,7 +30,7 @@ IDENTITY = {
     "sweep": "it is the name of the sweep, or AIAYN_SWEEP",
     "sources": "it is the digests of plugged-in code",
     "typed": "it is the paths as typed, where a frozen configuration has absolute ones",
-    "hash": "it is the hash of what can change a result",
+    "hash": "it is the hash of all settings that can change a result",
     "name": "it follows from experiment, scale, seed and hash; paths.runs chooses the folder",
     "difference": "it is the changes of the run to its experiment",
     "title": "it follows from experiment, difference and seed; WANDB_NAME names the run in W&B",
@@ -42,10 +42,13 @@ LONGEST_SWEEP = 128
 
 
 def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str]) -> None:
-    """Refuse overrides of Hydra's folders and of the run's identity, and files that state Hydra's folders.
+    """Refuse overrides of Hydra's folders and of the run's identity, files that state these folders, and null groups.
 
     `composed` has Hydra's own node; `overrides` are those of the command line, swept ones included.
     """
+    for group in ("launcher", "sweeper"):
+        if _unresolved(composed, f"hydra.{group}") is None:
+            raise UserError(f"hydra.{group}=null: a group of Hydra; state hydra/{group}=<option>, or leave it out")
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
     for word in words:

@@ -6,7 +6,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from aiayn.config.values import Count, Positive, Seed, true_or_false
+from aiayn.config.values import Count, Positive, Seed, WholeNumber, true_or_false
 
 
 class Objective(StrEnum):
@@ -66,7 +66,7 @@ class RegisteredConfig:
     pilots: PilotsConfig = MISSING
     """Runs before the plan is frozen."""
     looks: bool = true_or_false()
-    """Whether results may be looked at before the last run is in; else each such look is a deviation from the plan."""
+    """Whether reports before the last run has finished are allowed; otherwise each one is a deviation from the plan."""
     gates: dict[str, Any] = MISSING
     """Conditions without which runs cannot test a claim, by name, as in src/aiayn/paper/claims.yaml."""
     claims: list[Any] = MISSING
@@ -99,19 +99,19 @@ class SlurmConfig:
     """Features that a node must have."""
     gres: str | None = MISSING
     """Other resources of each node, as in gpu:h100:8."""
-    gpus_per_node: int | None = MISSING
+    gpus_per_node: WholeNumber | None = MISSING
     """GPUs of each node; null: trainer.devices where trainer.accelerator is gpu, else none."""
-    cpus_per_task: int | None = MISSING
+    cpus_per_task: Count | None = MISSING
     """Cores of each process."""
-    mem_gb: float | None = MISSING
+    mem_gb: Positive | None = MISSING
     """Memory of each node."""
-    timeout_min: int | None = MISSING
+    timeout_min: Count | None = MISSING
     """Minutes of one attempt, checkpoint included."""
-    signal_delay_s: int = MISSING
-    """Seconds before that at which Slurm warns: enough for a step, a validation and a checkpoint."""
+    signal_delay_s: WholeNumber = MISSING
+    """Seconds between Slurm's warning and the time limit; must suffice for a step, a validation and a checkpoint."""
     requeue: bool = true_or_false()
     """Whether a job that was preempted or ran out of time is put back into the queue."""
-    array_parallelism: int = MISSING
+    array_parallelism: Count = MISSING
     """Most concurrent jobs of one shape."""
     setup: list[str] = MISSING
     """Lines of shell before the run, as in 'module load cuda'."""
@@ -133,6 +133,6 @@ class RayConfig:
     cpus_per_task: Count = MISSING
     """Cores of each process."""
     attempts: Count = MISSING
-    """How often a job is begun at most, if a process of it or a node is lost; it goes on from its last checkpoint."""
+    """Most attempts of a job after a process or a node is lost; each resumes from the last checkpoint."""
     poll_seconds: Positive = MISSING
-    """Seconds between two looks at the jobs."""
+    """Seconds between two queries of the jobs."""

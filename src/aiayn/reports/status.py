@@ -113,10 +113,8 @@ def watch_status(runs: Path, view: View, *, interval: float) -> None:
         interval: seconds between two looks.
 
     Raises:
-        UserError: there is no such folder, standard output is no terminal, or the interval is not positive.
+        UserError: there is no such folder, or standard output is no terminal.
     """
-    if interval <= 0:
-        raise UserError(f"interval={interval:g}: must be more than 0 seconds")
     output = console()
     if not output.is_terminal:
         raise UserError(

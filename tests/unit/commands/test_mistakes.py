@@ -64,6 +64,9 @@ MISTAKES = {
     "train hydra.run.dir=elsewhere": "hydra.run.dir=elsewhere: runs do not lie there; state paths.runs instead",
     "train -m hydra.sweep.dir=elsewhere seed=1,2": "hydra.sweep.dir=elsewhere: runs do not lie there; ",
     "status hydra.run.dir=elsewhere": "hydra.run.dir=elsewhere: aiayn status writes nothing there; ",
+    "train hydra.sweeper=null": "hydra.sweeper=null: a group of Hydra; state hydra/sweeper=<option>, or leave it out",
+    "train hydra.launcher=null": "hydra.launcher=null: a group of Hydra; state hydra/launcher=<option>",
+    "train -m hydra.launcher=null": "hydra.launcher=null: a group of Hydra; state hydra/launcher=<option>",
     # shown only
     "train model.dropout=2 --cfg job": "model.dropout=2.0: must be at least 0 and less than 1",
     "evaluate --cfg job": "run has no value: state it, as in run=",
@@ -89,6 +92,7 @@ MISTAKES = {
     "train init_from=nowhere": "init_from=",
     "plan hardware.memory_gib=-1": "hardware.memory_gib=-1.0: must be greater than 0, or null",
     "evaluate run=x launch.timeout_seconds=0": "launch.timeout_seconds=0: must be at least 1",
+    "status interval=0": "interval=0.0: must be greater than 0",
     "sync retries=0": "retries=0: must be at least 1",
     "sync run=nowhere": "run=nowhere: not a run directory",
     "status paths.cache=elsewhere": "paths.cache: no such key; it has runs",

@@ -27,6 +27,11 @@ def test_the_kind_of_a_model_is_that_of_its_group(kind: ModelKind, group: ModelK
         validated(*words)
 
 
+def test_the_check_of_a_model_is_of_the_kind_that_is_named() -> None:
+    with pytest.raises(UserError, match=r"^model\.kind=recurrent: .* state model=recurrent instead$"):
+        checked("check", compose_command("check", ["model.kind=recurrent"]))
+
+
 @pytest.mark.parametrize("kind", [kind for kind in CorpusKind if kind is not CorpusKind.grammar])
 def test_the_kind_of_a_corpus_is_that_of_its_group(kind: CorpusKind) -> None:
     with pytest.raises(UserError, match=rf"^data\.kind={kind}: .* state data=\w+ instead$"):
@@ -74,6 +79,12 @@ def test_the_name_of_a_sweep_is_one_that_wandb_takes(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("AIAYN_SWEEP", 129 * "x")
     with pytest.raises(UserError, match=r"^AIAYN_SWEEP=x+\.\.\.: has 129 characters, more than 128"):
         checked("train", compose_command("train"))
+
+
+def test_an_empty_name_of_a_sweep_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    for words, name in (([], None), (["sweeps=depth_width"], "depth_width")):
+        monkeypatch.setenv("AIAYN_SWEEP", "")
+        assert checked("train", compose_command("train", words)).identity.sweep == name
 
 
 def test_the_name_of_a_corpus_is_part_of_the_identity() -> None:

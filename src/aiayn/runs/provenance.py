@@ -149,8 +149,9 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
+@cache
 def package_lock() -> str:
-    """Python and every installed distribution, sorted, a line each as in "torch==2.13.0"."""
+    """Python and every installed distribution, sorted, a line each as in "torch==2.13.0"; read once per process."""
     found: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():  # Python imports the first of several with one name
         name = (distribution.metadata["Name"] or "").lower().replace("_", "-")

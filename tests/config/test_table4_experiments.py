@@ -87,6 +87,7 @@ def test_other_profiles_keep_their_own_values(name: str) -> None:
     last = settings(*words, "fidelity=tensor2tensor_final")
     assert (last["optimization.learning_rate_factor"], last["model.activation_dropout"]) == (2.0, 0.1)
     assert last["model.attention_dropout"] == {"wsj_only": 0.2, "semi_supervised": 0.1}[name]
+    assert last["decoding.max_extra_length"] == 300, "the profile's value is of translation"
     assert settings(*words, "fidelity=fairseq")["model.attention_dropout"] == 0.0
 
 

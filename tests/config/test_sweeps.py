@@ -169,7 +169,7 @@ def test_depth_against_width_has_the_layers_parameters_of_base() -> None:
 
     base = of_layers("table3/base")
     experiments = swept(sweeps_directory() / "depth_width.yaml")["experiment"]
-    assert of_layers("depth_width/n6_d512") == base
+    assert "table3/base" in experiments
     assert all(abs(of_layers(each) / base - 1) < 0.06 for each in experiments)
 
 

@@ -60,8 +60,6 @@ class Recipe:
 
     source: str
     settings: tuple[Item, ...]
-    unmentioned: tuple[str, ...]
-    """Settings of other recipes that the paper does not mention."""
     corpora: Mapping[str, Corpus]
     """By language pair."""
     splits: Mapping[str, int]

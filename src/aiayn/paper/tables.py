@@ -36,9 +36,6 @@ class Caption:
     """The version of the paper that the cells were read from."""
     language_pair: str = ""
     dev_set: str = ""
-    test_set: str = ""
-    decoding: str = ""
-    checkpoint_averaging: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

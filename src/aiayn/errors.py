@@ -1,5 +1,8 @@
 """Errors that commands report in one line instead of a traceback."""
 
+USER_ERROR = 2
+"""Exit code of a command or a worker that refuses its words or its configuration."""
+
 
 class _OneLineError(Exception):
     def _render_traceback_(self) -> list[str]:
@@ -16,4 +19,4 @@ class RunFailedError(_OneLineError, RuntimeError):
 
 
 class KilledRunError(RunFailedError):
-    """A run of which a process was killed, as by the kernel for want of memory: another attempt may succeed."""
+    """A run with a process that was killed, for example for lack of memory; another attempt may succeed."""

@@ -26,7 +26,7 @@ class LoadedModel:
 
     @classmethod
     def of(cls, request: TranslateConfig) -> Self:
-        """Load what `aiayn translate` would use; UserError if the run, the checkpoint or a setting cannot be used."""
+        """Load the model as `aiayn translate` does; UserError if run, checkpoint or a setting cannot be used."""
         runs = open_all(request.run, checkpoint=request.checkpoint, launch=request.launch, decoding=request.decoding)
         return cls(runs.first.directory, Translator.from_runs(runs, request))
 

@@ -7,13 +7,10 @@ from tempfile import TemporaryFile
 from threading import Thread
 from typing import IO
 
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system.orphans import GRACE_SECONDS
 
 CHILD = "aiayn.api.child"
-
-USER_ERROR = 2
-"""Exit code of a command for the user's mistake."""
 
 STOP_SECONDS = GRACE_SECONDS + 15
 """Longest wait for a command that was asked to stop: more than its workers may take for a checkpoint."""

@@ -19,7 +19,7 @@ from aiayn import __version__
 from aiayn.commands.report import REPORTS
 from aiayn.commands.reproduce import TABLES, reproduce
 from aiayn.commands.words import Words, meant, parse_words
-from aiayn.errors import RunFailedError, UserError
+from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system import processes
 from aiayn.system.output_format import printed_as
 from aiayn.system.progress import has_bars, has_shown_something, say
@@ -47,7 +47,7 @@ COMMANDS = {
     "prepare": Command("bring a corpus into the cache: tokenizer and token ids", has_json=True),
     "plan": Command("the cost of training: operations, memory, time, disk", has_json=True),
     "inspect": Command("the layers of a model: shapes, parameters, operations, memory, beside base", has_json=True),
-    "check": Command("whether a model has what training and searching need, such as causality", has_json=True),
+    "check": Command("the properties that training and search require of a model, such as causality", has_json=True),
     "evaluate": Command("decode and score a checkpoint of a run", has_json=True),
     "average": Command("the mean of a run's last checkpoints, as a checkpoint"),
     "translate": Command("translate lines of standard input with a run's model"),
@@ -96,14 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UserError, RunFailedError, KeyboardInterrupt) as error:
         _print_error(str(error) or "interrupted")
         _discard_unwritable_output()
-        return 2 if isinstance(error, UserError) else 1
-    except BrokenPipeError:  # the reader of our output left
+        return USER_ERROR if isinstance(error, UserError) else 1
+    except BrokenPipeError:  # the reader closed the pipe
         _discard_unwritable_output()
         return 1
 
 
 def _discard_unwritable_output() -> None:
-    """Drop output that cannot be written: the interpreter would complain of it at its end."""
+    """Drop output that cannot be written; otherwise the interpreter reports it when it exits."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -161,9 +161,10 @@ def _help(verb: str, words: Sequence[str]) -> int:
     """Print a verb's groups and values."""
     from aiayn.commands.verb_help import print_help
 
-    bare = [word for word in words if "=" not in word and word not in COMMANDS[verb].nouns]
+    command = COMMANDS[verb]
+    bare = [word for word in words if "=" not in word and word not in command.nouns]
     chosen = [word for word in words if "=" in word]
-    print_help(verb, chosen, bare, has_json=COMMANDS[verb].has_json)
+    print_help(verb, chosen, bare, nouns=command.nouns, has_json=command.has_json)
     return 0
 
 

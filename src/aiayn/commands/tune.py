@@ -11,9 +11,7 @@ def main(config: TuneConfig) -> None:
     named_runs(config.run)  # before torch is imported, which takes seconds
     beam_sizes = [int(each) for each in numbers(config.beam_sizes, key="beam_sizes", whole=True)]
     alphas = numbers(config.alphas, key="alphas")
-    output = output_file(config.output)
-    if output is not None and output.suffix not in (".md", ".json"):
-        raise UserError(f"output={output}: the suffix says the format; choose from .md, .json")
+    output = output_file(config.output, suffixes=(".md", ".json"))
     from aiayn.inference.tuning import tune_decoding
     from aiayn.reports.tuning import report_tuning
 

@@ -41,13 +41,16 @@ WIDEST, NAMES = 110, 24
 """Columns of the whole, and of the names at the left."""
 
 
-def print_help(verb: str, overrides: Sequence[str], sections: Sequence[str], *, has_json: bool) -> None:
+def print_help(
+    verb: str, overrides: Sequence[str], sections: Sequence[str], *, nouns: Sequence[str], has_json: bool
+) -> None:
     """Print the help of a verb.
 
     Args:
         verb: the verb.
         overrides: choose options, whose values are shown.
         sections: groups, or `all`, whose values are listed; without them, only the groups of a verb with many values.
+        nouns: one of them must follow the verb.
         has_json: whether the verb takes format=json.
 
     Raises:
@@ -61,7 +64,8 @@ def print_help(verb: str, overrides: Sequence[str], sections: Sequence[str], *, 
             raise UserError(f"aiayn {verb} {section} --help: no such group of values; {meant(section, [*nested, ALL])}")
     count = len(flatten(_plain(own)))
     listed = nested if ALL in sections or count <= FEW else list(sections)
-    lines = [] if sections else [*_wrapped(hydra.help.header.rstrip()), *_groups(verb, hydra)]
+    header = hydra.help.header.rstrip() + (f"\n\n<noun> is one of {', '.join(nouns)}." if nouns else "")
+    lines = [] if sections else [*_wrapped(header), *_groups(verb, hydra)]
     lines += [
         "Values (key=value):",
         "",
@@ -132,7 +136,7 @@ def _groups(verb: str, hydra: DictConfig) -> list[str]:
     lines: list[str] = []
     for group, (option, options) in found.items():
         default = "none" if option == "None" else option
-        lines += _entry(group, f"{explained.get(group, '')} Default {default}; {_some(options)}".strip())
+        lines += _entry(group, f"{explained[group]} Default {default}; {_some(options)}")
     return ["", "Groups (group=option):", "", *lines, ""] if lines else [""]
 
 

@@ -86,7 +86,7 @@ def _with_noun(verb: str, overrides: list[str], nouns: Sequence[str]) -> list[st
             raise UserError(f"{verb} {first}: {meant(first, nouns)}")
         return [f"noun={first}", *overrides[1:]]
     if not any(word.startswith("noun=") for word in overrides):
-        raise UserError(f"{verb}: of what? Choose from {', '.join(nouns)}")
+        raise UserError(f"{verb}: state a {verb}; choose from {', '.join(nouns)}")
     return overrides
 
 
@@ -98,7 +98,7 @@ def meant(word: str, names: Iterable[str]) -> str:
 
 
 SAME_OUTPUT = ("output=", "publish=", "watch=true", "noun=page")
-"""Starts of words that say otherwise than format=json what standard output gets."""
+"""Starts of words that contradict format=json on standard output."""
 
 
 def split_format(overrides: Sequence[str], *, has_folder: bool = False) -> tuple[Format, list[str]]:

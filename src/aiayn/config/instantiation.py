@@ -11,7 +11,9 @@ from aiayn.errors import UserError
 
 
 def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
-    """Import and call what `_target_` names, after arguments with a `_target_` of their own; `key` is named by errors.
+    """Import and call the object that `_target_` names, after arguments with a `_target_` of their own.
+
+    Errors name `key`.
 
     Raises:
         UserError: the target does not exist, or refuses its arguments.
@@ -29,7 +31,7 @@ def instantiate(node: Mapping[str, Any], *, key: str, **arguments: Any) -> Any:
 
 
 def locate(node: Mapping[str, Any], *, key: str) -> Any:
-    """Import and return what `_target_` names; UserError if it does not exist."""
+    """Import and return the object that `_target_` names; UserError if it does not exist."""
     try:
         return pkgutil.resolve_name(str(node["_target_"]))
     except (ImportError, AttributeError, ValueError) as error:

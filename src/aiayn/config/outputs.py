@@ -1,19 +1,21 @@
 """Paths of `output=`: a file or folder in an existing folder; every function raises UserError for others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from aiayn.errors import UserError
 
 
-def output_file(output: str | None) -> Path | None:
-    """The file to write, which is replaced if it exists; None for the terminal."""
+def output_file(output: str | None, *, suffixes: Sequence[str] = ()) -> Path | None:
+    """The file to write, which is replaced if it exists; None for the terminal; no `suffixes`: any one is taken."""
     if output is None:
         return None
     path = _in_a_folder(output)
     if path.is_dir():
         raise UserError(f"output={output}: is a folder; state a file in it")
+    if suffixes and path.suffix not in suffixes:
+        raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(suffixes)}")
     return path
 
 

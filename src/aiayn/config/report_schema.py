@@ -37,8 +37,7 @@ class ReportConfig:
     """`aiayn report <noun>`."""
 
     noun: str = MISSING
-    """comparison, configuration, cost, fidelity, hypotheses, matrix, page, paper, parameters, reproductions, run,
-    sharpness, or table1 to table4."""
+    """The report; `aiayn report --help` lists them."""
     run: str | None = MISSING
     """A run directory, for the report of a run; for its matrix also a folder below its evaluations/."""
     study: str | None = MISSING

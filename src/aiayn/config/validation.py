@@ -1,7 +1,6 @@
 """Rules between the values of a run's configuration, checked before anything is built; ranges: see `values`."""
 
 import json
-from typing import Any
 
 from aiayn.config.computed import check_computed
 from aiayn.config.data_schema import (
@@ -91,16 +90,9 @@ def _validate_plugins(model: ModelConfig) -> None:
     for key, name in plugins(vars(model)).items():
         if source_digest(name) is None:
             raise UserError(no_module(name, key=key))
-    for name, arguments in _own_arguments(model):
-        if arguments and not is_plugin(getattr(model, name)):
+    for name in ("attention", "positions") if isinstance(model, TransformerConfig) else ():
+        if getattr(model, f"{name}_arguments") and not is_plugin(getattr(model, name)):
             raise UserError(f"model.{name}_arguments: only a class of your own takes them; leave them out")
-
-
-def _own_arguments(model: ModelConfig) -> list[tuple[str, dict[str, Any]]]:
-    """The keyword arguments of a Transformer's parts, by the key of the part."""
-    if not isinstance(model, TransformerConfig):
-        return []
-    return [("attention", model.attention_arguments), ("positions", model.positions_arguments)]
 
 
 def _validate_lengths(config: TrainConfig) -> None:

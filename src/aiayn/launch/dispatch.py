@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from aiayn.config.freeze import frozen_content, frozen_text
 from aiayn.config.schema import TrainConfig
-from aiayn.errors import KilledRunError, RunFailedError, UserError
+from aiayn.errors import USER_ERROR, KilledRunError, RunFailedError, UserError
 from aiayn.launch.forked_workers import GROUP, WORKER, Started, start_worker
 from aiayn.launch.ranks import (
     FOLDER,
@@ -35,9 +35,6 @@ from aiayn.system.scratch import lock_of
 from aiayn.system.signals import SignalledInterrupt, signals_as_interrupts
 
 logger = logging.getLogger("aiayn")
-
-USER_ERROR = 2
-"""Exit code of a worker that refuses its configuration."""
 
 
 def launch_run(config: TrainConfig, *, command: str, fresh_process: bool, share: Share | None = None) -> Record:

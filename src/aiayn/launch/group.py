@@ -17,6 +17,7 @@ from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
+from aiayn.errors import USER_ERROR
 from aiayn.launch import ranks
 from aiayn.launch.ranks import FOLDER, Kind, cause_of, exit_text, read_failures, write_failure
 from aiayn.runs.directory import RunDirectory
@@ -100,7 +101,7 @@ def _exit_code(directory: RunDirectory, failures: Mapping[int, ProcessFailure]) 
             text = f"hangs: {lost.message}"  # it ran until it was killed here, after the others had given up
         write_failure(directory, rank=first, kind=Kind.killed, message=f"rank {first} {text}")
     cause = cause_of(read_failures(directory))
-    return 2 if cause is not None and cause.kind is Kind.refused else 1
+    return USER_ERROR if cause is not None and cause.kind is Kind.refused else 1
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ NOUNS = ", ".join(COMMANDS["report"].nouns)
 MISTAKES = {
     # the grammar
     "trian": "trian: no such verb; did you mean train?",
-    "report": f"report: of what? Choose from {NOUNS}",
+    "report": f"report: state a report; choose from {NOUNS}",
     "report paramters": "report paramters: did you mean parameters?",
     "xyzzy": "xyzzy: no such verb; choose from " + ", ".join(COMMANDS),
     "plan format=yaml": "format=yaml: choose from text, json",

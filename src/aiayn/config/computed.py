@@ -84,7 +84,8 @@ def _unresolved(composed: DictConfig, key: str) -> Any:
 @cache
 def _files_of(verb: str) -> DictConfig:
     """Hydra's defaults and, over them, `hydra` and `identity` of the command's own files."""
-    names = ["train", verb] if verb in ("prepare", "plan", "check", "inspect") else ["base", verb]
+    without_run = ("prepare", "plan", "check", "inspect")
+    names = ["train", "base_no_run", verb] if verb in without_run else ["base", verb]
     files = [OmegaConf.load(conf_directory() / f"{name}.yaml") for name in names]
     stated = [OmegaConf.masked_copy(file, ["hydra", "identity"]) for file in files if isinstance(file, DictConfig)]
     merged = OmegaConf.merge({"hydra": OmegaConf.to_container(OmegaConf.structured(HydraConf))}, *stated)

@@ -17,6 +17,7 @@ from aiayn.config import store
 from aiayn.config.compose import without_hydra
 from aiayn.config.identity import flatten
 from aiayn.config.meanings import meanings
+from aiayn.config.sweep_schema import LAUNCHERS
 from aiayn.errors import UserError
 
 GROUPS = {
@@ -28,8 +29,6 @@ GROUPS = {
     "hardware": "The devices of a plan.",
 }
 """The groups that are no field of the schema, and those whose field says less."""
-
-LAUNCHERS = ("basic", "joblib", "slurm", "ray")
 
 ALL = "all"
 """The word that lists every value."""
@@ -132,7 +131,7 @@ def _groups(verb: str, hydra: DictConfig) -> list[str]:
         if len(options) > 1 and group in explained:
             found[group] = str(chosen[group]), options
     if found and "sweeps" in found:
-        found["hydra/launcher"] = str(chosen["hydra/launcher"]), list(LAUNCHERS)
+        found["hydra/launcher"] = str(chosen["hydra/launcher"]), ["basic", *LAUNCHERS]
     lines: list[str] = []
     for group, (option, options) in found.items():
         default = "none" if option == "None" else option

@@ -16,8 +16,8 @@ from aiayn.config.difference import SWEEP_VARIABLE
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
-from aiayn.config.store import COMMANDS, JOBLIB, RAY, SLURM, SWEEPS, conf_directory, sweeps_directory
-from aiayn.config.sweep_schema import JoblibConfig, RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
+from aiayn.config.store import COMMANDS, SWEEPS, conf_directory, sweeps_directory
+from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
 
 
 def register() -> None:
@@ -46,11 +46,8 @@ def _register_once() -> None:
     for path in sweeps_directory().glob("*.yaml"):
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
     Plugins.instance()  # registers the launchers' own options, which the following replace
-    for name, schema, file in (
-        ("joblib", JoblibConfig, JOBLIB),
-        ("slurm", SlurmConfig, SLURM),
-        ("ray", RayConfig, RAY),
-    ):
+    for name, schema in LAUNCHERS.items():
+        file = f"hydra/{name}_launcher.yaml"
         launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(conf_directory() / file))
         store.store(group="hydra/launcher", name=name, node=launcher, provider=file)
 

@@ -136,3 +136,7 @@ class RayConfig:
     """Most attempts of a job after a process or a node is lost; each resumes from the last checkpoint."""
     poll_seconds: Positive = MISSING
     """Seconds between two queries of the jobs."""
+
+
+LAUNCHERS: dict[str, type] = {"joblib": JoblibConfig, "slurm": SlurmConfig, "ray": RayConfig}
+"""The options of hydra/launcher beside Hydra's own, basic; conf/hydra/<option>_launcher.yaml holds the values."""

@@ -30,8 +30,6 @@ def register() -> None:
 @cache
 def _register_once() -> None:
     register_resolvers()
-    # Each composition copies Hydra's sources, and with them this store, which compositions only read.
-    ConfigStore.__deepcopy__ = lambda store, _: store  # type: ignore[attr-defined]
     store = ConfigStore.instance()
     for command, node in COMMANDS.items():
         store.store(name=f"{command}_schema", node=node)

@@ -38,11 +38,9 @@ def main(config: TrainConfig) -> None:
     directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
     make_absolute(config)
     from aiayn.launch.dispatch import launch_run
-    from aiayn.launch.further_summary import add_to_summaries
     from aiayn.launch.shares import share_of
     from aiayn.reports.row import print_row
 
-    add_to_summaries("aiayn.reports.beside_base:at_the_end")
     command = job_command("train", hydra)
     jobs = jobs_of(hydra)
     is_parallel = is_swept and jobs.are_here and jobs.are_side_by_side  # Slurm and Ray allocate devices themselves

@@ -27,7 +27,6 @@ from aiayn.errors import RunFailedError, UserError
 from aiayn.inference.averaging import average_at_the_end
 from aiayn.inference.scoring import Scorer
 from aiayn.inference.weights import load_weights
-from aiayn.launch.further_summary import further_summary
 from aiayn.launch.starting_point import check_vocabulary, misses_validation, newest_whole_checkpoint, start_weights
 from aiayn.models.cost import ModelCost
 from aiayn.models.translation_model import TranslationModel, count_parameters
@@ -235,8 +234,20 @@ def _evaluate(
             record.scores = _scores(job, data, module, averaged_steps=average.steps)
     record.cost = record.cost if meter is None else meter.account()
     table_rows = int(job.config.logger.get("samples", 0))
-    further = partial(further_summary, job.directory, record, Path(job.config.paths.runs))
+    further = partial(_beside_base, job)
     log_final_results(trackers(loggers), record, job.directory, data, table_rows=table_rows, further=further)
+
+
+def _beside_base(job: Job) -> Mapping[str, float | int | str]:
+    """The run's difference to base; empty where it cannot be computed: the run's own results do not depend on it."""
+    # Half a second, of runs with a tracker alone; among the fork server's libraries, it would be each sweep's.
+    from aiayn.reports.beside_base import at_the_end
+
+    try:
+        return at_the_end(job.directory, job.record, Path(job.config.paths.runs))
+    except (UserError, OSError) as error:
+        logger.warning("not compared with base: %s", error)
+        return {}
 
 
 def _scores(

@@ -1,8 +1,8 @@
 """Atomic writes: files and folders are written under a temporary name, synced and renamed."""
 
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,14 +18,12 @@ def atomic_writer(path: Path, *, is_new: bool = False) -> Iterator[IO[bytes]]:
         is_new: instead, FileExistsError if it exists; of several processes, one writes it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
-    temporary = Path(name)
+    temporary = _partial(path)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with temporary.open("xb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
         if is_new:
             path.hardlink_to(temporary)
             temporary.unlink()
@@ -41,8 +39,9 @@ def atomic_writer(path: Path, *, is_new: bool = False) -> Iterator[IO[bytes]]:
 def new_folder(path: Path) -> Iterator[Path]:
     """Fill a folder that appears under `path` at the end; OSError if that is a file or a folder that is not empty."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial"))
+    partial = _partial(path)
     try:
+        partial.mkdir()
         yield partial
         for path_inside in partial.rglob("*"):
             if path_inside.is_dir():
@@ -51,7 +50,6 @@ def new_folder(path: Path) -> Iterator[Path]:
             with path_inside.open("rb") as stream:
                 os.fsync(stream.fileno())
         sync_directory(partial)
-        partial.chmod(0o777 & ~_umask())
         partial.rename(path)
         sync_directory(path.parent)
     except BaseException:
@@ -79,12 +77,9 @@ def write_new(path: Path, text: str) -> None:
 def append_line(path: Path, line: str) -> None:
     """Append a line to a UTF-8 text file, whole also if other processes append at the same time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-    try:
-        os.write(descriptor, f"{line}\n".encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with path.open("ab", buffering=0) as stream:
+        stream.write(f"{line}\n".encode())
+        os.fsync(stream.fileno())
 
 
 def sync_directory(directory: Path) -> None:
@@ -96,8 +91,6 @@ def sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _partial(path: Path) -> Path:
+    """A new name beside a path; a kill leaves it there."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

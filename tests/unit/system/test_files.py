@@ -1,5 +1,9 @@
 """Files and folders are written atomically."""
 
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -57,3 +61,27 @@ def test_a_failed_folder_replaces_nothing(tmp_path: Path) -> None:
         (partial / "file").write_text("second")
     assert list(tmp_path.iterdir()) == [path]
     assert (path / "file").read_text() == "first"
+
+
+@contextmanager
+def umask(mask: int) -> Iterator[None]:
+    before = os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_files_and_folders_have_the_permissions_of_others_beside_them(tmp_path: Path) -> None:
+    tmp_path.chmod(0o2770)  # a folder of a group: entries below it belong to the group, folders pass that on
+    with umask(0o007):
+        files.write_text(tmp_path / "file", "content")
+        files.append_line(tmp_path / "lines", "line")
+        with files.new_folder(tmp_path / "folder"):
+            pass
+    assert mode(tmp_path / "file") == mode(tmp_path / "lines") == 0o660
+    assert mode(tmp_path / "folder") == 0o2770

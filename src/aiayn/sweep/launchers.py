@@ -62,27 +62,23 @@ def sweeper_of(hydra: HydraConf) -> str:
     return str(hydra.sweeper._target_).rpartition(".")[2]
 
 
-UNDER_TORCHRUN = (
-    "a multirun under torchrun: its jobs start processes of their own: start each run by itself, or the multirun "
-    "without torchrun (docs/distributed.md)"
+IN_A_GROUP = (
+    "a multirun under torchrun or srun: its jobs start processes of their own: start each run by itself, or the "
+    "multirun as one process (docs/distributed.md)"
 )
 
 
-def check_no_torchrun() -> None:
-    """Refuse a multirun in a process that torchrun has started; UserError."""
-    if _is_under_torchrun():
-        raise UserError(UNDER_TORCHRUN)
-
-
-def _is_under_torchrun() -> bool:
-    return processes.by_torchrun() and not processes.by_ray()
+def check_no_group() -> None:
+    """Refuse a multirun whose command was started as one of a group: each process would run all jobs; UserError."""
+    if processes.is_rank():
+        raise UserError(IN_A_GROUP)
 
 
 def refusal_of(hydra: HydraConf) -> UserError | None:
     """The reason why a job cannot be launched; the folders that Hydra made for it are then removed."""
     is_multirun = hydra.mode is RunMode.MULTIRUN
-    if is_multirun and _is_under_torchrun():
-        reason = UNDER_TORCHRUN
+    if is_multirun and processes.is_rank() and jobs_of(hydra).are_here:  # jobs of Slurm and Ray may be ranks
+        reason = IN_A_GROUP
     elif not is_multirun and launcher_of(hydra) != BASIC:  # Hydra would ignore it
         name = hydra.runtime.choices.get("hydra/launcher")
         reason = f"hydra/launcher={name}: launchers run the jobs of a multirun; add -m, for one job too"

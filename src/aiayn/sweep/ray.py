@@ -361,7 +361,7 @@ def _group_variables(shape: Shape, place: int, local: int, meeting: str) -> dict
         "GROUP_RANK": str(place),
         "MASTER_ADDR": address,
         "MASTER_PORT": port,
-        "TORCHELASTIC_RUN_ID": f"{processes.RAY_RUN}{meeting}",
+        "TORCHELASTIC_RUN_ID": meeting,
     }
 
 

@@ -37,7 +37,7 @@ from aiayn.reports.sweep import Best, print_sweep
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.ledger import State, SweptJob, read_entry
 from aiayn.sweep.jobs import JOBS
-from aiayn.sweep.launchers import check_no_torchrun
+from aiayn.sweep.launchers import check_no_group
 from aiayn.sweep.words import folder_words
 
 logger = logging.getLogger("aiayn")
@@ -58,9 +58,9 @@ def search(composed: DictConfig, arguments: Sequence[str], *, loader: ConfigLoad
         launcher: runs it.
 
     Raises:
-        UserError: the search is invalid, or runs under torchrun.
+        UserError: the search is invalid, or runs under torchrun or srun.
     """
-    check_no_torchrun()
+    check_no_group()
     settings = OmegaConf.to_object(composed.hydra.sweeper)
     assert isinstance(settings, SweeperConfig)
     verb = composed.hydra.job.config_name

@@ -21,21 +21,13 @@ GROUP_VARIABLES = (
 )
 """Environment variables that a new process group must not inherit."""
 
-RAY_RUN = "ray-"
-"""The beginning of TORCHELASTIC_RUN_ID in ranks that Ray's launcher has started."""
-
 PROCESSES_PER_CORE = 4
 """Most processes of a run without GPUs: more would exhaust the machine's memory and only wait for each other."""
 
 
 def by_torchrun() -> bool:
-    """Whether torchrun or `aiayn.launch.group` started this process."""
+    """Whether this process has torchrun's variables: of torchrun itself, `aiayn.launch.group` or Ray's launcher."""
     return "TORCHELASTIC_RUN_ID" in os.environ
-
-
-def by_ray() -> bool:
-    """Whether the launcher of Ray started this process as a rank; it meets the others as torchrun's ranks do."""
-    return os.environ.get("TORCHELASTIC_RUN_ID", "").startswith(RAY_RUN)
 
 
 def by_srun() -> bool:

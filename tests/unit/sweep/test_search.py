@@ -199,12 +199,3 @@ def test_no_connection_to_the_storage_stays_open(tmp_path: Path, content: str | 
         gc.enable()
     assert path.is_file()
     assert path not in opened
-
-
-def test_no_search_begins_under_torchrun(aiayn: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}.items():
-        monkeypatch.setenv(name, value)
-    said = aiayn("train", "sweeps=search", "logger=none", "model.dropout=interval(0.0, 0.4)")
-    assert (said.code, said.out) == (2, "")
-    assert said.err.startswith("aiayn: a multirun under torchrun")
-    assert not list(tmp_path.rglob("search.db")), "no trial is left unfinished"

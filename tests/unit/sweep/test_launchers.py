@@ -1,0 +1,60 @@
+"""A multirun is one process: torchrun and srun would start it several times."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aiayn.config.compose import compose_with_hydra
+from aiayn.sweep.launchers import check_no_group, refusal_of
+
+GROUPS = {
+    "torchrun": {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"},
+    "srun": {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_LOCALID": "0", "SLURM_STEP_NUM_TASKS": "2"},
+}
+
+BATCH_SCRIPT = {"SLURM_JOB_ID": "1", "SLURM_PROCID": "0", "SLURM_NTASKS": "2"}
+
+
+def enter(group: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in group.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-m", "seed=1,2"),
+        ("-m", "seed=1,2", "hydra/launcher=joblib"),
+        ("-m", "seed=1,2", "hydra/launcher=slurm"),
+        ("sweeps=search", "model.dropout=interval(0.0, 0.4)"),
+    ],
+)
+def test_a_multirun_in_a_group_is_refused(
+    aiayn: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, group: str, words: tuple[str, ...]
+) -> None:
+    enter(GROUPS[group], monkeypatch)
+    said = aiayn("train", "logger=none", *words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.count("aiayn: a multirun under torchrun or srun: ") == 1
+    assert not list(tmp_path.rglob("run.json")), "no run has begun"
+    assert not list(tmp_path.rglob("search.db")), "no trial is left unfinished"
+
+
+def is_refused(launcher: str) -> bool:
+    composed = compose_with_hydra("train", ("hydra.mode=MULTIRUN", f"hydra/launcher={launcher}"))
+    return refusal_of(composed.hydra) is not None
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_jobs_of_a_scheduler_may_be_ranks(group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(GROUPS[group], monkeypatch)
+    assert not is_refused("slurm")
+    assert not is_refused("ray")
+
+
+def test_a_batch_script_of_several_tasks_is_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    enter(BATCH_SCRIPT, monkeypatch)
+    check_no_group()
+    assert not is_refused("basic")

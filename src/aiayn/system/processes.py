@@ -67,13 +67,19 @@ def stated_devices(trainer: Mapping[str, Any]) -> int | list[int] | None:
         devices = int(devices)
     if isinstance(devices, str) and re.fullmatch(r"\d+(\s*,\s*\d+)+,?|\d+,", devices):
         devices = [int(part) for part in devices.split(",") if part.strip()]
-    if isinstance(devices, list) and devices:
+    if isinstance(devices, list) and _are_indices(devices):
         return devices
     if devices in ("auto", -1):
         return None
     if not isinstance(devices, int) or devices < 1:
-        raise UserError(f"trainer.devices={devices}: state a number from 1, a list of devices, or auto")
+        raise UserError(f"trainer.devices={devices}: state a number from 1, a list of different devices, or auto")
     return devices
+
+
+def _are_indices(devices: list[Any]) -> bool:
+    """Whether these are different numbers from 0, at least one."""
+    are_numbers = all(type(each) is int and each >= 0 for each in devices)
+    return bool(devices) and are_numbers and len(set(devices)) == len(devices)
 
 
 def devices_per_node(trainer: Mapping[str, Any]) -> int:
@@ -90,7 +96,7 @@ def devices_per_node(trainer: Mapping[str, Any]) -> int:
 def gpus_to_choose_from(trainer: Mapping[str, Any]) -> tuple[tuple[str, ...], int]:
     """The GPUs that a run may use, and how many of them it needs; UserError if there are fewer."""
     visible, stated = machine.gpus(), stated_devices(trainer)
-    indices = sorted(set(stated)) if isinstance(stated, list) else range(len(visible) if stated is None else stated)
+    indices = sorted(stated) if isinstance(stated, list) else range(len(visible) if stated is None else stated)
     if not visible:
         raise UserError(
             f"trainer.accelerator={trainer.get('accelerator')}: this machine shows no GPU; take trainer=cpu"

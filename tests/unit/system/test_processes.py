@@ -57,13 +57,19 @@ def test_auto_is_every_gpu_or_one_process(devices: object) -> None:
         assert processes.devices_per_node(asked) == max(1, torch.cuda.device_count())
 
 
-@pytest.mark.parametrize("devices", [0, -2, "0", "", ",", 1.5, None, {"gpu": 1}, "0,one", "0;1,2", "--2", "1,-1"])
+@pytest.mark.parametrize(
+    "devices",
+    [
+        *(0, -2, "0", "", ",", 1.5, None, {"gpu": 1}, "0,one", "0;1,2", "--2", "1,-1", "1,1"),
+        *([], ["a", "b"], [0, "a"], [[0]], [-1], [0, 0], [True]),
+    ],
+)
 def test_other_values_are_refused(devices: object) -> None:
     with pytest.raises(UserError, match=r"^trainer\.devices=.*: state a number from 1"):
         processes.devices_per_node({"devices": devices})
 
 
-@given(st.lists(st.integers(0, 99), min_size=2), st.sampled_from([",", ", "]))
+@given(st.lists(st.integers(0, 99), min_size=2, unique=True), st.sampled_from([",", ", "]))
 def test_a_list_as_text_is_the_list(devices: list[int], separator: str) -> None:
     text = separator.join(map(str, devices))
     assert processes.devices_per_node({"devices": text}) == processes.devices_per_node({"devices": devices})

@@ -89,7 +89,7 @@ def read_study(sweeper: DictConfig) -> Study:
 
 def _check_rows(names: Collection[str], rows: Collection[str], key: str) -> None:
     for name in names:
-        if name not in rows:
+        if name not in [*rows]:  # it may be of any type
             raise UserError(f"{PREFIX}{key}={name}: no such row; choose from {', '.join(rows)}")
 
 
@@ -172,7 +172,10 @@ def _claim(entry: Any, key: str, gates: Mapping[str, Gate]) -> Claim:
     _check_keys(entry, key, ("id", "statement", "primary"), ("secondary", "gates"))
     if not str(entry["id"]).strip() or not str(entry["statement"]).strip():
         raise UserError(f"{PREFIX}{key}: state an id and a statement of at least one letter")
-    unknown = [name for name in entry.get("gates", ()) if name not in gates]
+    named = entry.get("gates", [])
+    if not isinstance(named, list):
+        raise UserError(f"{PREFIX}{key}.gates={named}: state a list of gates")
+    unknown = [name for name in named if name not in [*gates]]
     if unknown:
         known = f"{PREFIX}gates has {', '.join(gates) or 'none'}"
         raise UserError(f"{PREFIX}{key}.gates={unknown[0]}: no such gate; {_nearest(unknown[0], gates, known)}")
@@ -189,7 +192,7 @@ def _claim(entry: Any, key: str, gates: Mapping[str, Gate]) -> Claim:
 def _paper_claim(entry: Mapping[str, Any], key: str) -> Claim:
     _check_keys(entry, key, ("paper",), ())
     known = {claim.id: claim for claim in load_claims()}
-    if entry["paper"] not in known:
+    if entry["paper"] not in [*known]:
         raise UserError(f"{PREFIX}{key}.paper={entry['paper']}: no such claim; choose from {', '.join(known)}")
     return known[entry["paper"]]
 
@@ -218,16 +221,16 @@ def _check_keys(entry: Mapping[str, Any], key: str, needed: Sequence[str], possi
             raise UserError(f"{PREFIX}{key}.{name} has no value: state it")
 
 
-def _check_name(name: str, known: Sequence[str], key: str, kind: str) -> None:
-    """Refuse a name below a key that is none of the known ones."""
+def _check_name(name: Any, known: Sequence[str], key: str, kind: str) -> None:
+    """Refuse a name below a key that is none of the known ones; YAML has numbers as names too."""
     if name not in known:
         path = f"{PREFIX}{key}."
         nearest = _nearest(name, known, f"choose from {', '.join(known)}", path)
         raise UserError(f"{path}{name}: no such {kind}; {nearest}")
 
 
-def _nearest(name: str, known: Collection[str], otherwise: str, path: str = "") -> str:
-    close = difflib.get_close_matches(name, known, n=1)
+def _nearest(name: Any, known: Collection[str], otherwise: str, path: str = "") -> str:
+    close = difflib.get_close_matches(str(name), known, n=1)
     return f"did you mean {path}{close[0]}?" if close else otherwise
 
 

@@ -1,4 +1,4 @@
-"""A run's configuration and record without what is private: folders, trackers, callbacks, secrets.
+"""A run's configuration and record without private parts: folders, trackers, callbacks, secrets.
 
 Absolute paths become the names of their files. Trackers and callbacks are left out whole: their arguments are open, and
 nothing that uses a trained model reads them.
@@ -7,7 +7,7 @@ nothing that uses a trained model reads them.
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -91,19 +91,25 @@ def _text(text: str) -> str:
     return CREDENTIALS.sub("", PATH.sub(lambda found: PurePosixPath(found[0]).name, text))
 
 
-def check_public(folder: Path, names: tuple[str, ...]) -> None:
-    """Refuse to publish files that hold the value of a secret in the environment, or the home folder.
+def leaks(text: str) -> Iterator[str]:
+    """The secrets of this environment, the texts like a secret, and the paths of home folders in a text, in words.
 
     Nothing writes those on purpose; a user may have typed them where no rule expects them.
     """
-    hidden = {
-        f"the value of {name}": value
-        for name, value in os.environ.items()
-        if re.search("KEY|TOKEN|SECRET|PASSWORD", name) and len(value) >= SHORTEST_SECRET
-    }
-    hidden["the path of your home folder"] = f"{Path.home()}/"
+    for name, value in os.environ.items():
+        if re.search("KEY|TOKEN|SECRET|PASSWORD", name) and len(value) >= SHORTEST_SECRET and value in text:
+            yield f"the value of {name}"
+    home = os.path.expanduser("~")  # noqa: PTH111 (Path.home() raises where it is unknown)
+    if home not in ("/", "~") and f"{home}/" in text:
+        yield "the path of your home folder"
+    if found := SECRET_TEXT.search(text):
+        yield f"a text like a secret ({found[0][:12]}...)"
+    if found := HOME.search(text):
+        yield f"a path of a user's home ({found[0]})"
+
+
+def check_public(folder: Path, names: tuple[str, ...]) -> None:
+    """Refuse to publish files with leaks."""
     for name in names:
-        text = (folder / name).read_text(encoding="utf-8")
-        for what, value in hidden.items():
-            if value in text:
-                raise UserError(f"{name}: would hold {what}, which the run's configuration states; not published")
+        for leak in leaks((folder / name).read_text(encoding="utf-8")):
+            raise UserError(f"{name}: would hold {leak}, which the run's configuration states; not published")

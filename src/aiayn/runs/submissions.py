@@ -21,7 +21,7 @@ from aiayn.evaluation.sentences import SentenceScores
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import read_scores
 from aiayn.runs.provenance import digest
-from aiayn.runs.public import HOME, SECRET_TEXT, public_command, without_folders
+from aiayn.runs.public import leaks, public_record, without_folders
 from aiayn.runs.record import Record, SplitScores, Status, json_text, read_record
 from aiayn.runs.replays import RecordedRun, content_hash
 from aiayn.system import files
@@ -42,8 +42,8 @@ class _Broken(Exception):  # noqa: N818 (a finding, not an error)
 def submit(run: RecordedRun, folder: Path) -> Path:
     """Copy a run's record below the folder and verify the copy; return its folder.
 
-    The folders and the tracker of its configuration, which do not change results, are left out, and of its command
-    all that is private.
+    The folders and the tracker of its configuration, which do not change results, are left out, and private parts of
+    its record.
 
     Raises:
         UserError: the place is taken, or the record is not as a submitted one should be; nothing is left there.
@@ -62,8 +62,7 @@ def submit(run: RecordedRun, folder: Path) -> Path:
             files.write_bytes(made / path.relative_to(own.path), path.read_bytes())
         config = without_folders(frozen_content(own.config))
         files.write_text(made / own.config.name, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
-        record = json.loads(own.record.read_text(encoding="utf-8"))
-        record["command"] = public_command(record["command"])
+        record = public_record(json.loads(own.record.read_text(encoding="utf-8")))
         files.write_text(made / own.record.name, json_text(record))
         files.write_text(made / CHECKSUMS, checksums(made))
         found = findings(made, name=run.record.name)
@@ -260,12 +259,9 @@ def _is_close(stated: float, computed: float) -> bool:
 
 
 def _of_text(folder: Path) -> Iterator[str]:
-    """No file has a secret, or a path in a user's home; sentences are not read."""
+    """No file has a leak; sentences are not read."""
     for name in _names(folder):
         if name.endswith((".hypotheses.txt", ".trees", CHECKSUMS)):
             continue
         text = (folder / name).read_text(encoding="utf-8", errors="replace")
-        if found := SECRET_TEXT.search(text):
-            yield f"{folder / name}: has what looks like a secret ({found[0][:12]}...); remove it"
-        if found := HOME.search(text):
-            yield f"{folder / name}: has a path of a user's home ({found[0]}); remove it"
+        yield from (f"{folder / name}: has {leak}; remove it" for leak in leaks(text))

@@ -97,3 +97,21 @@ def test_a_secret_of_the_environment_is_refused(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("MY_API_KEY", "0123456789abcdef")
     with pytest.raises(UserError, match=r"run\.json: would hold the value of MY_API_KEY"):
         check_public(tmp_path, ("run.json",))
+
+
+def test_an_address_is_no_path_of_a_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Containers of a cluster may have / as the home folder."""
+    monkeypatch.setenv("HOME", "/home-of-ada")
+    (tmp_path / "card").write_text("https://huggingface.co/ada/model")
+    (tmp_path / "other").write_text("/home-of-ada/runs")
+    with pytest.raises(UserError, match="other: would hold the path of your home folder"):
+        check_public(tmp_path, ("card", "other"))
+    monkeypatch.setenv("HOME", "/")
+    check_public(tmp_path, ("card", "other"))
+
+
+@pytest.mark.parametrize("text", ["token: 0123456789abcdef", "at /Users/ada/corpus"])
+def test_a_text_like_a_secret_and_the_home_of_another_user_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(UserError, match=r"config\.yaml: would hold a "):
+        check_public(tmp_path, ("config.yaml",))

@@ -130,6 +130,13 @@ def test_each_kind_of_damage_is_named_with_its_file(record: Path, kind: str) -> 
     assert any(file in line.partition(": ")[0] and reason in line for line in found), found
 
 
+def test_a_secret_of_the_environment_is_named(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not findings(record)
+    command = json.loads((record / "run.json").read_text())["command"]
+    monkeypatch.setenv("MY_API_KEY", command)
+    assert f"{record / 'run.json'}: has the value of MY_API_KEY; remove it" in findings(record)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(data=st.data())
 def test_any_changed_byte_is_found_by_its_file(record: Path, data: st.DataObject) -> None:

@@ -28,9 +28,7 @@ class JoblibScheduler:
             TerminatedWorkerError: a process of the pool was killed.
         """
         count = self.settings.n_jobs
-        run = (
-            starter.returned if effective_n_jobs(count) > 1 else starter.run
-        )  # joblib runs one at a time in this process
+        run = starter.run if effective_n_jobs(count) == 1 else starter.returned  # joblib runs a single one here
         pool = Parallel(count, backend="loky", batch_size=1, initializer=begin_launcher_process)
         for returned in pool(delayed(run)(job.words, job.index) for job in jobs):
             _ = returned.return_value  # raises what the job raised, after the others have ended

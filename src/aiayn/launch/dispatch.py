@@ -146,11 +146,12 @@ def _run_group(
     with signals_as_interrupts(), group_folder() as folder:
         environment[FOLDER] = str(folder)
         descriptors = (lock, lock_of(folder), *lease.descriptors)
-        with lease.pinned():
-            group = start_worker(
-                words, environment=environment, descriptors=descriptors, is_forked=is_forked, module=module
-            )
+        group: Started | None = None
         try:
+            with lease.pinned():
+                group = start_worker(
+                    words, environment=environment, descriptors=descriptors, is_forked=is_forked, module=module
+                )
             code = group.wait()
         except KeyboardInterrupt as error:
             _stop(group, error)
@@ -200,8 +201,10 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
     raise KilledRunError(message) if was_killed else RunFailedError(message)
 
 
-def _stop(group: Started, error: BaseException) -> None:
-    """Ask the group to stop at the next step, and wait for its checkpoint."""
+def _stop(group: Started | None, error: BaseException) -> None:
+    """Ask the group, if it has begun, to stop at the next step, and wait for its checkpoint."""
+    if group is None:
+        return
     # SIGINT would show the traceback of a process that still loads libraries.
     _send(group, error.signal if isinstance(error, SignalledInterrupt) else signal.SIGTERM)
     try:
@@ -211,6 +214,7 @@ def _stop(group: Started, error: BaseException) -> None:
         group.wait()
 
 
-def _send(group: Started, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group.pid, number)
+def _send(group: Started | None, number: signal.Signals) -> None:
+    if group is not None:
+        with suppress(ProcessLookupError):
+            os.killpg(group.pid, number)

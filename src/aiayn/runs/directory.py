@@ -254,7 +254,6 @@ class RunDirectory:
                 yield lock.fileno()
             finally:
                 holder.unlink(missing_ok=True)
-                fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def average_name(steps: Sequence[int]) -> str:

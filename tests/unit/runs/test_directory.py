@@ -106,6 +106,16 @@ def test_a_directory_is_locked_until_its_processes_end(tmp_path: Path) -> None:
         assert directory.path.is_dir()
 
 
+def test_a_process_that_inherits_the_lock_holds_it_to_its_end(tmp_path: Path) -> None:
+    """Such as a worker whose command was interrupted the moment after it had started it."""
+    directory = RunDirectory(tmp_path / "run")
+    with directory.locked() as lock:
+        worker = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(lock,))
+    free = [directory.is_free]
+    worker.communicate(b"\n")
+    assert [*free, directory.is_free] == [False, True]
+
+
 def test_a_directory_is_unlocked_after_an_error(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path / "run")
     with pytest.raises(ZeroDivisionError), directory.locked():

@@ -78,9 +78,7 @@ def _lock_and_run(
             logger.info("%s: finished already; shown, not done again%s", directory.path, _other_code(record))
             log_to_agent(config, directory, record)
             return record
-        for left_over in directory.path.rglob("*.partial"):  # of an attempt that was killed while it wrote
-            if left_over.is_file():  # a folder may belong to an export that is still running
-                left_over.unlink(missing_ok=True)
+        directory.remove_partial_files()
         earlier = frozen_content(directory.config) if directory.config.is_file() else {}
         config.identity.title = (earlier.get("identity") or {}).get("title") or config.identity.title
         files.write_text(directory.config, frozen_text(config))

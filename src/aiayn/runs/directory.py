@@ -228,6 +228,15 @@ class RunDirectory:
             elif path.name not in (LOCK, HOLDER, self.repeats_file.name):
                 path.unlink()
 
+    def remove_partial_files(self) -> None:
+        """Remove those of an attempt that was killed while it wrote; the caller holds the lock.
+
+        Commands that need no lock write averages and evaluations, so a partial one may still be in use.
+        """
+        for path in (*self.path.glob(".*.partial"), *self.checkpoints.glob(".*.partial")):
+            if path.is_file() and not path.name.startswith(".average-"):
+                path.unlink(missing_ok=True)
+
     def remove_refused(self) -> None:
         """Remove the files of a run that was refused before it began."""
         own = (self.config, self.record, self.log, self.tokenizer, self.sweeps_file, self.replay_file)

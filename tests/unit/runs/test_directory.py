@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from aiayn.errors import UserError
 from aiayn.runs.directory import RunDirectory, average_name, open_run
+from aiayn.system import files
 
 step_numbers = st.sets(st.integers(0, 10**8), max_size=6)
 
@@ -114,6 +115,20 @@ def test_a_process_that_inherits_the_lock_holds_it_to_its_end(tmp_path: Path) ->
     free = [directory.is_free]
     worker.communicate(b"\n")
     assert [*free, directory.is_free] == [False, True]
+
+
+def test_partial_files_of_a_killed_attempt_are_removed_but_those_of_other_commands_are_not(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path / "run")
+    with files.atomic_writer(directory.checkpoints / "average-of2-0000003-0000006.ckpt") as average:
+        average.write(b"half of the mean")
+        (directory.path / ".model.partial").mkdir()
+        left = [directory.path / ".run.json.0a.partial", directory.checkpoints / ".step-0000003.ckpt.0a.partial"]
+        for path in left:
+            path.touch()
+        directory.remove_partial_files()
+    assert not [path for path in left if path.exists()]
+    assert [path.name for path in directory.checkpoints.iterdir()] == ["average-of2-0000003-0000006.ckpt"]
+    assert (directory.path / ".model.partial").is_dir()
 
 
 def test_a_directory_is_unlocked_after_an_error(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from aiayn.api.words import folder, text, texts, word, words
 from aiayn.commands.composing import typed_configuration
+from aiayn.config.computed import key_of
 from aiayn.config.freeze import load_config
 from aiayn.config.schema import TrainConfig
 from aiayn.errors import UserError
@@ -150,7 +151,7 @@ class Run:
         """
         own = texts(overrides, "overrides", example="['splits=[test]']")
         for each in own:
-            if each.lstrip("+~").partition("=")[0] == "run":
+            if key_of(each) == "run":
                 raise UserError(f"{each}: this run is evaluated; leave it out, and load the other one")
         request = typed_configuration("evaluate", [*self._overrides, *own])
         set_torch_environment()

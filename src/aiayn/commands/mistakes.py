@@ -13,7 +13,9 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from aiayn.config import store
 from aiayn.config.compose import compose_with_hydra
+from aiayn.config.computed import key_of
 from aiayn.config.data_schema import DATA_TYPES
+from aiayn.config.difference import SEARCHPATH
 from aiayn.config.identity import flatten
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.schema import TOKENIZER_TYPES
@@ -80,7 +82,7 @@ def _first_line(error: BaseException) -> str:
 
 def _is_stated(key: str, overrides: Sequence[str]) -> bool:
     """Whether the command line has a key, or one above it; otherwise a file has it."""
-    return any(_key(word) == key or key.startswith(f"{_key(word)}.") for word in overrides)
+    return any(key_of(word) == key or key.startswith(f"{key_of(word)}.") for word in overrides)
 
 
 def _refused_value(error: OmegaConfBaseException, key: str) -> str:
@@ -103,10 +105,6 @@ def _no_such_field(key: str, schema: Any) -> str:
     return f"{key}: no such key; {_nearest(key, names, otherwise='choose from ' + ', '.join(names))}"
 
 
-def _key(word: str) -> str:
-    return word.partition("=")[0].lstrip("+~")
-
-
 def _no_such_option(file: str, known: Sequence[str], overrides: Sequence[str]) -> str:
     """The answer to a group's option that does not exist, given as <group>/<option>; `known` are those of Hydra."""
     group, _, option = file.rpartition("/") if file.startswith("hydra/") else file.partition("/")
@@ -121,7 +119,7 @@ def _no_such_key(key: str, verb: str, overrides: Sequence[str], schema: Any) -> 
     if group == "hydra" and dataclasses.is_dataclass(schema):
         return _no_such_field(key, schema)
     if key in GLOBAL_GROUPS:
-        option = next((word for word in overrides if _key(word) == key), key)
+        option = next((word for word in overrides if key_of(word) == key), key)
         return f"{option}: a file of this group opens with the line `# @package _global_`"
     if group == "trainer" and name in STATED_ELSEWHERE:
         return f"{key}: {STATED_ELSEWHERE[name]}"
@@ -155,9 +153,9 @@ def _kinds_with(key: str) -> list[str]:
 def _keys(verb: str, overrides: Sequence[str]) -> list[str]:
     """Every key of the command with the options chosen, dotted, and the groups."""
     composed = compose_with_hydra(verb)
-    groups = [word for word in overrides if _key(word) in composed.hydra.runtime.choices and "," not in word]
+    groups = [word for word in overrides if key_of(word) in composed.hydra.runtime.choices and "," not in word]
     if groups:
-        folders = [word for word in overrides if word.startswith("hydra.searchpath=")]
+        folders = [word for word in overrides if word.startswith(SEARCHPATH)]
         with suppress(*MISTAKES):  # of these files
             composed = compose_with_hydra(verb, [*folders, *groups])
     content = OmegaConf.to_container(composed, resolve=False)

@@ -52,7 +52,7 @@ def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str
     swept = _unresolved(composed, "hydra.sweeper").get("params") or {}
     words = [*overrides, *(f"{key}={value}" for key, value in swept.items())]
     for word in words:
-        key = word.partition("=")[0].lstrip("+~")
+        key = key_of(word)
         if _is_below(key, UNUSED) and not _is_below(key, USED):
             raise UserError(f"{word}: {_instead(key, verb)}")
         if key.startswith("identity.") and "identity" in composed:
@@ -60,6 +60,11 @@ def check_computed_keys(composed: DictConfig, verb: str, overrides: Sequence[str
     for key in FOLDERS:
         if _unresolved(composed, key) != _unresolved(_files_of(verb), key):
             raise UserError(f"{key}={_unresolved(composed, key)}: {_instead(key, verb)}")
+
+
+def key_of(word: str) -> str:
+    """The key, or the group, of an override."""
+    return word.partition("=")[0].lstrip("+~")
 
 
 def _is_below(key: str, roots: tuple[str, ...]) -> bool:

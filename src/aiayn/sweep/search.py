@@ -29,6 +29,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from aiayn.config.computed import key_of
 from aiayn.config.store import SWEEPS
 from aiayn.config.sweep_schema import Objective, SweeperConfig
 from aiayn.config.values import check_values
@@ -239,7 +240,7 @@ class Search:
         job = self._job(trial)
         assert job is not None
         assert trial.value is not None
-        words = [word for word in job.overrides if word.partition("=")[0].lstrip("+") != SWEEPS]
+        words = [word for word in job.overrides if key_of(word) != SWEEPS]
         command = shlex.join(["aiayn", "train", *self.folder, *words])
         return Best(job, self.objective.value, trial.value, command)
 

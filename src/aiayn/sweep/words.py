@@ -13,7 +13,8 @@ from hydra.errors import HydraException
 from hydra.types import RunMode
 
 from aiayn.config import store
-from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SWEEP_VARIABLE, SWEPT_VARIABLE
+from aiayn.config.computed import key_of
+from aiayn.config.difference import PLANNED_SEEDS_VARIABLE, SEARCHPATH, SWEEP_VARIABLE, SWEPT_VARIABLE
 from aiayn.config.identity import is_neutral
 from aiayn.errors import UserError
 
@@ -31,7 +32,7 @@ def write_out_globs(words: Sequence[str]) -> list[str]:
 
 def further_folders(words: Sequence[str]) -> list[Path]:
     """The folders of configuration that `hydra.searchpath` names."""
-    found = [_value(word) for word in words if word.startswith("hydra.searchpath=")]
+    found = [_value(word) for word in words if word.startswith(SEARCHPATH)]
     return [Path(str(path).removeprefix("file://")) for paths in found if isinstance(paths, list) for path in paths]
 
 
@@ -42,7 +43,7 @@ def folder_words(words: Sequence[str]) -> list[str]:
     change no result, and may hold secrets, such as `hydra.job.env_set`.
     """
     found: list[str] = []
-    for word in (word for word in words if word.startswith("hydra.searchpath=")):
+    for word in (word for word in words if word.startswith(SEARCHPATH)):
         folders = further_folders([word])
         is_one = len(folders) == 1 and folders[0].is_dir()
         found = ["--config-dir", str(_relative(folders[0]))] if is_one else [word]
@@ -52,7 +53,7 @@ def folder_words(words: Sequence[str]) -> list[str]:
 def job_command(verb: str, hydra: HydraConf) -> str:
     """The command line that runs one job, of a multirun too: `hydra.mode=RUN` has a file of sweeps/ start no other."""
     words = list(hydra.overrides.task)
-    is_of_file = hydra.mode is RunMode.MULTIRUN and any(_key(word) == store.SWEEPS for word in words)
+    is_of_file = hydra.mode is RunMode.MULTIRUN and any(key_of(word) == store.SWEEPS for word in words)
     mode = ["hydra.mode=RUN"] if is_of_file else []
     return shlex.join(["aiayn", verb, *folder_words(hydra.overrides.hydra), *words, *mode])
 
@@ -84,19 +85,19 @@ def name_sweep(words: Sequence[str], *, is_multirun: bool) -> None:
         words: the overrides.
         is_multirun: whether -m is stated.
     """
-    files = [word for word in words if _key(word) == store.SWEEPS]
+    files = [word for word in words if key_of(word) == store.SWEEPS]
     if len(files) > 1 or any("," in word for word in files):
         raise UserError(f"{' '.join(files)}: one sweep at a time; run one after the other")
     own = [word for word in words if "=" in word and not word.startswith("hydra")]
     swept = [word for word in own if (is_multirun or files) and _is_swept(word)]
-    os.environ[SWEPT_VARIABLE] = " ".join(map(_key, swept))
+    os.environ[SWEPT_VARIABLE] = " ".join(map(key_of, swept))
     os.environ[PLANNED_SEEDS_VARIABLE] = " ".join(
-        seed for word in swept if _key(word) == "seed" for seed in _values(word)
+        seed for word in swept if key_of(word) == "seed" for seed in _values(word)
     )
     if files or not is_multirun:  # conf/train.yaml names a sweep after its file
         return
     in_order = sorted(own, key=lambda word: word not in swept)
-    keys = {word: _key(word) for word in in_order}
+    keys = {word: key_of(word) for word in in_order}
     named = [word for word, key in keys.items() if key != "seed" and (key.startswith("scale") or not is_neutral(key))]
     name = " ".join(named) or SEEDS
     if len(name) > LONGEST_SWEEP_NAME:
@@ -144,7 +145,3 @@ def _parsed(word: str) -> Override | None:
         return OverridesParser.create().parse_override(word)
     except HydraException:
         return None
-
-
-def _key(word: str) -> str:
-    return word.partition("=")[0].lstrip("+~")

@@ -131,7 +131,7 @@ def _values(word: str) -> list[str]:
     override = _parsed(word)
     if override is None or not override.is_discrete_sweep() or isinstance(override.value(), Glob):
         return []
-    return [str(value) for value in override.sweep_iterator()]
+    return [str(getattr(value, "text", value)) for value in override.sweep_iterator()]  # some may be quoted
 
 
 def _value(word: str) -> object:

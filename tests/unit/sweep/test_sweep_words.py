@@ -65,6 +65,7 @@ def test_other_words_do_not_change(word: str) -> None:
     [
         (["seed=1,2,3", "model.num_heads=2,4"], True, None, "1 2 3"),
         (["seed=range(1,4)"], True, None, "1 2 3"),
+        (["seed=\"1\",'2',3"], True, None, "1 2 3"),
         (["seed=4"], True, None, ""),
         (["seed=1,2,3"], False, None, ""),
         (["sweeps=seeds"], False, "1,2,3,4,5", "1 2 3 4 5"),

@@ -35,7 +35,7 @@ def main(config: TrainConfig) -> None:
         plan_seeds(hydra)
     else:
         remove_abandoned(Path(config.paths.runs).expanduser(), prefix=PREFIX)
-    directory = RunDirectory(Path(config.paths.runs) / config.identity.name)
+    directory = RunDirectory(Path(config.paths.runs).expanduser() / config.identity.name)
     make_absolute(config)
     from aiayn.launch.dispatch import launch_run
     from aiayn.launch.shares import share_of

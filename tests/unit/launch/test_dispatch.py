@@ -130,3 +130,29 @@ def test_a_worker_ends_with_its_command(
     while workers(run) and time.monotonic() < end:
         time.sleep(0.2)
     assert workers(run) == []
+
+
+SCONTROL = """#!/bin/sh
+echo "$@" >> asked
+echo JobId=12 JobState=RUNNING Requeue=1 Restarts=0 BatchFlag=1 PreemptTime=None
+"""
+
+
+@pytest.mark.long
+def test_a_job_of_slurm_with_runs_below_the_home_folder_is_requeued(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "scontrol"
+    program.write_text(SCONTROL)
+    program.chmod(0o755)
+    slurm = {"SLURM_JOB_ID": "12", "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "aiayn", "train", *ENDLESS, "paths.runs=~/runs", "paths.cache=cache"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "HOME": str(tmp_path), **slurm}
+    job = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        await_worker(tmp_path)
+        job.send_signal(signal.SIGUSR1)
+        _, said = job.communicate(timeout=60)
+    finally:
+        job.kill()
+        job.wait()
+    assert "requeue 12" in (tmp_path / "asked").read_text().splitlines(), said

@@ -33,7 +33,7 @@ from aiayn.system.processes import stated_devices
 logger = logging.getLogger("aiayn")
 
 PYTHON = shlex.join(["sh", "-c", 'trap "" USR1; exec "$0" "$@"', sys.executable])
-"""A process that is still importing ignores the signal that warns of preemption, and dies by the next one."""
+"""A process that is still importing ignores the signal that warns of preemption, and is ended by the next one."""
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,13 @@ class SlurmScheduler:
         assert task.folder is not None
         for job in jobs:
             task.folder.write(job.outcome)
-        submissions = _submit(starter, jobs, self.settings)
+        submitted: list[Submission] = []
         try:
-            _wait(submissions, task, task.folder, poll_seconds=self.settings.poll_seconds)
+            _submit(submitted, starter, jobs, self.settings)
+            _wait(submitted, task, task.folder, poll_seconds=self.settings.poll_seconds)
         except KeyboardInterrupt:
-            logger.warning("Slurm keeps the jobs; `scancel %s` ends them", " ".join(_arrays(submissions)))
+            if submitted:
+                logger.warning("Slurm keeps the jobs; `scancel %s` ends them", " ".join(_arrays(submitted)))
             raise
 
 
@@ -130,9 +132,11 @@ def parameters(settings: SlurmConfig, shape: Shape) -> dict[str, Any]:
     }
 
 
-def _submit(starter: Starter, jobs: Sequence[Job[Shape]], settings: SlurmConfig) -> list[Submission]:
-    """Hand the jobs of each shape to Slurm as one array; all of them, or none."""
-    submitted: list[Submission] = []
+def _submit(submitted: list[Submission], starter: Starter, jobs: Sequence[Job[Shape]], settings: SlurmConfig) -> None:
+    """Hand the jobs of each shape to Slurm as one array, and add them to `submitted`; all of them, or none.
+
+    An interrupt leaves there those that Slurm has taken.
+    """
     for shape in dict.fromkeys(job.shape for job in jobs):
         alike = [job for job in jobs if job.shape == shape]
         executor = SlurmExecutor(folder=settings.submitit_folder, max_num_timeout=0, python=PYTHON)
@@ -151,7 +155,6 @@ def _submit(starter: Starter, jobs: Sequence[Job[Shape]], settings: SlurmConfig)
     logs = settings.submitit_folder.replace("%j", "<job>")
     ids = " ".join(_arrays(submitted))
     logger.info("jobs of Slurm: %d (%s); logs in %s; Ctrl-C leaves them running", len(submitted), ids, logs)
-    return submitted
 
 
 def _arrays(submissions: Sequence[Submission]) -> list[str]:

@@ -1,5 +1,6 @@
 """The resources that a job requests of Slurm, and the errors without Slurm."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,31 @@ def test_without_submitit_it_is_one_line(tmp_path: Path) -> None:
     )
     answer = "aiayn: hydra/launcher=slurm: submitit is not installed; pip install -e '.[slurm]' in the checkout\n"
     assert (said.returncode, said.stdout, said.stderr) == (2, "", answer)
+
+
+SBATCH = """#!/bin/sh
+if [ -e first ]; then
+  kill -INT $PPID
+  sleep 5
+fi
+touch first
+echo Submitted batch job 7
+"""
+
+
+@pytest.mark.slow
+def test_an_interrupt_between_two_submissions_names_the_jobs_that_slurm_has(tmp_path: Path) -> None:
+    for name in ("sbatch", "srun"):
+        (tmp_path / name).write_text(SBATCH)
+        (tmp_path / name).chmod(0o755)
+    words = ["train", "-m", "trainer.devices=1,2", "trainer=cpu", "hydra/launcher=slurm", "logger=none"]
+    said = subprocess.run(
+        [sys.executable, "-m", "aiayn", *words],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.returncode, said.stderr.splitlines()[-1]) == (1, "aiayn: interrupted")
+    assert "Slurm keeps the jobs; `scancel 7` ends them" in said.stderr

@@ -266,25 +266,7 @@ def freeze(
         UserError: pilots have not finished, planned runs are pilots, or the frozen plan differs.
     """
     if not registration_file(runs, name).exists():
-        check_no_pilots(runs, plan)
-        pilots = Pilots.read(runs, plan.pilots, plan.base)
-        if pilots.unfinished:
-            raise UserError(
-                f"{STAGE}=runs: {len(pilots.unfinished)} of {len(plan.pilot_runs)} pilots have not finished; run "
-                f"{commands[Stage.pilots]}"
-            )
-        noises = pilots.noises
-        powers = power_of(claims, plan.seeds, noises)
-        registration = Registration(
-            name=name,
-            plan=plan,
-            time=utc_now(),
-            code=code_version(),
-            command=commands[Stage.runs],
-            pilots=pilots.results(),
-            noises=None if noises is None else {metric.value: asdict(noise) for metric, noise in noises.items()},
-            powers={claim.id: power for claim, power in zip(claims, powers, strict=True)},
-        )
+        registration = _new_registration(name, plan, claims, runs, commands)
         try:
             registration.write(runs)
         except FileExistsError:
@@ -303,6 +285,31 @@ def freeze(
     if frozen.code != code_version():
         logger.warning("the plan was frozen by %s, and this is %s", frozen.code.text, code_version().text)
     return frozen
+
+
+def _new_registration(
+    name: str, plan: StudyPlan, claims: Sequence[Claim], runs: Path, commands: Mapping[Stage, str]
+) -> Registration:
+    """The plan with the results of its pilots; the arguments and errors are those of `freeze`."""
+    check_no_pilots(runs, plan)
+    pilots = Pilots.read(runs, plan.pilots, plan.base)
+    if pilots.unfinished:
+        raise UserError(
+            f"{STAGE}=runs: {len(pilots.unfinished)} of {len(plan.pilot_runs)} pilots have not finished; run "
+            f"{commands[Stage.pilots]}"
+        )
+    noises = pilots.noises
+    powers = power_of(claims, plan.seeds, noises)
+    return Registration(
+        name=name,
+        plan=plan,
+        time=utc_now(),
+        code=code_version(),
+        command=commands[Stage.runs],
+        pilots=pilots.results(),
+        noises=None if noises is None else {metric.value: asdict(noise) for metric, noise in noises.items()},
+        powers={claim.id: power for claim, power in zip(claims, powers, strict=True)},
+    )
 
 
 def _show_plan(study: Study, name: str, rows: Mapping[str, ComposedRow], runs: Path, pilots_command: str) -> None:

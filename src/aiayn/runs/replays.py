@@ -55,7 +55,7 @@ class RecordedRun:
         return Evaluation(self.directory, self.record, self.record.scores, str(self.directory.path), REMEDY)
 
 
-def open_record(path: str, *, key: str = "record") -> RecordedRun:
+def open_record(path: str) -> RecordedRun:
     """The record that the user named: `run.json`, or the folder that holds it.
 
     Raises:
@@ -64,14 +64,14 @@ def open_record(path: str, *, key: str = "record") -> RecordedRun:
     named = Path(path).expanduser()
     file = named / "run.json" if named.is_dir() else named
     if not named.exists():
-        raise UserError(f"{key}={path}: nothing is there; name a file run.json, or the run directory that holds it")
+        raise UserError(f"record={path}: nothing is there; name a file run.json, or the run directory that holds it")
     if file.name != "run.json":
-        raise UserError(f"{key}={path}: name a file run.json, or the run directory that holds it")
+        raise UserError(f"record={path}: name a file run.json, or the run directory that holds it")
     record = read_record(file)
     if record.imported is not None:
-        raise UserError(f"{key}={path}: an imported model, which was not trained here; there is nothing to replay")
+        raise UserError(f"record={path}: an imported model, which was not trained here; there is nothing to replay")
     if not record.scores:
-        raise UserError(f"{key}={path}: the run is {record.status.value} and has no scores; name a finished run")
+        raise UserError(f"record={path}: the run is {record.status.value} and has no scores; name a finished run")
     run = RecordedRun(RunDirectory(file.parent), record)
     _check_metrics(run)
     for split in record.scores:

@@ -8,12 +8,9 @@ from threading import Thread
 from typing import IO
 
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
-from aiayn.system.orphans import GRACE_SECONDS
+from aiayn.system.orphans import STOP_SECONDS
 
 CHILD = "aiayn.api.child"
-
-STOP_SECONDS = GRACE_SECONDS + 15
-"""Longest wait for a command that was asked to stop: more than its workers may take for a checkpoint."""
 
 DRAIN_SECONDS = 5.0
 """Longest wait for the last lines of a command that has ended."""

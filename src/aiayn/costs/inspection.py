@@ -86,7 +86,7 @@ def inspect_model(config: TrainConfig, base: ModelConfig) -> Inspection:
     except NotImplementedError:  # the model reads values, such as lengths, which the meta device does not have
         batch, is_whole = batch.first(TOKENS_ON_CPU), False
         own, other = _both(config.model, base, vocabulary, batch, device="cpu")
-    devices = _devices(config)
+    devices = processes.all_devices(config.trainer)
     count = accumulation(config, world_size=devices) * devices
     sizes, base_sizes = (_sizes(model, vocabulary) for model in (config.model, base))
     return Inspection(batch, is_whole, count, own, other, sizes, base_sizes)
@@ -94,7 +94,7 @@ def inspect_model(config: TrainConfig, base: ModelConfig) -> Inspection:
 
 def batch_lengths(config: TrainConfig) -> BatchLengths:
     """The first micro-batch of training if the cache has the corpus, else one planned from the token budgets."""
-    data, recipe, devices = cached_data(config), config.optimization, _devices(config)
+    data, recipe, devices = cached_data(config), config.optimization, processes.all_devices(config.trainer)
     if data is None:
         micro = micro_batch(config, devices=devices)
         count = max(1, round(max(micro.source_tokens, micro.target_tokens) / SENTENCE_LENGTH))
@@ -114,10 +114,6 @@ def _equal_parts(tokens: int, count: int) -> tuple[int, ...]:
     """So many lengths, of about equal size, with this sum; each is at least 1."""
     each, rest = divmod(max(tokens, count), count)
     return tuple(each + (number < rest) for number in range(count))
-
-
-def _devices(config: TrainConfig) -> int:
-    return processes.devices_per_node(config.trainer) * int(config.trainer.get("num_nodes") or 1)
 
 
 def _both(

@@ -99,7 +99,7 @@ def plan_run(config: PlanConfig, *, overrides: Sequence[str] = ()) -> Plan:
     """The cost of a run, timed by the stated hardware or on this machine; UserError if neither is possible."""
     rows = embedding_rows(config.model, vocabulary_size=config.tokenizer.vocabulary_size)
     model = model_cost(config.model, vocabulary_size=rows)
-    devices = processes.devices_per_node(config.trainer) * int(config.trainer.get("num_nodes") or 1)
+    devices = processes.all_devices(config.trainer)
     recipe = config.optimization
     flops = model.training_flops(source_tokens=recipe.source_tokens, target_tokens=recipe.target_tokens)
     micro = micro_batch(config, devices=devices)

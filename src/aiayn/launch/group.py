@@ -19,6 +19,7 @@ from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from aiayn.errors import USER_ERROR
 from aiayn.launch import ranks
+from aiayn.launch.forked_workers import WORKER
 from aiayn.launch.ranks import FOLDER, Kind, cause_of, exit_text, read_failures, write_failure
 from aiayn.runs.directory import RunDirectory
 from aiayn.system.scratch import remove_scratch
@@ -82,7 +83,7 @@ def _run(path: str, command: str, processes: int, folder: Path) -> Mapping[int, 
         max_restarts=0,
     )
     try:
-        elastic_launch(config, sys.executable)("-m", "aiayn.launch.worker", path, command)
+        elastic_launch(config, sys.executable)("-m", WORKER, path, command)
     except ChildFailedError as error:
         return error.failures
     return {}

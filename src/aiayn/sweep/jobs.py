@@ -34,10 +34,10 @@ from aiayn.sweep.launchers import jobs_of, refusal_of, remove_empty
 from aiayn.sweep.lines import SweepLines
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.system import processes
-from aiayn.system.orphans import exit_if_orphaned
+from aiayn.system.orphans import STOP_SECONDS, exit_if_orphaned
 from aiayn.system.output_format import Format, output_format, printed_as
 from aiayn.system.resource_errors import stdout_errors_explained
-from aiayn.system.signals import ENDING, signals_as_interrupts
+from aiayn.system.signals import INTERRUPTING, signals_as_interrupts
 
 if TYPE_CHECKING:
     from hydra.core.config_loader import ConfigLoader
@@ -48,9 +48,6 @@ Failure = UserError | RunFailedError | BrokenPipeError
 
 POLL_SECONDS = 1.0
 """Between two checks of the run directories that other processes hold."""
-
-STOP_SECONDS = 75.0
-"""Longest wait for jobs in other processes to stop: more than their workers may take for a checkpoint."""
 
 REPORT_SECONDS = 10.0
 """Longest wait of a failed rank for the outcome of the first rank: when it ends, Slurm ends the others."""
@@ -244,7 +241,7 @@ class Jobs:
         # A pool that is ended at once leaves semaphores; the process that removes them would print a warning.
         ignored = [os.environ.get("PYTHONWARNINGS", ""), "ignore:resource_tracker"]
         os.environ["PYTHONWARNINGS"] = ",".join(filter(None, ignored))
-        for number in (signal.SIGINT, *ENDING):
+        for number in INTERRUPTING:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._handlers[number] = signal.signal(number, self._stop)
 

@@ -26,14 +26,12 @@ from aiayn.errors import UserError
 from aiayn.launch.ranks import cause_of, read_failures
 from aiayn.launch.shares import THREAD_VARIABLES
 from aiayn.runs.record import utc_now
-from aiayn.sweep.jobs import STOP_SECONDS
 from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.ray_agent import NODES_OWN, SHUTDOWN_SECONDS, Agent, Part
 from aiayn.sweep.ray_cluster import SHARED, addresses_of, check_folders, connected, nodes_with
 from aiayn.sweep.scheduled import Job, Starter, end, fail_record, launcher_settings
 from aiayn.system import processes
-from aiayn.system.orphans import GRACE_SECONDS
-from aiayn.system.processes import stated_devices
+from aiayn.system.orphans import GRACE_SECONDS, STOP_SECONDS
 
 logger = logging.getLogger("aiayn")
 
@@ -78,10 +76,7 @@ def shape_of(config: TrainConfig | None, settings: RayConfig) -> Shape:
     """
     if config is None:
         return Shape(1, None, settings.cpus_per_task, 0, settings.cpus_per_task)
-    devices, nodes = stated_devices(config.trainer), processes.num_nodes(config.trainer)
-    if not isinstance(devices, int):
-        stated = config.trainer.get("devices")
-        raise UserError(f"trainer.devices={stated}: Ray needs the number of devices of a node; state a number")
+    devices, nodes = processes.counted_devices(config.trainer, scheduler="Ray"), processes.num_nodes(config.trainer)
     gpus = devices if config.trainer.get("accelerator") in ("gpu", "cuda") else 0
     ranks = devices if nodes > 1 else None
     return Shape(nodes, ranks, devices * settings.cpus_per_task, gpus, settings.cpus_per_task)

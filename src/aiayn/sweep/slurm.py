@@ -28,7 +28,6 @@ from aiayn.sweep.outcomes import Outcome, OutcomeFolder
 from aiayn.sweep.scheduled import Job, Starter, end, launcher_settings
 from aiayn.sweep.slurm_queue import Queue, explain_end, lost_task
 from aiayn.system import processes
-from aiayn.system.processes import stated_devices
 
 logger = logging.getLogger("aiayn")
 
@@ -89,10 +88,7 @@ def scheduler_of(composed: DictConfig) -> SlurmScheduler:
 
 def shape_of(config: TrainConfig, settings: SlurmConfig) -> Shape:
     """The resources of a run: a task for each device, and no GPU for `trainer.accelerator=auto`."""
-    devices = stated_devices(config.trainer)
-    if not isinstance(devices, int):
-        stated = config.trainer.get("devices")
-        raise UserError(f"trainer.devices={stated}: Slurm needs the number of devices of a node; state a number")
+    devices = processes.counted_devices(config.trainer, scheduler="Slurm")
     gpus = settings.gpus_per_node
     if gpus is None and config.trainer.get("accelerator") in ("gpu", "cuda"):
         gpus = devices

@@ -12,6 +12,9 @@ POLL_SECONDS = 1.0
 GRACE_SECONDS = 60.0
 """How long a process that was asked to stop may take to write its checkpoint."""
 
+STOP_SECONDS = GRACE_SECONDS + 15
+"""Longest wait for a command or a job that was asked to stop: more than its workers may take for a checkpoint."""
+
 STARTER = "AIAYN_STARTER"
 """The environment variable with the process id of the command that started a run's workers."""
 

@@ -114,6 +114,20 @@ def num_nodes(trainer: Mapping[str, Any]) -> int:
     return int(trainer.get("num_nodes") or 1)
 
 
+def all_devices(trainer: Mapping[str, Any]) -> int:
+    """The number of processes of a run, on all hosts."""
+    return devices_per_node(trainer) * num_nodes(trainer)
+
+
+def counted_devices(trainer: Mapping[str, Any], *, scheduler: str) -> int:
+    """The stated number of devices of a node; UserError if `trainer.devices` is no number."""
+    devices = stated_devices(trainer)
+    if not isinstance(devices, int):
+        stated = trainer.get("devices")
+        raise UserError(f"trainer.devices={stated}: {scheduler} needs the number of devices of a node; state a number")
+    return devices
+
+
 def check_group_size(trainer: Mapping[str, Any]) -> None:
     """Check that this command can start the stated processes, or that torchrun or Slurm started as many."""
     devices, nodes = devices_per_node(trainer), num_nodes(trainer)

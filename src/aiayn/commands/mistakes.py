@@ -56,7 +56,7 @@ def explain(error: BaseException, verb: str, overrides: Sequence[str]) -> str:
             case OmegaConfBaseException(full_key=str(key)) if key:
                 return _refused_value(cause, key)
             case yaml.MarkedYAMLError(problem_mark=yaml.Mark() as mark):
-                return f"{mark.name}, line {mark.line + 1}: not YAML ({cause.problem}); mend it"
+                return f"{mark.name}, line {mark.line + 1}: not YAML ({cause.problem}); correct it"
             case OSError(filename=str(file)):
                 return f"{file}: {cause.strerror}; choose another folder"
     return _plain(error)

@@ -111,7 +111,7 @@ def batch_lengths(config: TrainConfig) -> BatchLengths:
 
 
 def _equal_parts(tokens: int, count: int) -> tuple[int, ...]:
-    """So many lengths, of about equal size, with this sum; each is at least 1."""
+    """`count` lengths of about equal size with the sum `tokens`; each is at least 1."""
     each, rest = divmod(max(tokens, count), count)
     return tuple(each + (number < rest) for number in range(count))
 

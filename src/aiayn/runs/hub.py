@@ -115,10 +115,10 @@ def _failures_explained(setting: str) -> Iterator[None]:
     try:
         yield
     except RevisionNotFoundError as error:
-        raise UserError(f"{setting}: the repository has no such revision; mend it") from error
+        raise UserError(f"{setting}: the repository has no such revision; correct it") from error
     except RepositoryNotFoundError as error:
         raise UserError(
-            f"{setting}: no such repository, or a private one; mend it, or log in (hf auth login)"
+            f"{setting}: no such repository, or a private one; correct it, or log in (hf auth login)"
         ) from error
     except HFValidationError as error:
         raise UserError(f"{setting}: {_reason(error)}; mend the name") from error

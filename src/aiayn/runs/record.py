@@ -150,7 +150,7 @@ class SplitScores:
 
     @property
     def by_definition(self) -> dict[str, Score]:
-        """BLEU, what the matrix holds and chrF, or what is shown of trees; by name."""
+        """BLEU, the scores of the matrix and chrF; for trees the scores shown; by name."""
         first, *others = ((re.sub(r"[ -]", "_", name.lower()), score) for name, score in self.shown.items())
         return dict([first, *self.matrix.items(), *others])
 

@@ -16,7 +16,7 @@ from aiayn.runs.record import Record, json_text, read_record
 from aiayn.system import files
 
 REMEDY = "restore the file, or remove it"
-"""For a damaged file beside somebody else's record, which can be compared without it."""
+"""For a damaged file beside another person's record, which can be compared without it."""
 
 
 @dataclass(frozen=True)

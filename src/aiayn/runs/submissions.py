@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,7 +60,9 @@ def submit(run: RecordedRun, folder: Path) -> Path:
     copied = [own.metrics, packages, patch, *sorted((own.path / evaluation).iterdir())]
     with files.new_folder(target) as made:
         for path in (path for path in copied if path.is_file() and not path.name.startswith(".")):
-            files.write_bytes(made / path.relative_to(own.path), path.read_bytes())
+            copy = made / path.relative_to(own.path)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
         config = without_folders(frozen_content(own.config))
         files.write_text(made / own.config.name, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
         record = public_record(json.loads(own.record.read_text(encoding="utf-8")))
@@ -93,7 +96,7 @@ def records_below(folder: Path) -> list[Path]:
 
 
 def findings(folder: Path, *, name: str | None = None) -> list[str]:
-    """What is wrong with a submitted record, a line each that begins with the file; empty: nothing.
+    """The defects of a submitted record, a line each that begins with the file.
 
     Args:
         folder: of the record.

@@ -1,4 +1,4 @@
-"""The file of a published run's weights, `model.safetensors`: what its header says of the checkpoint."""
+"""The file of a published run's weights, `model.safetensors`, and the description of the checkpoint in its header."""
 
 import json
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class PublishedWeights:
 
 
 def published_weights(path: Path) -> PublishedWeights:
-    """What the header of a published run's weights says; UserError if the file is damaged or has no such header."""
+    """The description of the checkpoint in the header; UserError if the file is damaged or has no such header."""
     try:
         with path.open("rb") as stream:
             size = int.from_bytes(stream.read(8), "little")

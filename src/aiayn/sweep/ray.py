@@ -321,7 +321,7 @@ class _Sweep:
 
 
 def _remove(attempt: Attempt) -> None:
-    """Free the place of an attempt; its agents end, and with them what they have started."""
+    """Free the place of an attempt; its agents end, and with them the processes that they started."""
     with suppress(RayError):
         for agent in attempt.agents:
             ray.kill(agent)

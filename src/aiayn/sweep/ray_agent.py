@@ -81,7 +81,7 @@ class Agent:
         """Run processes to their ends.
 
         Args:
-            part: what they need.
+            part: their input.
             address: of this node.
 
         Returns:

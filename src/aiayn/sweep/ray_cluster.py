@@ -1,4 +1,4 @@
-"""The Ray cluster of a sweep: the connection to it, its nodes, and what they must have."""
+"""The Ray cluster of a sweep: the connection to it, its nodes, and the folders that they need."""
 
 import logging
 import os
@@ -66,7 +66,7 @@ def connected(address: str | None) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():  # Ray has its own for SIGTERM
             signal.signal(number, handler)
-    with redirect_stdout(sys.stderr):  # Ray prints there what becomes of nodes
+    with redirect_stdout(sys.stderr):  # Ray prints changes of nodes there
         try:
             yield
         finally:

@@ -42,7 +42,7 @@ def source_digest(name: str) -> str | None:
 
 
 def no_module(name: str, *, key: str, module: str | None = None) -> str:
-    """What to tell the user of a class whose module, or one that it imports, does not exist."""
+    """The message for a class whose module, or one that it imports, does not exist."""
     missing = module or name.partition(":")[0]
     return f"{key}={name}: there is no module {missing}; name its folder in PYTHONPATH, or install it"
 
@@ -53,7 +53,7 @@ def create(name: str, *, key: str, base: type[T], given: Mapping[str, Any], own:
     Args:
         name: as `my_package.my_module:MyClass`.
         key: of the configuration, for errors; `<key>_arguments` holds `own`.
-        base: what it must be a subclass of.
+        base: its required base class.
         given: keyword arguments of every such class.
         own: keyword arguments of this one.
 

@@ -76,7 +76,10 @@ def test_claims_are_the_same_when_read_from_a_plan() -> None:
         assert tuple(read_claim(claim_entry(claim), gates, lambda *_: math.nan) for claim in claims) == claims
 
 
-CLAIM = {"id": "x", "statement": "X.", "primary": [{"better": "mine", "worse": "base", "effect": 0.1}]}
+NUMBERED: dict[Any, Any] = {1: 3}
+"""YAML has numbers as keys too."""
+
+CLAIM: dict[Any, Any] = {"id": "x", "statement": "X.", "primary": [{"better": "mine", "worse": "base", "effect": 0.1}]}
 
 
 def claim(**changes: Any) -> dict[str, Any]:
@@ -135,9 +138,9 @@ def comparison(**fields: Any) -> dict[str, Any]:
         (claim(gates=[1]), "claims[0].gates=1: no such gate"),
         (claim(gates=[{"a": 1}]), "claims[0].gates={'a': 1}: no such gate"),
         ({"claims": [{"paper": ["one_head"]}]}, "claims[0].paper=['one_head']: no such claim"),
-        ({"claims": [{**CLAIM, 1: 2}]}, "claims[0].1: no such key"),
-        ({"seeds": {1: 3, "others": 2}}, "seeds.1: no such row"),
-        ({"gates": {"settled": {1: 2}}}, "gates.settled.1: no such key"),
+        ({"claims": [CLAIM | NUMBERED]}, "claims[0].1: no such key"),
+        ({"seeds": {"others": 2} | NUMBERED}, "seeds.1: no such row"),
+        ({"gates": {"settled": NUMBERED}}, "gates.settled.1: no such key"),
         (comparison(better=["mine"], worse="base", effect=1), "claims.x=['mine']: no such row"),
         (comparison(alike=["mine", ["base"]], within=1), "claims.x=['base']: no such row"),
         (

@@ -199,7 +199,7 @@ def _raise_failure(directory: RunDirectory, end: str, *, code: int, before: byte
     raise KilledRunError(message) if was_killed else RunFailedError(message)
 
 
-def _stop(group: Started | None, error: BaseException) -> None:
+def _stop(group: "Started | None", error: BaseException) -> None:
     """Ask the group, if it has begun, to stop at the next step, and wait for its checkpoint."""
     if group is None:
         return
@@ -212,7 +212,7 @@ def _stop(group: Started | None, error: BaseException) -> None:
         group.wait()
 
 
-def _send(group: Started | None, number: signal.Signals) -> None:
+def _send(group: "Started | None", number: signal.Signals) -> None:
     if group is not None:
         with suppress(ProcessLookupError):
             os.killpg(group.pid, number)

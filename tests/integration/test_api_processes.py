@@ -94,7 +94,7 @@ def test_ctrl_c_stops_a_script_and_its_run_which_then_resumes(
     script.send_signal(signal.SIGINT)
     _, said = script.communicate(timeout=REAPED_SECONDS)
     assert script.returncode == -signal.SIGINT
-    assert "KeyboardInterrupt: " in said
+    assert "KeyboardInterrupt: stopped by Ctrl-C after step " in said
     run = only_run(tmp_path / "runs")
     assert_stopped(run)
     steps = read_record(run / "run.json").steps

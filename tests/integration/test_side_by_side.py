@@ -151,10 +151,12 @@ def test_jobs_end_with_the_command_and_leave_checkpoints(start: Start, tmp_path:
     _, err = sweep.communicate(timeout=SECONDS)
     until(lambda: not processes_in(tmp_path), seconds=15 if number is signal.SIGKILL else 1)
     assert len(list(tmp_path.glob("runs/*/*/*/run.json"))) == 2, "the third was not begun"
+    name = "Ctrl-C" if number is signal.SIGINT else "SIGTERM"  # of their parent to the jobs, if the command was killed
     for run in runs_with_steps(tmp_path):
         record = read_record(run.record)
         assert record.status is Status.interrupted
         assert record.steps in run.steps()
+        assert str(record.message).startswith(f"stopped by {name} after step ")
     assert "Traceback" not in err
     if number is not signal.SIGKILL:
         assert (sweep.returncode, err.splitlines()[-1]) == (1, "aiayn: interrupted")

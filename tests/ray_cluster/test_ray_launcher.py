@@ -192,6 +192,7 @@ def test_ctrl_c_leaves_a_checkpoint_and_no_process(start: Start, tmp_path: Path)
     until(lambda: not job_processes(["aiayn"], tmp_path), seconds=30)
     stopped = [read_record(path) for path in tmp_path.glob("runs/*/*/*/run.json")]
     assert {record.status for record in stopped} == {Status.interrupted}
+    assert any("stopped by Ctrl-C" in str(record.message) for record in stopped)
     assert any((path.parent / "checkpoints").iterdir() for path in tmp_path.glob("runs/*/*/*/run.json"))
 
 

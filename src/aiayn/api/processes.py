@@ -9,6 +9,7 @@ from typing import IO
 
 from aiayn.errors import USER_ERROR, RunFailedError, UserError
 from aiayn.system.orphans import STOP_SECONDS
+from aiayn.system.signals import passed_on
 
 CHILD = "aiayn.api.child"
 
@@ -45,7 +46,7 @@ def run_command(words: Sequence[str]) -> str:
         try:
             code = process.wait()
         except BaseException as error:
-            _stop(process)
+            _stop(process, passed_on(error))
             relay.join(DRAIN_SECONDS)
             if isinstance(error, KeyboardInterrupt):
                 error.args = (relay.explanation,)
@@ -81,9 +82,9 @@ class _Relay(Thread):
         print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def _stop(process: "subprocess.Popen[str]") -> None:
-    """Ask a command to stop, and kill it if it does not, or if another interrupt comes."""
-    process.terminate()
+def _stop(process: "subprocess.Popen[str]", number: int) -> None:
+    """Ask a command to stop by a signal, and kill it if it does not, or if another interrupt comes."""
+    process.send_signal(number)
     try:
         process.wait(STOP_SECONDS)
     except BaseException as error:

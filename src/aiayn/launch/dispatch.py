@@ -32,7 +32,7 @@ from aiayn.system import files, machine, processes
 from aiayn.system.orphans import GRACE_SECONDS, STARTER
 from aiayn.system.resource_errors import disk_errors_explained
 from aiayn.system.scratch import lock_of
-from aiayn.system.signals import SignalledInterrupt, signals_as_interrupts
+from aiayn.system.signals import passed_on, signals_as_interrupts
 
 logger = logging.getLogger("aiayn")
 
@@ -161,7 +161,7 @@ def _run_group(
             _stop(group, error)
             raise
         finally:
-            _send(group, signal.SIGKILL)
+            _kill(group)
             kill_running(folder)
     if code and not is_finished(directory):  # the exit code of a finished run's processes does not matter
         _raise_failure(directory, f"{name} {exit_text(code)}", code=code, before=before)
@@ -203,16 +203,16 @@ def _stop(group: "Started | None", error: BaseException) -> None:
     """Ask the group, if it has begun, to stop at the next step, and wait for its checkpoint."""
     if group is None:
         return
-    # SIGINT would show the traceback of a process that still loads libraries.
-    _send(group, error.signal if isinstance(error, SignalledInterrupt) else signal.SIGTERM)
+    with suppress(ProcessLookupError):  # to itself alone: it ends its helpers, which may not handle the signal
+        os.kill(group.pid, passed_on(error))
     try:
         group.wait(timeout=GRACE_SECONDS)
     except subprocess.TimeoutExpired:
-        _send(group, signal.SIGKILL)
+        _kill(group)
         group.wait()
 
 
-def _send(group: "Started | None", number: signal.Signals) -> None:
+def _kill(group: "Started | None") -> None:
     if group is not None:
         with suppress(ProcessLookupError):
-            os.killpg(group.pid, number)
+            os.killpg(group.pid, signal.SIGKILL)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aiayn.errors import RunFailedError
 from aiayn.runs.directory import RunDirectory
 from aiayn.system import processes
-from aiayn.system.signals import INTERRUPTING, SignalledInterrupt
+from aiayn.system.signals import INTERRUPTING, SignalledInterrupt, name_of
 
 logger = logging.getLogger("aiayn")
 
@@ -119,7 +119,7 @@ def requeued_if_stopped(directory: RunDirectory, *, anew: bool) -> Iterator[None
         stopped_by: signal.Signals | None = getattr(error, "signal", None)
         if stopped_by is None:
             raise
-        why = str(error) or f"stopped by {stopped_by.name}"
+        why = str(error) or f"stopped by {name_of(stopped_by)}"
         if processes.rank() > 0:  # the first rank requeues the job
             raise RequeuedJobError(why) from error
         try:

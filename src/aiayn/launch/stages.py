@@ -35,7 +35,7 @@ from aiayn.runs.directory import RunDirectory
 from aiayn.runs.record import Record, SplitScores, utc_now
 from aiayn.system import processes
 from aiayn.system.resource_errors import memory_errors_explained
-from aiayn.system.signals import ignore_signals
+from aiayn.system.signals import ignore_signals, name_of
 from aiayn.tracking.final_results import log_final_results
 from aiayn.tracking.loggers import check_tracker, tracked, trackers
 from aiayn.training.module import TranslationModule
@@ -197,7 +197,7 @@ def _train(
         _count(record, module, cost, steps=session.step)
     if session.stopped_by is not None:
         raise InterruptedRunError(
-            f"stopped by {session.stopped_by.name} after step {session.step} of {config.optimization.max_steps}; "
+            f"stopped by {name_of(session.stopped_by)} after step {session.step} of {config.optimization.max_steps}; "
             "rerun the command to resume",
             number=session.stopped_by,
         )

@@ -37,7 +37,7 @@ from aiayn.system import processes
 from aiayn.system.orphans import STOP_SECONDS, exit_if_orphaned
 from aiayn.system.output_format import Format, output_format, printed_as
 from aiayn.system.resource_errors import stdout_errors_explained
-from aiayn.system.signals import INTERRUPTING, signals_as_interrupts
+from aiayn.system.signals import INTERRUPTING, SignalledInterrupt, passed_on, signals_as_interrupts
 
 if TYPE_CHECKING:
     from hydra.core.config_loader import ConfigLoader
@@ -291,11 +291,12 @@ class Jobs:
         for returned in launcher.launch([job.overrides for job in jobs], initial_job_idx=0):
             _ = returned.return_value  # raises what a job raised
 
-    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+    def _stop(self, number: int, _frame: FrameType | None) -> None:
         """Let jobs in other processes write their checkpoints before this one ends; a second signal ends all at once.
 
         The pool would kill its processes as soon as an exception passes it.
         """
+        interrupt = KeyboardInterrupt() if number == signal.SIGINT else SignalledInterrupt(number)
         for each in self._handlers:
             signal.signal(each, self._end_at_once)
         if self.task.folder is not None:
@@ -304,10 +305,10 @@ class Jobs:
             end = time.monotonic() + STOP_SECONDS
             while (running := self._running()) and time.monotonic() < end:
                 for process in running - asked:
-                    os.kill(process, signal.SIGTERM)
+                    os.kill(process, passed_on(interrupt))
                 asked |= running
                 time.sleep(0.1)
-        raise KeyboardInterrupt
+        raise interrupt
 
     def _end_at_once(self, _number: int, _frame: FrameType | None) -> None:
         """Kill the pool, which would wait for its jobs, and end. Their workers notice and stop by themselves."""

@@ -5,6 +5,7 @@ Plain Ray: Hydra's own plugin pins a version of 2022, and starts and stops clust
 
 import logging
 import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ from aiayn.sweep.ray_cluster import SHARED, addresses_of, check_folders, connect
 from aiayn.sweep.scheduled import Job, Starter, end, fail_record, launcher_settings
 from aiayn.system import processes
 from aiayn.system.orphans import GRACE_SECONDS, STOP_SECONDS
+from aiayn.system.signals import passed_on
 
 logger = logging.getLogger("aiayn")
 
@@ -169,8 +171,8 @@ class _Sweep:
                 self._queue_again()
                 self._say()
                 time.sleep(self._scheduler.settings.poll_seconds)
-        except KeyboardInterrupt:
-            self._stop()
+        except KeyboardInterrupt as error:
+            self._stop(passed_on(error))
             raise
         finally:
             for attempt in self._attempts:
@@ -309,12 +311,12 @@ class _Sweep:
                     )
             self._said = line
 
-    def _stop(self) -> None:
+    def _stop(self, number: signal.Signals) -> None:
         """Let the running jobs write their checkpoints."""
         running = [attempt for attempt in self._attempts if attempt.results]
         with suppress(RayError):
             for agent in (agent for attempt in running for agent in attempt.agents):
-                agent.stop.remote()
+                agent.stop.remote(number)
             results = [result for attempt in running for result in attempt.results]
             if results:
                 ray.wait(results, num_returns=len(results), timeout=STOP_SECONDS)

@@ -95,15 +95,16 @@ class Agent:
                         self._processes.append(_started(part, group, log, address))
             return self._waited()
         finally:
-            self._send(signal.SIGKILL)
+            self._kill()
             for process in self._processes:
                 process.wait()
 
-    def stop(self) -> None:
-        """Ask the processes to stop with a checkpoint, and start no more."""
+    def stop(self, number: signal.Signals) -> None:
+        """Ask the processes by a signal to stop with a checkpoint, and start no more."""
         with self._starting:
             self._is_stopped.set()
-        self._send(signal.SIGTERM)
+        for process in self._processes:  # not to those that they have started, which may not handle it
+            process.send_signal(number)
 
     def end_soon(self) -> None:
         """Give the processes `SHUTDOWN_SECONDS` to end by themselves: another node's have failed."""
@@ -116,15 +117,15 @@ class Agent:
                 ends = time.monotonic() + SHUTDOWN_SECONDS
             if ends is not None and time.monotonic() > ends:
                 ended_here |= {process for process in self._processes if process.poll() is None}
-                self._send(signal.SIGKILL)
+                self._kill()
             time.sleep(POLL_SECONDS)
         return [ENDED_HERE if process in ended_here else process.wait() for process in self._processes]
 
-    def _send(self, number: signal.Signals) -> None:
+    def _kill(self) -> None:
         for process in self._processes:
             if process.poll() is None:
                 with suppress(ProcessLookupError):
-                    os.killpg(process.pid, number)
+                    os.killpg(process.pid, signal.SIGKILL)
 
 
 def _started(part: Part, group: Mapping[str, str], log: str, address: str) -> subprocess.Popen[bytes]:

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-"""Signals that ask a process to end, beside Ctrl-C; Slurm announces the end of the time limit by SIGUSR1."""
+CTRL_C = signal.SIGUSR2
+"""Passes a Ctrl-C on to other processes: SIGINT would show the traceback of one that still loads libraries."""
+
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, CTRL_C)
+"""Signals that ask a process to end, beside SIGINT; Slurm announces the end of the time limit by SIGUSR1."""
 
 INTERRUPTING = (signal.SIGINT, *ENDING)
 
@@ -19,6 +22,18 @@ class SignalledInterrupt(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         super().__init__()
         self.signal = signal.Signals(number)
+
+
+def name_of(number: int) -> str:
+    """Such as SIGTERM, or Ctrl-C."""
+    return "Ctrl-C" if number in (signal.SIGINT, CTRL_C) else signal.Signals(number).name
+
+
+def passed_on(error: BaseException) -> signal.Signals:
+    """The signal that passes an interrupt on to other processes; SIGTERM for any other error."""
+    if isinstance(error, SignalledInterrupt):
+        return error.signal
+    return CTRL_C if isinstance(error, KeyboardInterrupt) else signal.SIGTERM
 
 
 @contextmanager

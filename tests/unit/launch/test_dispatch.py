@@ -109,6 +109,8 @@ def test_a_stopped_command_stops_its_worker_with_a_checkpoint(
     record = read_record(run / "run.json")
     assert record.status is Status.interrupted
     assert record.steps in RunDirectory(run).steps()
+    name = "Ctrl-C" if number is signal.SIGINT else "SIGTERM"
+    assert str(record.message).startswith(f"stopped by {name} after step {record.steps} of ")
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """The search finds the same tokens as a plain implementation without optimizations."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -25,8 +26,8 @@ Output = tuple[list[int], float]
 @pytest.fixture(scope="module")
 def small(architecture: Architecture) -> Transformer:
     """Fresh weights repeat themselves without end; lifting the end mark makes outputs of all lengths."""
-    torch.manual_seed(4)
-    model = Transformer(**vars(architecture), vocabulary_size=VOCABULARY)
+    torch.manual_seed(1)
+    model = Transformer(**vars(replace(architecture, num_layers=1)), vocabulary_size=VOCABULARY)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2.0)

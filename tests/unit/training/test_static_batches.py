@@ -41,23 +41,24 @@ def losses_and_gradients(model: Transformer, batch: TranslationBatch) -> list[Te
 
 
 @pytest.mark.parametrize(
-    ("attention", "positions"),
+    ("attention", "positions", "num_layers"),
     [
-        ("scaled_dot", "sinusoidal"),
-        ("general", "learned"),
-        ("additive", "none"),
-        ("concat", "rotary"),
-        ("restricted", "concatenated"),
+        ("scaled_dot", "sinusoidal", 2),
+        ("general", "learned", 1),
+        ("additive", "none", 1),
+        ("concat", "rotary", 1),
+        ("restricted", "concatenated", 1),
     ],
 )
 @settings(max_examples=10)
 @given(LENGTHS, st.integers(0, 2**32), st.data())
 def test_losses_and_gradients_are_those_of_the_sentences(
-    attention: str, positions: str, lengths: list[tuple[int, int]], seed: int, data: st.DataObject
+    attention: str, positions: str, num_layers: int, lengths: list[tuple[int, int]], seed: int, data: st.DataObject
 ) -> None:
     """For every function of attention on padded tensors, where empty sentences have queries and no key."""
     torch.manual_seed(seed)
-    model = build(attention=attention, neighbourhood=4, positions=positions, max_positions=6).double()
+    form = {"attention": attention, "neighbourhood": 4, "positions": positions, "max_positions": 6}
+    model = build(**form, num_layers=num_layers).double()
     pairs = random_pairs(lengths)
     chosen = np.array(data.draw(st.lists(st.integers(0, len(lengths) - 1), max_size=len(lengths), unique=True)))
     sides = pairs.source.lengths, pairs.target.lengths

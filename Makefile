@@ -10,6 +10,8 @@ PYTEST_ARGS =
 # neighbouring tests share runs and caches, and takes from others' when it is done.
 WORKERS = auto
 SIDE_BY_SIDE = --numprocesses $(WORKERS) --maxprocesses 8 --dist worksteal
+# Bytecode is written when a module is first imported: of most modules never.
+PIP_INSTALL = install --quiet --no-compile --disable-pip-version-check
 BENCH =
 MODEL = fairseq
 STAGES =
@@ -37,12 +39,12 @@ test-long: $(INSTALLED)  ## run those of whole sweeps, kills and pages in a brow
 
 test-slurm: $(INSTALLED)  ## run those on a Slurm of two nodes, started here; says what it lacks
 	@$(BIN)/python tests/slurm/loopback/cluster.py
-	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm $(PYTEST_ARGS)
+	@AIAYN_REQUIRE_SLURM=1 $(BIN)/pytest -m slurm tests/slurm $(PYTEST_ARGS)
 
 test-ray: $(INSTALLED)  ## run those on a Ray of two nodes, started here; installs the extra and ray[default]
 	@$(BIN)/python tests/ray_cluster/loopback/nodes.py 2>/dev/null || \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]' 'ray[default]'
-	@AIAYN_REQUIRE_RAY=1 $(BIN)/pytest -m ray $(PYTEST_ARGS)
+	  $(BIN)/python -m pip $(PIP_INSTALL) --editable '.[ray]' 'ray[default]'
+	@AIAYN_REQUIRE_RAY=1 $(BIN)/pytest -m ray tests/ray_cluster $(PYTEST_ARGS)
 
 test-oracles: $(INSTALLED)  ## compare with fairseq and transformers, in .venv-oracles; skips a missing library
 	@$(BIN)/pytest -m oracles tests/oracles $(PYTEST_ARGS)
@@ -88,11 +90,11 @@ release: $(INSTALLED)  ## build wheel and sdist, and run the smoke suite from th
 	@rm -rf dist build/release
 	@$(BIN)/python -m hatchling build
 	@$(BIN)/python -m venv build/release
-	@build/release/bin/pip install --quiet --disable-pip-version-check "$$(sed -n 's/^# \(torch==.*\)$$/\1/p' requirements.lock)"
-	@build/release/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	@build/release/bin/pip install --quiet --disable-pip-version-check --no-deps dist/*.whl
+	@build/release/bin/pip $(PIP_INSTALL) "$$(sed -n 's/^# \(torch==.*\)$$/\1/p' requirements.lock)"
+	@build/release/bin/pip $(PIP_INSTALL) --no-deps --require-hashes -r requirements.lock
+	@build/release/bin/pip $(PIP_INSTALL) --no-deps dist/*.whl
 	@build/release/bin/pip check
-	@build/release/bin/pip install --quiet --disable-pip-version-check 'pytest<10' 'hypothesis<7'
+	@build/release/bin/pip $(PIP_INSTALL) 'pytest<10' 'hypothesis<7'
 	@build/release/bin/pytest tests/test_smoke.py
 
 lock: $(INSTALLED)  ## renew requirements.lock
@@ -104,7 +106,7 @@ clean:  ## remove what the tools left behind; environments, runs and the data ca
 
 $(INSTALLED): pyproject.toml | $(BIN)/pip
 	@echo 'Installing into $(VENV)' >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip $(PIP_INSTALL) --editable '.[dev]'
 	@touch $@
 
 # venv writes pip last, so an environment that was cut short is made anew.

@@ -31,7 +31,8 @@ def python(environment: Path = ENVIRONMENT, requirements: Path = REQUIREMENTS) -
     venv.create(environment, with_pip=True, clear=True)
     inside = environment / Path(sysconfig.get_path("purelib")).relative_to(sys.prefix)
     (inside / "ours.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
-    words = [str(interpreter), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    flags = "--quiet --no-compile --disable-pip-version-check --no-deps"
+    words = [str(interpreter), "-m", "pip", "install", *flags.split()]
     lines = [line for line in wanted.splitlines() if line and not line.startswith("#")]
     for line in lines:  # one by one: what does not install keeps nobody else out
         if subprocess.run([*words, line.partition("#")[0].strip()], check=False).returncode:

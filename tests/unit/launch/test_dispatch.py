@@ -96,8 +96,8 @@ def start(tmp_path: Path) -> Iterator[Callable[[], tuple[subprocess.Popen[bytes]
         kill_workers(metrics.parent)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_command_stops_its_worker_with_a_checkpoint(
     start: Callable[[], tuple[subprocess.Popen[bytes], Path]], tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -143,8 +143,8 @@ def test_workers_start_anew_after_the_fork_server_was_killed(start: Start) -> No
     end_fork_server()  # the next test gets another
 
 
+@pytest.mark.long
 @linux_only
-@pytest.mark.slow
 def test_a_fork_server_ends_with_its_starter(tmp_path: Path) -> None:
     code = """
 import os, sys, time

@@ -176,17 +176,6 @@ def test_runs_in_bfloat16(norm: str) -> None:
     assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in model.parameters())
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.autograd.function.Function.* should not be instantiated")  # Dynamo does
-@pytest.mark.slow
-def test_compiles_to_one_graph() -> None:
-    torch.manual_seed(0)
-    model = build()
-    sources, targets = sentences(4, 6), sentences(5, 3)
-    compiled = torch.compile(model.states, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(sources, targets), model.states(sources, targets))
-    torch.testing.assert_close(compiled(filled(sources, 6), filled(targets, 8))[:8], model.states(sources, targets))
-
-
 def test_counting_leaves_out_buffers_and_repetitions() -> None:
     model = nn.Module()
     model.register_parameter("first", nn.Parameter(torch.zeros(3, 4)))

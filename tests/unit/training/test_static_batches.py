@@ -75,7 +75,7 @@ def test_losses_and_gradients_are_those_of_the_sentences(
 def test_one_graph_serves_all_batches_of_a_run(is_static: bool) -> None:
     torch.compiler.reset()  # graphs that other tests compiled count towards its limit of recompilations
     model, counter = build(num_layers=1), CompileCounterWithBackend("eager")
-    compiled = torch.compile(model.states, dynamic=False, backend=counter)
+    compiled = torch.compile(model.states, dynamic=False, fullgraph=True, backend=counter)
     lengths = [(1 + number % 9, 1 + number % 7) for number in range(60)]
     budgets = {"source_tokens": 60, "target_tokens": 60, "max_steps": 6 if is_static else 1}
     place = {"rank": 0, "world_size": 1, "accumulation": 2, "start_step": 0, "seed": 1, "start_id": BOS}

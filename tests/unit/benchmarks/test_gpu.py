@@ -101,10 +101,24 @@ def test_a_stage_stops_at_its_limit_and_the_same_command_continues(tmp_path: Pat
     assert "- By one GPU: first.\n- By another GPU: second, third." in page
 
 
-def refused(words: list[str], *flags: str) -> str:
+def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    code = gpu.main(words)
+    said = capsys.readouterr()
+    assert (code, said.out) == (2, "")
+    (line,) = said.err.splitlines()
+    return line
+
+
+def test_a_stage_that_does_not_exist_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = refused(["speeed", f"--output={tmp_path / 'output'}"], capsys)
+    assert line.startswith("make gpu: speeed: no such stage; choose from experiments, ")
+    assert not (tmp_path / "output").exists()
+
+
+def test_an_interpreter_without_torch_is_refused_in_one_line(tmp_path: Path) -> None:
     paths = os.pathsep.join(str(ROOT / name) for name in ("src", "benchmarks"))
     done = subprocess.run(
-        [sys.executable, *flags, str(ROOT / "benchmarks" / "gpu.py"), *words],
+        [sys.executable, "-S", gpu.__file__, f"--output={tmp_path / 'output'}"],  # -S: without installed packages
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
@@ -112,19 +126,13 @@ def refused(words: list[str], *flags: str) -> str:
     )
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
-    return line
-
-
-def test_what_cannot_be_measured_is_refused_in_one_line(tmp_path: Path) -> None:
-    output = [f"--output={tmp_path / 'output'}"]
-    assert refused(["speeed", *output]).startswith("make gpu: speeed: no such stage; choose from experiments, ")
-    assert "has no torch: name an interpreter" in refused(output, "-S")  # without installed packages
+    assert "has no torch: name an interpreter" in line
     assert not (tmp_path / "output").exists()
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_without_a_gpu_nothing_is_measured(tmp_path: Path) -> None:
-    assert "there is no CUDA device here" in refused([f"--output={tmp_path / 'output'}"])
+def test_without_a_gpu_nothing_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no CUDA device here" in refused([f"--output={tmp_path / 'output'}"], capsys)
     assert not (tmp_path / "output").exists()
     (row,) = one_gpu.measure()
     assert row.value is None

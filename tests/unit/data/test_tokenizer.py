@@ -1,5 +1,6 @@
 """The tokenizer is lossless, and training is deterministic."""
 
+import json
 import os
 import pickle
 import re
@@ -152,20 +153,32 @@ def test_word_pieces_are_the_longest_that_match(line: str) -> None:
     assert tokenizer.encode_batch([line]) == [expected]
 
 
-def test_training_is_deterministic(tmp_path: Path, tokenizer: SubwordTokenizer, kind: str, pretokenized: bool) -> None:
-    tokenizer.save(tmp_path / "here.json")
-    program = (
-        "import sys, pathlib; from aiayn.data.tokenizer import SubwordTokenizer\n"
-        "lines = pathlib.Path(sys.argv[1]).read_text(encoding='utf-8').split('\\n')\n"
-        f"options = dict(vocabulary_size={tokenizer.vocabulary_size}, kind={kind!r}, pretokenized={pretokenized})\n"
-        "SubwordTokenizer.train(lines, **options).save(pathlib.Path(sys.argv[2]))"
-    )
+TRAIN_ALL = """
+import json, pathlib, sys
+from aiayn.data.tokenizer import SubwordTokenizer
+folder = pathlib.Path(sys.argv[1])
+lines = (folder / "lines").read_text(encoding="utf-8").split("\\n")
+for name, options in json.loads(sys.argv[2]).items():
+    SubwordTokenizer.train(lines, **options).save(folder / f"{name}-{sys.argv[3]}.json")
+"""
+
+
+def test_training_is_deterministic(tmp_path: Path) -> None:
+    """In other processes, with other hashes and numbers of threads."""
     (tmp_path / "lines").write_text("\n".join(LINES), encoding="utf-8")
+    named = {f"{kind}-{pretokenized}": (kind, pretokenized) for kind in KINDS for pretokenized in (False, True)}
+    options = {
+        name: {"vocabulary_size": SMALLEST[kind] + 41, "kind": kind, "pretokenized": pretokenized}
+        for name, (kind, pretokenized) in named.items()
+    }
     for threads in "1", "3":
         environment = {**os.environ, "PYTHONHASHSEED": threads, "RAYON_NUM_THREADS": threads}
-        path = tmp_path / f"{threads}.json"
-        subprocess.run([sys.executable, "-c", program, tmp_path / "lines", path], env=environment, check=True)
-        assert path.read_bytes() == (tmp_path / "here.json").read_bytes()
+        command = [sys.executable, "-c", TRAIN_ALL, str(tmp_path), json.dumps(options), threads]
+        subprocess.run(command, env=environment, check=True)
+    for name, (kind, pretokenized) in named.items():
+        trained(LINES, kind, pretokenized, pieces=41).save(tmp_path / "here.json")
+        for threads in "1", "3":
+            assert (tmp_path / f"{name}-{threads}.json").read_bytes() == (tmp_path / "here.json").read_bytes(), name
 
 
 def test_saving_pickling_and_loading_change_nothing(tmp_path: Path, tokenizer: SubwordTokenizer) -> None:

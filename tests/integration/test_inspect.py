@@ -79,9 +79,6 @@ def test_the_difference_to_base_is_shown(say: Say, tmp_path: Path) -> None:
     assert said.out.count("num_heads 8, d_k 64") == 3
     assert "num_heads = 1 (base 8)" in said.out
     assert "settings: num_heads 1 (base 8)" in said.out
-    base = say("inspect", "scale=paper")
-    assert "≠" not in base.out
-    assert "no layer has other figures than base's" in base.out
     for node in layers(inspected(say, tmp_path, "experiment=table3/a_h1", "scale=paper")["model"]):
         assert node["parameters"] == node["base"]["parameters"]
 
@@ -133,8 +130,14 @@ def test_a_prepared_corpus_gives_the_lengths(
     )
 
 
-def test_markdown_and_refused_files(say: Say, tmp_path: Path) -> None:
-    assert say("inspect", "output=layers.md").code == 0
-    assert "| model | [target, vocabulary] |" in (tmp_path / "layers.md").read_text()
+def test_base_has_no_difference_in_markdown(say: Say, tmp_path: Path) -> None:
+    assert say("inspect", "scale=paper", "output=layers.md").code == 0
+    page = (tmp_path / "layers.md").read_text()
+    assert "| model | [target, vocabulary] |" in page
+    assert "≠" not in page
+    assert "no layer has other figures than base's" in page
+
+
+def test_a_file_of_another_format_is_refused(say: Say) -> None:
     said = say("inspect", "output=layers.txt")
     assert said.refuses_by("output=layers.txt: the suffix says the format"), said.err

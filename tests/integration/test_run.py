@@ -197,8 +197,10 @@ def test_outputs_beyond_the_learned_positions_are_refused_before_training(
 
 @pytest.mark.long
 def test_a_refused_job_of_a_sweep_leaves_nothing(train: Train, tmp_path: Path) -> None:
-    assert train("-m", "trainer.precision=half", "paths.runs=sweep") == 1
-    assert not (tmp_path / "sweep").exists() or not list((tmp_path / "sweep").rglob("run.json"))
+    assert train("-m", "trainer.precision=half,32-true", "paths.runs=sweep") == 1
+    (run,) = runs_below(tmp_path / "sweep")
+    assert read_record(run / "run.json").precision == "32-true"
+    assert list((tmp_path / "sweep").glob("*/*/*")) == [run]
 
 
 def test_weights_of_another_run_start_a_new_one(train: Train, trained_run: Path, only_run: Find) -> None:
@@ -229,15 +231,14 @@ def test_force_starts_anew(train: Train, copied: Path, capsys: pytest.CaptureFix
 
 
 def test_only_what_may_have_finished_counts_as_trained_anew(train: Train, copied: Path) -> None:
-    record, path = read_record(copied / "run.json"), copied / "run.json"
-    replace(record, status=Status.interrupted).write(path)
+    directory, record = RunDirectory(copied), read_record(copied / "run.json")
+    directory.count_repeat()
+    replace(record, status=Status.interrupted).write(directory.record)
     assert train("force=true") == 0
-    assert read_record(path).repeats == 0
-    path.write_text("damaged")
+    assert read_record(directory.record).repeats == 1
+    directory.record.write_text("damaged")
     assert train("force=true") == 0
-    assert read_record(path).repeats == 1
-    assert train("force=true") == 0
-    assert read_record(path).repeats == 2
+    assert read_record(directory.record).repeats == 2
 
 
 def test_status_lists_every_run(train: Train, copied: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

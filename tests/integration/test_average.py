@@ -8,6 +8,7 @@ import pytest
 import torch
 from commands import Finished, Train, signal_at
 from run_files import assert_same_end, only_run
+from safetensors.torch import load_file
 
 from aiayn.commands.front_end import main
 from aiayn.config.freeze import load_config
@@ -75,7 +76,10 @@ def test_evaluating_the_average_gives_the_records_scores(copied: Path, capsys: p
 def test_an_average_can_be_used_like_any_checkpoint(copied: Path, tmp_path: Path) -> None:
     output = tmp_path / "weights.safetensors"
     assert main(["export", f"run={copied}", "checkpoint=average", "format=safetensors", f"output={output}"]) == 0
-    assert output.is_file()
+    average = weights_of(copied / "checkpoints" / f"{NAME}.ckpt")
+    exported = load_file(output)
+    assert {f"model.{name}" for name in exported} == set(average)
+    assert all(torch.equal(weight, average[f"model.{name}"]) for name, weight in exported.items())
 
 
 def test_averaging_again_writes_the_same(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:

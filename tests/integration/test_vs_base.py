@@ -9,6 +9,7 @@ import wandb
 from commands import Say, Train
 from observers import wandb_processes
 from run_files import runs_below
+from studies import NO_PILOTS
 from wandb_server import RecordingServer
 
 from aiayn.runs.record import read_record
@@ -68,33 +69,9 @@ def test_a_variation_of_base_is_compared_with_base(train: Train, server: Recordi
     assert "vs_base/verdict" not in variation.summary, "nothing was planned"
 
 
-STUDY = """\
-# @package _global_
-# Do rotary positions help?
-defaults:
-  - override /hydra/sweeper: registered
-hydra:
-  mode: MULTIRUN
-  sweeper:
-    stage: null
-    base: base
-    rows:
-      base: []
-      rotary: [model.positions=rotary]
-    seeds: {others: 1}
-    pilots: {rows: [], seeds: 0}
-    looks: false
-    gates: {}
-    claims:
-      - id: helps
-        statement: Rotary positions are better.
-        primary: [{better: rotary, worse: base, effect: 0.03}]
-"""
-
-
 def test_a_study_is_compared_with_its_own_base_at_its_end(train: Train, say: Say, server: RecordingServer) -> None:
     Path("my_conf/sweeps").mkdir(parents=True)
-    Path("my_conf/sweeps/mine.yaml").write_text(STUDY)
+    Path("my_conf/sweeps/mine.yaml").write_text(NO_PILOTS.replace("{base: 2, others: 1}", "{others: 1}"))
     words = ("--config-dir", "my_conf", "sweeps=mine", "hydra.sweeper.stage=runs")
     assert train(*words, *SHORT, tracker="wandb") == 0
     base, rotary = server.runs.values()

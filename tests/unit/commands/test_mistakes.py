@@ -53,11 +53,11 @@ MISTAKES = {
     "train -m hydra/launcher=jobib": "hydra/launcher=jobib: no such option; did you mean joblib?",
     "train -m hydra/launcher=slurm hydra.launcher.partitoin=main": "hydra.launcher.partitoin: no such key; did you mean"
     " hydra.launcher.partition?",
-    "plan sweeps=own_idea hydra.sweeper.seedz=3": "hydra.sweeper.seedz: no such key; did you mean hydra.sweeper.seeds?",
-    "plan sweeps=own_idea hydra.sweeper.pilots.sedes=3": "hydra.sweeper.pilots.sedes: no such key; did you mean hydra.",
-    "plan sweeps=own_idea hydra.sweeper.pilots=3": "hydra.sweeper.pilots=3: has no value of its own; state hydra.sweep",
-    "plan sweeps=own_idea stage=pilots": "stage: no such key; did you mean hydra.sweeper.stage?",
-    "plan sweeps=own_idea seeds.base=3": "seeds: no such key; did you mean hydra.sweeper.seeds?",
+    "train sweeps=own_idea hydra.sweeper.seedz=3": "hydra.sweeper.seedz: no such key; did you mean hydra.sweeper.seed",
+    "train sweeps=own_idea hydra.sweeper.pilots.sedes=3": "hydra.sweeper.pilots.sedes: no such key; did you mean hydra",
+    "train sweeps=own_idea hydra.sweeper.pilots=3": "hydra.sweeper.pilots=3: has no value of its own; state hydra.swee",
+    "train sweeps=own_idea stage=pilots": "stage: no such key; did you mean hydra.sweeper.stage?",
+    "train sweeps=own_idea seeds.base=3": "seeds: no such key; did you mean hydra.sweeper.seeds?",
     "plan sweeps=own_idea hydra.sweeper.seeds=0": "hydra.sweeper.seeds=0: state them by row, as in {base: 8, ",
     # computed keys, and folders in which a command writes nothing
     "train identity.name=../../x": "identity.name=../../x: computed, not stated: it follows from experiment, ",
@@ -78,7 +78,7 @@ MISTAKES = {
     "train seed=${nowhere}": "hydra.run.dir: Interpolation key 'nowhere' not found",
     "train seed=${nowhere} --cfg job": "seed: Interpolation key 'nowhere' not found",
     "train seed=${seed} --cfg job": "seed: Recursive interpolation detected",
-    "train model=null": "",
+    "train model=null": "Config group override must be a string or a list. Got NoneType",
     # classes of the user's own
     "train model=plugin": "model.target has no value: state it, as in model.target=",
     "train model=plugin model.target=mine": "model.target=mine: name a class as in my_package.my_module:MyModel",

@@ -117,7 +117,6 @@ def test_a_sweep_without_a_job_is_refused(aiayn: CommandLine) -> None:
         (["sweeps=table3_e", "seed=1,2"], 4),
         (["sweeps=table3", "experiment=table3/base"], 1),
         (["sweeps=seeds", "seed=7,8", "experiment=glob(table3/e_*)", "-m"], 2),
-        (["-m", "experiment=glob(table3/b_*)"], 2),
     ],
 )
 def test_the_command_line_wins_over_the_sweep_and_combines_with_it(

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from browser_pages import opened_page
 from playwright.sync_api import Browser, Page
 
 from aiayn.builders.corpus import build_corpus, preparation_settings
@@ -126,14 +127,5 @@ def written(sweep: Path) -> Path:
 @pytest.fixture
 def opened(browser: Browser, written: Path) -> Iterator[Page]:
     """The page in a wide window; it must have logged nothing and requested only itself when the test ends."""
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    logged: list[str] = []
-    requested: set[str] = set()
-    page.on("console", lambda message: logged.append(message.text))
-    page.on("pageerror", lambda error: logged.append(str(error)))
-    page.on("request", lambda request: requested.add(request.url))
-    page.goto(written.as_uri())
-    yield page
-    assert logged == []
-    assert {url for url in requested if not url.startswith(("data:", "blob:"))} == {written.as_uri()}
-    page.close()
+    with opened_page(browser, written, width=1280) as page:
+        yield page

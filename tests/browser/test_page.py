@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from browser_pages import draw_all
 from playwright.sync_api import Browser, Page, expect
 
 from aiayn.paper.tables import load_table3
@@ -18,12 +19,6 @@ def shown_rows(page: Page) -> list[str]:
     """The rows of Table 3 from above, those that the filter hides left out."""
     found: list[str] = page.locator(".results tbody tr:not([hidden]) th").all_inner_texts()
     return [text.strip() for text in found]
-
-
-def draw_all(page: Page) -> None:
-    for figure in page.locator(".figure").all():
-        figure.scroll_into_view_if_needed()
-        expect(figure.locator(".main-svg").first).to_be_attached(timeout=60_000)
 
 
 def test_figures_are_drawn_when_they_come_into_view_and_hold_few_points(opened: Page, sweep: Path) -> None:

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_pages import draw_all, opened_page
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from aiayn.paper.tables import load_table3
@@ -66,12 +68,6 @@ def contrast(first: str, second: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def draw_all(page: Page) -> None:
-    for figure in page.locator(".figure").all():
-        figure.scroll_into_view_if_needed()
-        expect(figure.locator(".main-svg").first).to_be_attached(timeout=60_000)
-
-
 def box(element: Locator) -> tuple[float, float, float, float]:
     """Left, top, right and bottom in the window."""
     found = element.bounding_box()
@@ -91,6 +87,13 @@ def phone(browser: Browser, opened: Page) -> Iterator[Page]:
     page.goto(opened.url)
     yield page
     context.close()
+
+
+@pytest.fixture(scope="module")
+def still(browser: Browser, written: Path) -> Iterator[Page]:
+    """The page in a window wider than its tables, which tests only look at."""
+    with opened_page(browser, written, width=1600) as page:
+        yield page
 
 
 def test_contrast_is_computed() -> None:
@@ -195,29 +198,28 @@ def test_names_of_rows_stay_while_a_table_scrolls(phone: Page) -> None:
         assert box(cell)[0] == pytest.approx(other[0] - 150, abs=1)
 
 
-def test_a_table_that_fits_has_no_cue(opened: Page) -> None:
-    opened.set_viewport_size({"width": 1600, "height": 900})
-    frame = opened.locator(".results").locator("..")
+def test_a_table_that_fits_has_no_cue(still: Page) -> None:
+    frame = still.locator(".results").locator("..")
     expect(frame).not_to_have_class(re.compile("wide"))
     assert frame.evaluate("(each) => getComputedStyle(each, '::before').content") == "none"
 
 
-def test_every_heading_has_words(opened: Page) -> None:
-    headings = opened.locator("th").all_text_contents()
+def test_every_heading_has_words(still: Page) -> None:
+    headings = still.locator("th").all_text_contents()
     assert len(headings) > 100
     assert all(text.strip() for text in headings)
 
 
-def test_bars_of_the_cost_grow_rightwards(opened: Page) -> None:
-    bars = opened.locator(".share[style]")
+def test_bars_of_the_cost_grow_rightwards(still: Page) -> None:
+    bars = still.locator(".share[style]")
     assert bars.count() > 100
     images = set(bars.evaluate_all("all => all.map((each) => getComputedStyle(each).backgroundImage.slice(0, 25))"))
     assert images == {"linear-gradient(to right, "[:25]}
 
 
-def test_dots_are_explained(opened: Page) -> None:
-    key = opened.locator(".key")
+def test_dots_are_explained(still: Page) -> None:
+    key = still.locator(".key")
     kinds = "all => [...new Set(all.map((each) => each.className))].sort()"
-    assert key.locator(".dot").evaluate_all(kinds) == opened.locator(".claim .dot").evaluate_all(kinds)
+    assert key.locator(".dot").evaluate_all(kinds) == still.locator(".claim .dot").evaluate_all(kinds)
     shown = key.locator(".dot").evaluate_all(LOOKS)
     assert len(set(shown)) == len(shown) >= 2

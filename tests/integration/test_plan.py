@@ -99,7 +99,7 @@ def test_devices_share_the_work_and_the_memory() -> None:
     assert eight.fits
 
 
-def test_several_nodes_count(here: Path) -> None:
+def test_several_nodes_count() -> None:
     assert planned(*PAPER, "trainer.num_nodes=4").devices == 32
 
 

@@ -14,7 +14,7 @@ import pytest
 import wandb
 from commands import AIAYN, Find, Finished, Train, signal_at, until
 from run_files import copied_run
-from wandb_server import KEY, RecordingServer, SentRun
+from wandb_server import KEY, RecordingServer
 
 from aiayn.commands.front_end import main
 from aiayn.runs.directory import RunDirectory
@@ -42,10 +42,6 @@ def kept(finished: Finished, tmp_path: Path) -> Path:
     return copied_run(finished("logger.mode=offline", tracker="wandb"), tmp_path / "runs")
 
 
-def steps(run: SentRun) -> list[int]:
-    return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
-
-
 @pytest.mark.long
 def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     train: Train, only_run: Find, server: RecordingServer, log_in: Callable[[], None], capfd: pytest.CaptureFixture[str]
@@ -69,7 +65,7 @@ def test_the_attempts_of_a_run_become_one_run_and_are_sent_once(
     assert main(["sync", *HASTE]) == 0
     run_id, run = server.only_run()
     assert run_id == read_record(only_run() / "run.json").run_id
-    assert steps(run) == list(range(1, 13))
+    assert run.steps() == list(range(1, 13))
     assert run.exit_codes == [1, 0]
     assert run.described("program") == "aiayn"
     assert any(" INFO:aiayn:dev: " in line for line in run.console)
@@ -102,8 +98,8 @@ def test_data_is_kept_while_the_server_fails_and_a_cut_file_is_sent_once(
     server.fails_from = server.refusal = None
     assert main(["sync", *HASTE]) == 0
     _, run = server.only_run()
-    assert steps(run)
-    assert steps(run) == list(range(1, len(steps(run)) + 1))
+    assert run.steps()
+    assert run.steps() == list(range(1, len(run.steps()) + 1))
     assert run.exit_codes == [1]
     assert attempt.is_sent
 
@@ -117,10 +113,10 @@ def test_data_that_an_online_run_could_not_send_is_sent_later_and_once(
     assert train(tracker="wandb") == 0
     server.fails_from = server.refusal = None
     _, run = server.only_run()
-    assert not steps(run), "it was created, without data"
+    assert not run.steps(), "it was created, without data"
     assert main(["sync", *HASTE]) == 0
     assert f": sent, {server.url}/" in capfd.readouterr().out
-    assert steps(run) == list(range(1, 13))
+    assert run.steps() == list(range(1, 13))
     assert main(["sync", *HASTE]) == 0
     assert "nothing to send" in capfd.readouterr().out
 

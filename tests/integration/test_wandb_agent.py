@@ -11,7 +11,7 @@ import pytest
 import yaml
 from commands import Train, signal_at
 from tiny import TINY
-from wandb_server import RecordingServer, SentRun
+from wandb_server import RecordingServer
 
 from aiayn.config.store import sweeps_directory
 from aiayn.runs.directory import RunDirectory
@@ -44,10 +44,6 @@ def write_sweep(folder: Path, parameters: dict[str, Any]) -> Path:
     path = folder / "sweep.yaml"
     path.write_text(yaml.safe_dump(content))
     return path
-
-
-def steps(run: SentRun) -> list[int]:
-    return [row["trainer/global_step"] for row in run.history if "train/loss" in row]
 
 
 def directories(folder: Path) -> dict[str, RunDirectory]:
@@ -84,7 +80,7 @@ def test_an_agent_gets_a_run_for_each_job_finished_ones_included(
         assert run.described("sweep") == sweep.sweep_id
         assert run.described("jobType").split()[0] == row.partition("/")[2]
         assert run.config()["identity"]["experiment"] == row
-        assert steps(run) == list(range(1, 13)), row
+        assert run.steps() == list(range(1, 13)), row
         perplexities = [line["val/ppl"] for line in run.history if "val/ppl" in line]
         assert perplexities == list(after[row].validation_perplexities().values())
         assert run.summary["dev/ppl"] == pytest.approx(record.scores["dev"].ppl)
@@ -104,7 +100,7 @@ def test_an_interrupted_run_is_sent_to_the_agent_from_its_first_step(
     (directory,) = directories(tmp_path).values()
     assert run_id == read_record(directory.record).run_id == "agent0run"
     assert (run.described("project"), run.described("entity"), run.described("sweep")) == ("theirs", "team", "sweep1")
-    assert steps(run) == list(range(1, 13))
+    assert run.steps() == list(range(1, 13))
     assert run.summary["val/ppl_min"] == min(directory.validation_perplexities().values())
     assert train(tracker="wandb") == 0, "it was already reported"
     assert len(run.exit_codes) == 1

@@ -17,7 +17,7 @@ from commands import CommandLine, Find, Train, signal_at
 from observers import wandb_processes
 from tiny import TINY
 from wandb_files import kept_records
-from wandb_server import ENTITY, KEY, VANISH, RecordingServer, SentRun
+from wandb_server import ENTITY, KEY, VANISH, RecordingServer
 
 import aiayn
 from aiayn.commands.front_end import main
@@ -30,10 +30,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("logged_out")]
 PASSWORD = "open-sesame-17"
 ONE_STEP = ("optimization.max_steps=1", "decoding.limit_sentences=1")
 QUICK = ("logger.init_timeout=2", "logger.finish_timeout=2")
-
-
-def steps(run: SentRun, key: str = "train/loss") -> list[int]:
-    return [row["trainer/global_step"] for row in run.history if key in row]
 
 
 def warnings(text: str) -> list[str]:
@@ -67,9 +63,9 @@ def test_an_online_run_sends_the_data_of_a_dashboard(
     assert run.config()["code"] == {"commit": record.commit, "dirty": record.dirty}
     assert run.every_curve_is_by("trainer/global_step")
     for key in ("train/loss", "train/ppl", "train/tokens_per_second", "train/lr"):
-        assert steps(run, key) == list(range(1, 13))
+        assert run.steps(key) == list(range(1, 13))
     for key in ("val/ppl", "val/bleu"):
-        assert steps(run, key) == [6, 12]
+        assert run.steps(key) == [6, 12]
     assert run.summary["dev/bleu"] == pytest.approx(record.scores["dev"].quality.score)
     assert run.summary["parameters"] == record.parameters
     perplexities = [row["val/ppl"] for row in run.history if "val/ppl" in row]
@@ -173,8 +169,8 @@ def test_jobs_of_a_multirun_are_separate_runs_and_only_rank_0_logs(
     for run_id, run in server.runs.items():
         record = records[run_id]
         assert f"table3/{run.described('jobType')}" == f"{record.experiment} {record.difference}"
-        assert steps(run) == [1, 2]
-        assert steps(run, "val/bleu") == [2]
+        assert run.steps() == [1, 2]
+        assert run.steps("val/bleu") == [2]
         assert run.exit_codes == [0]
     assert len({run.described("groupName") for run in server.runs.values()}) == 1
 
@@ -193,11 +189,11 @@ def test_no_file_of_a_run_holds_the_key(train: Train, only_run: Find, server: Re
 def test_a_resumed_run_is_the_same_run(train: Train, only_run: Find, server: RecordingServer, logged_in: None) -> None:
     assert train(signal_at(4), tracker="wandb") == 1
     _, run = server.only_run()
-    assert steps(run)[-1] == 5
+    assert run.steps()[-1] == 5
     assert train(tracker="wandb") == 0
     assert server.only_run() == (read_record(only_run() / "run.json").run_id, run)
-    assert steps(run) == list(range(1, 13))
-    assert steps(run, "val/bleu") == [6, 12]
+    assert run.steps() == list(range(1, 13))
+    assert run.steps("val/bleu") == [6, 12]
     assert run.exit_codes == [1, 0]
     first, last = (run.config(upsert) for upsert in (0, -1))
     del first["callbacks"]["disturber"]
@@ -294,7 +290,7 @@ def test_a_failing_server_delays_and_loses_nothing(
     assert "the table samples is not sent" in table
     server.refusal = server.fails_from = None
     run_advised_command(line)
-    assert steps(server.only_run()[1]) == list(range(1, 13))
+    assert server.only_run()[1].steps() == list(range(1, 13))
 
 
 @pytest.mark.long

@@ -38,6 +38,10 @@ class SentRun:
     artifacts: list[dict[str, Any]] = field(default_factory=list)
     """As created: collection, type, aliases, metadata."""
 
+    def steps(self, key: str = "train/loss") -> list[int]:
+        """The steps of which a metric was sent."""
+        return [row["trainer/global_step"] for row in self.history if key in row]
+
     def described(self, key: str) -> Any:
         """The last value stated for an argument of the run, such as displayName."""
         return [upsert[key] for upsert in self.upserts if upsert.get(key) is not None][-1]

@@ -3,29 +3,18 @@
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from commands import Said, Say
 
 from aiayn.commands.front_end import main
 from aiayn.config.difference import SWEEP_VARIABLE
 
 
-class Said(NamedTuple):
-    """Exit code and output of a command line."""
-
-    code: int
-    out: str
-    err: str
-
-
-CommandLine = Callable[..., Said]
-
-
 @pytest.fixture
-def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[CommandLine]:
+def aiayn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Say]:
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     monkeypatch.chdir(tmp_path)

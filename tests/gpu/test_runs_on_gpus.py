@@ -1,6 +1,6 @@
 """Runs on GPUs by the command: no step waits, two ranks train as one, and a killed rank ends the run.
 
-The same tests run on the CPU, which shows mistakes of their own.
+Most run on the CPU too, which shows mistakes of their own.
 """
 
 import os
@@ -17,10 +17,6 @@ from run_files import losses, only_run
 from tiny import TINY
 
 from aiayn.runs.record import Status, read_record
-
-on_two = pytest.mark.parametrize(
-    "device", [pytest.param("cpu", marks=pytest.mark.long), pytest.param("cuda", marks=pytest.mark.gpu(2))]
-)
 
 
 def train(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -71,9 +67,13 @@ def test_no_training_step_waits_but_those_that_log(
     assert ("synchronizing CUDA operation" in done.stderr) == waits
 
 
-@pytest.mark.parametrize("tf32", [False, True])
 @pytest.mark.parametrize(
-    "device", [pytest.param("cpu", marks=pytest.mark.long), pytest.param("cuda", marks=pytest.mark.gpu)]
+    ("device", "tf32"),
+    [
+        pytest.param("cpu", True, marks=pytest.mark.long),
+        pytest.param("cuda", False, marks=pytest.mark.gpu),
+        pytest.param("cuda", True, marks=pytest.mark.gpu),
+    ],
 )
 def test_the_record_states_the_precision_that_auto_stands_for(tmp_path: Path, device: str, tf32: bool) -> None:
     done = train(
@@ -86,7 +86,9 @@ def test_the_record_states_the_precision_that_auto_stands_for(tmp_path: Path, de
     assert record.tf32 == (tf32 and has_both)
 
 
-@on_two
+@pytest.mark.parametrize(
+    "device", [pytest.param("cpu", marks=pytest.mark.long), pytest.param("cuda", marks=pytest.mark.gpu(2))]
+)
 def test_two_ranks_train_as_one(tmp_path: Path, device: str) -> None:
     found = []
     for devices in (1, 2):
@@ -99,9 +101,10 @@ def test_two_ranks_train_as_one(tmp_path: Path, device: str) -> None:
     assert found[1] == pytest.approx(found[0], rel=1e-4)
 
 
-@on_two
-def test_a_killed_rank_ends_the_run_in_one_line(tmp_path: Path, device: str) -> None:
-    with started_group(tmp_path, *TINY, f"trainer.accelerator={device}") as group:
+@pytest.mark.gpu(2)
+def test_a_killed_rank_ends_the_run_in_one_line(tmp_path: Path) -> None:
+    """On CPUs tests/integration/test_disturbed_groups.py shows it."""
+    with started_group(tmp_path, *TINY, "trainer.accelerator=cuda") as group:
         os.kill(group.process("rank 1"), signal.SIGKILL)
         code, said = group.end()
         assert not group.processes()

@@ -36,7 +36,7 @@ PER_DEVICE = {1: 200, 8: 28}
 """Tokens that a device may hold for a step to be so many micro-batches."""
 
 ALONE = (1, 1)
-SHAPES = [(1, 8), (2, 4), (4, 2), (8, 1)]
+SHAPES = [(1, 8), (2, 4), (8, 1)]
 """Processes and accumulations."""
 
 BIASED = ("model.projection_bias=true",)
@@ -153,13 +153,12 @@ def test_the_weights_after_ten_steps_are_equal(in_shape: InShape, shape: tuple[i
     assert_close(in_shape(*shape).weights, in_shape(*ALONE).weights)
 
 
-@pytest.mark.parametrize("shape", [(1, 8), (2, 4)])
-def test_with_biased_projections_too_but_for_the_keys(in_shape: InShape, shape: tuple[int, int]) -> None:
+def test_with_biased_projections_too_but_for_the_keys(in_shape: InShape) -> None:
     """A key's bias adds the same to all scores of a query, and softmax ignores it: its gradient is only rounding.
 
     Adam makes full steps of that, so these biases go their own way, and change nothing.
     """
-    alone, shared = in_shape(*ALONE, *BIASED), in_shape(*shape, *BIASED)
+    alone, shared = in_shape(*ALONE, *BIASED), in_shape(2, 4, *BIASED)
     assert shared.steps == alone.steps
     assert shared.losses == pytest.approx(alone.losses, rel=1e-5)
     (own, _), (expected, _) = (split_keys(trained.weights) for trained in (shared, alone))

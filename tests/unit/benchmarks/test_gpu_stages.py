@@ -24,8 +24,6 @@ pytestmark = [
     ),  # Inductor's
 ]
 
-has_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="compiling takes a compiler")
-
 
 def test_experiments_a_profile_and_a_search_are_measured(tmp_path: Path) -> None:
     assert measure(tmp_path, "experiments", "profile", "decoding") == 0
@@ -64,19 +62,14 @@ def test_an_interpreter_without_an_installed_aiayn_is_enough(tmp_path: Path) -> 
     assert all(each["test ppl"] > 1 for each in kept(tmp_path, "experiments").values())
 
 
-@has_compiler
-def test_static_batches_have_one_shape(tmp_path: Path) -> None:
-    assert measure(tmp_path, "speed") == 0
+@pytest.mark.skipif(shutil.which("g++") is None, reason="compiling takes a compiler")
+def test_static_batches_have_one_shape_and_a_compiled_model_is_measured(tmp_path: Path) -> None:
+    assert measure(tmp_path, "speed", "compiled") == 0
     speeds = kept(tmp_path, "speed")
     assert {name: each["shapes"] for name, each in speeds.items()} == {"base fp32": 8, "base bf16 static": 1}
     for each in speeds.values():
         assert 0 < each["target tokens/s"] < each["tokens/s"]
         assert each["MFU"] > 0
-
-
-@has_compiler
-def test_a_compiled_model_is_measured(tmp_path: Path) -> None:
-    assert measure(tmp_path, "compiled") == 0
     assert kept(tmp_path, "compiled")["table3/base"]["test ppl"] > 1
 
 

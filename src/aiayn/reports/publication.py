@@ -1,7 +1,7 @@
 """Published results, which others can recompute: a page, and beside it the data of its runs.
 
-`runs.tar.xz` holds reduced run directories: the record, the configuration, the curves on dev, and the scores of each
-sentence of the split that the page is about. Reports read them like runs.
+`runs.tar.xz` holds reduced run directories: the record without private parts, the configuration, the curves on dev, and
+the scores of each sentence of the split that the page is about. Reports read them like runs.
 """
 
 import io
@@ -26,7 +26,8 @@ from aiayn.reports.comparability import ReportedRun, finished_run
 from aiayn.reports.formats import Document, documents_collected, markdown, show
 from aiayn.runs.directory import RunDirectory
 from aiayn.runs.evaluations import Evaluation
-from aiayn.runs.record import read_record
+from aiayn.runs.public import public_record
+from aiayn.runs.record import json_text, read_record
 from aiayn.runs.registrations import FOLDER, read_registration, registered_names, registration_files
 from aiayn.system import files
 
@@ -118,7 +119,8 @@ def _contents(runs: Sequence[ReportedRun], split: str, below: Path) -> Iterator[
     for run in {run.path.resolve(): run for run in (*runs, *found)}.values():
         directory = run.entry.directory
         folder = f"{RUNS}/{directory.path.resolve().relative_to(below.resolve())}"
-        yield f"{folder}/{directory.record.name}", directory.record.read_text(encoding="utf-8")
+        record = public_record(json.loads(directory.record.read_text(encoding="utf-8")))
+        yield f"{folder}/{directory.record.name}", json_text(record)
         content = {**frozen_content(directory.config), "paths": {"runs": RUNS, "cache": "cache"}}
         yield f"{folder}/{directory.config.name}", yaml.safe_dump(content, sort_keys=False)
         yield f"{folder}/{directory.metrics.name}", _lines(_curve(run))

@@ -20,7 +20,14 @@ def runs(make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Two rows with two seeds, in `runs` below the working directory."""
     monkeypatch.chdir(tmp_path)
     for seed in (1, 2):
-        make_run("base", seed=seed, curve=FLAT, command="aiayn train sweeps=table3", commit="a" * 40, dirty=False)
+        make_run(
+            "base",
+            seed=seed,
+            curve=FLAT,
+            command="aiayn train sweeps=table3 paths.runs=/lab",
+            commit="a" * 40,
+            dirty=False,
+        )
         make_run("a_h1", seed=seed, nll=2.2, match=0.6, curve=FLAT)
     folder = tmp_path / "runs"
     (next(folder.glob("*/base/*")) / "run.log").write_text("a log")

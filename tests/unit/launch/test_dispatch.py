@@ -147,7 +147,7 @@ def test_a_job_of_slurm_with_runs_below_the_home_folder_is_requeued(tmp_path: Pa
     program.write_text(SCONTROL)
     program.chmod(0o755)
     slurm = {"SLURM_JOB_ID": "12", "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
-    command = [sys.executable, "-m", "aiayn", "train", *ENDLESS, "paths.runs=~/runs", "paths.cache=cache"]
+    command = [sys.executable, "-m", "aiayn", "train", *ENDLESS, "paths.runs='~/runs'", "paths.cache=cache"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "HOME": str(tmp_path), **slurm}
     job = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
     try:

@@ -127,7 +127,7 @@ def test_without_a_file_all_pieces_of_the_text_are_taken(
     [
         (["data.pretokenized=false"], "data.pretokenized=false: with tokenizer.marker=subword_nmt"),
         (["tokenizer.marker=sentencepiece"], "tokenizer.marker=sentencepiece: no piece of "),
-        (["tokenizer.vocabulary=nothing.txt"], "tokenizer.vocabulary: nothing.txt cannot be read"),
+        (["tokenizer.vocabulary=/nowhere/nothing.txt"], "tokenizer.vocabulary: /nowhere/nothing.txt cannot be read"),
         (["tokenizer.kind=byte_pair"], "tokenizer.kind=byte_pair: the kind follows from the group"),
         (["data=toy_trees"], "tokenizer.kind=given: made for text, and data.kind=toy_trees has trees"),
         (

@@ -66,7 +66,7 @@ def test_a_low_terminal_shows_unfinished_runs_only(write: Callable[..., None], w
     ("words", "complaint"),
     [
         (["watch=true"], "watch=true: standard output is no terminal"),
-        (["watch=true", "interval=0"], "interval=0: must be more than 0"),
+        (["watch=true", "interval=0"], "interval=0.0: must be greater than 0"),
     ],
 )
 def test_a_file_and_no_interval_are_refused(

@@ -28,16 +28,16 @@ OUTPUT = "output layer"
 
 @dataclass
 class Counts:
-    """What a module did itself, without the modules inside it."""
+    """Operations and kept memory of a module, without those of the modules inside it."""
 
     weight_flops: int = 0
     """Of products of weights with tokens in the forward pass, two for each weight and token."""
     other_flops: int = 0
     """Of products of activations with each other, which attention makes; pads are included."""
     kept_values: int = 0
-    """That the forward pass keeps for the backward pass, without parameters and indices."""
+    """Values kept for the backward pass, without parameters and indices."""
     kept_masks: int = 0
-    """Likewise, of one byte each."""
+    """Masks kept for the backward pass, in bytes."""
 
 
 class Trace(NamedTuple):

@@ -99,7 +99,7 @@ def _noise_text(metric: Metric, noise: SeedNoise) -> str:
 
 
 def effect_remarks(claims: Sequence[JudgedClaim], rows: MeasuredRows, base: str) -> Iterator[str]:
-    """Assumed differences that open comparisons exclude, and rows that are as near to base as those of a likeness."""
+    """Assumed differences that open comparisons exclude, and further rows within the margin of a claimed likeness."""
     for judged in claims:
         for one in judged.primary if judged.verdict is not Verdict.not_tested else ():
             comparison, effect = one.comparison, one.effect

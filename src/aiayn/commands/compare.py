@@ -6,7 +6,7 @@ from aiayn.config.report_schema import CompareConfig
 
 def main(config: CompareConfig) -> None:
     """Compare two runs sentence by sentence; print or write the comparison."""
-    output = output_file(config.output)
+    output = output_file(config.output, suffixes=(".md", ".json"))
     from aiayn.reports.paired import report_paired
 
     with output_errors(config.output):

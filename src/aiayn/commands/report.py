@@ -74,8 +74,7 @@ def check(config: "ReportConfig") -> None:
 
 def main(config: "ReportConfig") -> None:
     """Print a report, or write it."""
-    output = output_file(config.output)
-    check_output(config.noun, output)
+    output = output_file(config.output, suffixes=REPORTS[config.noun].writes)
     for key, value in vars(config.only).items():
         if value is not None:
             check_choice(config.noun, f"only.{key}", value)
@@ -100,13 +99,6 @@ def main(config: "ReportConfig") -> None:
         with published_runs(config, f"from={config.published}"), documents_collected() as documents:
             _report(config, None)
         show(documents[0], output)
-
-
-def check_output(noun: str, output: Path | None) -> None:
-    """Refuse a file of a format that the report cannot write."""
-    writes = REPORTS[noun].writes
-    if output is not None and output.suffix not in writes:
-        raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(writes)}")
 
 
 def check_choice(noun: str, key: str, value: str) -> None:

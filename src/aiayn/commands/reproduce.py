@@ -4,9 +4,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from io import StringIO
-from pathlib import Path
 
-from aiayn.commands.report import check_choice, check_output
+from aiayn.commands.report import REPORTS, check_choice
 from aiayn.commands.words import meant, split_format
 from aiayn.config.outputs import output_file
 from aiayn.errors import RunFailedError, UserError
@@ -124,5 +123,4 @@ def _check_before_training(table: str, key: str, value: str) -> None:
     if key.startswith("only."):
         check_choice(table, key, value)
     if key == "output":
-        check_output(table, Path(value))
-        output_file(value)
+        output_file(value, suffixes=REPORTS[table].writes)

@@ -2,12 +2,16 @@
 
 import argparse
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from aiayn.errors import UserError
 from aiayn.system.output_format import Format
+
+HOME = re.compile(r"^([^=]+=['\"]?)~(?=/)")
+"""The start of an override whose value is a path below ~: shells expand it only at the start of a word."""
 
 
 class Words(argparse.Namespace):
@@ -46,7 +50,8 @@ class _Parser(argparse.ArgumentParser):
 def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_json: bool = False) -> Words:
     """Parse the words after a verb; if it takes nouns, the first bare word must be one of them.
 
-    `format=` is taken off where the verb has JSON: it is a key of no configuration, so it changes no run's identity.
+    A value that begins with ~/ is a path in the home folder. `format=` is taken off where the verb has JSON: it is a
+    key of no configuration, so it changes no run's identity.
     """
     parser = _Parser(prog=f"aiayn {verb}", add_help=False, allow_abbrev=False)
     parser.add_argument("overrides", nargs="*")
@@ -64,6 +69,7 @@ def parse_words(verb: str, words: Sequence[str], nouns: Sequence[str], *, has_js
         raise UserError("--package: chooses what --cfg shows; state --cfg job as well")
     if nouns and not parsed.help:
         parsed.overrides = _with_noun(verb, [_field(word) for word in parsed.overrides], nouns)
+    parsed.overrides = [HOME.sub(lambda start: start[1] + str(Path.home()), word) for word in parsed.overrides]
     if has_json:
         parsed.format, parsed.overrides = split_format(parsed.overrides, has_folder=verb == "replay")
     if parsed.config_dir:

@@ -16,7 +16,7 @@ from aiayn.config.difference import SWEEP_VARIABLE
 from aiayn.config.model_schema import MODEL_TYPES
 from aiayn.config.resolvers import register_resolvers
 from aiayn.config.schema import GivenTokenizerConfig
-from aiayn.config.store import COMMANDS, SWEEPS, conf_directory, sweeps_directory
+from aiayn.config.store import COMMANDS, SWEEPS, conf_directory, launcher_values, sweeps_directory
 from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
 
 
@@ -45,9 +45,9 @@ def _register_once() -> None:
         store.store(group=SWEEPS, name=path.stem, node=OmegaConf.load(path), package="_global_", provider=str(path))
     Plugins.instance()  # registers the launchers' own options, which the following replace
     for name, schema in LAUNCHERS.items():
-        file = f"hydra/{name}_launcher.yaml"
-        launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(conf_directory() / file))
-        store.store(group="hydra/launcher", name=name, node=launcher, provider=file)
+        path = launcher_values(name)
+        launcher = OmegaConf.merge(OmegaConf.structured(schema), OmegaConf.load(path))
+        store.store(group="hydra/launcher", name=name, node=launcher, provider=str(path))
 
 
 def compose_command(command: str, overrides: Sequence[str] = ()) -> DictConfig:

@@ -32,19 +32,15 @@ COMMANDS: dict[str, type] = {
 SWEEPS = "sweeps"
 """The group whose options are whole multiruns."""
 
-JOBLIB = "hydra/joblib_launcher.yaml"
-"""In conf/: the option joblib of the group hydra/launcher."""
-
-SLURM = "hydra/slurm_launcher.yaml"
-"""In conf/: the option slurm of the same group."""
-
-RAY = "hydra/ray_launcher.yaml"
-"""In conf/: the option ray of the same group."""
-
 
 def conf_directory() -> Path:
     """The folder of configuration values: in an installed package, or beside src/ in a checkout."""
     return _beside_the_code("conf", "train.yaml")
+
+
+def launcher_values(name: str) -> Path:
+    """The file of values of a launcher of this project, an option of the group hydra/launcher."""
+    return conf_directory() / "hydra" / f"{name}_launcher.yaml"
 
 
 def sweeps_directory() -> Path:

@@ -22,7 +22,7 @@ from aiayn.config.compose import compose_command
 from aiayn.config.identity import flatten
 from aiayn.config.meanings import heading_comment, meanings
 from aiayn.config.resolvers import RESOLVERS
-from aiayn.config.sweep_schema import JoblibConfig, RayConfig, RegisteredConfig, SlurmConfig, SweeperConfig
+from aiayn.config.sweep_schema import LAUNCHERS, RegisteredConfig, SweeperConfig
 from aiayn.config.values import NameOrClass
 from aiayn.reports.formats import console, markdown_table, print_grid
 from aiayn.reports.grid import Grid
@@ -276,13 +276,11 @@ def _options(group: str, chosen: str | None) -> str:
 
 def _launchers() -> Iterator[str]:
     """The launchers of a multirun, and their keys."""
-    files = {"joblib": store.JOBLIB, "slurm": store.SLURM, "ray": store.RAY}
-    paths = {name: store.conf_directory() / file for name, file in files.items()}
+    paths = {name: store.launcher_values(name) for name in LAUNCHERS}
     options = [("`basic` (default)", "The jobs of a sweep one after another, each in a process of its own.")]
     options += [(f"`{name}`", _prose(heading_comment(path).partition(": ")[2])) for name, path in paths.items()]
     yield _table(("`hydra/launcher=`", "meaning"), options)
-    kinds: dict[str, type] = {"joblib": JoblibConfig, "slurm": SlurmConfig, "ray": RayConfig}
-    for name, kind in kinds.items():
+    for name, kind in LAUNCHERS.items():
         yield f"Keys of `{name}`:"
         yield _hydra_keys("hydra.launcher", kind, yaml.safe_load(paths[name].read_text(encoding="utf-8")))
 

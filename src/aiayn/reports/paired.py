@@ -31,8 +31,6 @@ from aiayn.runs.evaluations import Evaluation, open_evaluation
 from aiayn.runs.record import SplitScores, check_translations
 from aiayn.system.progress import Bar
 
-SUFFIXES = (".md", ".json")
-
 RARITY = (0, 9, 99, 999)
 """The most occurrences in training of the words of each class but the last."""
 
@@ -134,10 +132,8 @@ def report_paired(config: CompareConfig, output: Path | None) -> None:
     """Print how two runs compare, or write it to a .md or .json file.
 
     Raises:
-        UserError: no format has the file's suffix, there is no such split, or the runs do not compare.
+        UserError: there is no such split, or the runs do not compare.
     """
-    if output is not None and output.suffix not in SUFFIXES:
-        raise UserError(f"output={output}: the suffix says the format; choose from {', '.join(SUFFIXES)}")
     split = next((name for name in HELD_OUT if name == config.split), None)
     if split is None:
         raise UserError(f"split={config.split}: choose from {', '.join(HELD_OUT)}")

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,18 @@ def test_help_lists_every_verb_and_noun(aiayn: CommandLine) -> None:
 def test_without_a_word_the_help_is_shown_and_the_code_is_two(aiayn: CommandLine) -> None:
     said = aiayn()
     assert (said.code, said.out) == (2, aiayn("--help").out)
+
+
+@pytest.mark.parametrize("quote", ["", "'", '"'])
+@pytest.mark.parametrize("words", [["status"], ["sync"], ["train", "scale=nano", "--cfg", "job", "--package", "paths"]])
+def test_a_value_may_be_below_the_home_folder(
+    aiayn: CommandLine, monkeypatch: pytest.MonkeyPatch, words: Sequence[str], quote: str
+) -> None:
+    home = "/it's" if quote == '"' else "/home of/\\1"
+    monkeypatch.setenv("HOME", home)
+    said = aiayn(*words, f"paths.runs={quote}~/a/~b{quote}")
+    assert f"{home}/a/~b" in said.out + said.err
+    assert not Path("~").exists()
 
 
 def test_the_version_is_the_packages(aiayn: CommandLine) -> None:

@@ -69,7 +69,7 @@ def make_parser(tmp_path: Path, make_record: Callable[..., Record], frozen_row: 
             "trial": trial_reason(config.trainer),
         }
         make_record(**fields | changes).write(folder / "run.json")
-        note_sentences(folder, [3, 5], lambda length: 8)
+        note_sentences(folder, [3, 5] * (sentences // 2), lambda length: 8)
         return folder
 
     return make
@@ -158,9 +158,9 @@ def note_sentences(folder: Path, lengths: Sequence[int], matched: Callable[[int]
 
 def test_f1_by_length_has_a_column_for_each_experiment_of_a_treebank(tmp_path: Path, make_parser: MakeRun) -> None:
     lengths = [*range(1, 51)]
-    note_sentences(make_parser("wsj_only", seed=1), lengths, lambda length: 9 if length <= 40 else 4)
-    note_sentences(make_parser("wsj_only", seed=2), lengths, lambda length: 7 if length <= 40 else 4)
-    note_sentences(make_parser("semi_supervised", data="wsj_silver"), lengths, lambda length: 10)
+    note_sentences(make_parser("wsj_only", seed=1, sentences=50), lengths, lambda length: 9 if length <= 40 else 4)
+    note_sentences(make_parser("wsj_only", seed=2, sentences=50), lengths, lambda length: 7 if length <= 40 else 4)
+    note_sentences(make_parser("semi_supervised", data="wsj_silver", sentences=50), lengths, lambda length: 10)
     make_parser("wsj_only", data="gum")
     report = read(tmp_path)
     table = [grid for grid in grids(report) if "by length" in grid.title]
@@ -238,12 +238,17 @@ def test_runs_that_do_not_compare_are_refused_until_one_kind_is_chosen(tmp_path:
 
 
 def test_runs_on_one_treebank_are_tested_on_the_same_trees(tmp_path: Path, make_parser: MakeRun) -> None:
-    note_sentences(make_parser("wsj_only", data="gum"), [3, 5], lambda length: 9)
-    other = make_parser("semi_supervised", data="gum_silver")
+    note_sentences(make_parser("wsj_only", data="gum", sentences=2), [3, 5], lambda length: 9)
+    other = make_parser("semi_supervised", data="gum_silver", sentences=2)
     note_sentences(other, [3, 5], lambda length: 8)
     assert len(treebanks(read(tmp_path))) == 2
     note_sentences(other, [5, 3], lambda length: 8)
     with pytest.raises(UserError, match=r"^data\.test differs, 2 trees of gum_silver in .*data\.name=.*only\.data="):
+        read(tmp_path)
+    note_sentences(other, [3], lambda length: 8)
+    with pytest.raises(
+        UserError, match=r"test\.sentences\.jsonl: 1 lines where 2 were scored; evaluate the run again$"
+    ):
         read(tmp_path)
 
 
@@ -286,7 +291,7 @@ def test_seeds_that_were_set_up_or_counted_differently_share_no_number(tmp_path:
 
 def test_every_format_has_all_of_it(tmp_path: Path, make_parser: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
     folder = make_parser("wsj_only", 90.25)
-    note_sentences(folder, range(1, 51), lambda length: 8)
+    note_sentences(folder, [*range(1, 41), *[41] * (SENTENCES_OF_SECTION_23 - 40)], lambda length: 8)
     words = ["report", "table4", f"paths.runs={tmp_path / 'runs'}"]
     for suffix in (".md", ".tex", ".json"):
         assert main([*words, f"output={tmp_path / 'table4'}{suffix}"]) == 0

@@ -12,14 +12,14 @@ from omegaconf import OmegaConf
 from aiayn.config.compose import compose_command
 from aiayn.config.freeze import to_dataclass
 from aiayn.config.schema import TrainConfig
-from aiayn.config.store import SLURM, conf_directory
+from aiayn.config.store import launcher_values
 from aiayn.config.sweep_schema import SlurmConfig
 from aiayn.errors import UserError
 from aiayn.sweep.slurm import Shape, parameters, shape_of
 
 
 def settings(**values: Any) -> SlurmConfig:
-    config = OmegaConf.merge(OmegaConf.structured(SlurmConfig), OmegaConf.load(conf_directory() / SLURM), values)
+    config = OmegaConf.merge(OmegaConf.structured(SlurmConfig), OmegaConf.load(launcher_values("slurm")), values)
     found = OmegaConf.to_object(OmegaConf.merge(config, {"submitit_folder": "logs/%j"}))
     assert isinstance(found, SlurmConfig)
     return found

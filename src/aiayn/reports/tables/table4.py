@@ -9,7 +9,6 @@ from typing import Any
 
 from aiayn.config.report_schema import ReportConfig
 from aiayn.evaluation.brackets import BracketScores, SentenceBrackets, scores_by_length
-from aiayn.evaluation.sentences import read_sentence_scores
 from aiayn.paper.tables import Parser, load_table4
 from aiayn.reports.code_versions import code_versions, scoring_remarks, version_remarks
 from aiayn.reports.comparability import (
@@ -27,7 +26,7 @@ from aiayn.reports.comparability import (
 from aiayn.reports.formats import Document, show
 from aiayn.reports.grid import Grid
 from aiayn.reports.numbers import mean_text, two_decimals
-from aiayn.runs.evaluations import other_searches
+from aiayn.runs.evaluations import Evaluation, other_searches
 from aiayn.runs.ledger import read_results
 from aiayn.runs.record import RecordedBrackets, RecordedSearch, SplitScores
 
@@ -76,9 +75,9 @@ class ParserRun(ReportedRun):
         return None if self.test is None else self.test.brackets
 
     def brackets_by_sentence(self, scores: SplitScores) -> list[SentenceBrackets]:
-        """The brackets of each sentence of the test set by one search."""
-        rows = read_sentence_scores((self.path / scores.hypotheses).with_name("test.sentences.jsonl"))
-        return [row.brackets for row in rows if row.brackets is not None]
+        """The brackets of each sentence of the test set by one search; UserError if their file is damaged."""
+        evaluation = Evaluation(self.entry.directory, self.record, {"test": scores}, str(self.path))
+        return [row.brackets for row in evaluation.sentences("test") if row.brackets is not None]
 
     @cached_property
     def gold(self) -> list[tuple[int, int]]:
